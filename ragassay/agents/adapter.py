@@ -18,6 +18,7 @@ import pydantic
 from ragassay.agents.replies import is_refusal, read_reply
 from ragassay.agents.reply_values import required_fields, value_of
 from ragassay.errors import RefusedError, UnparsableReplyError
+from ragassay.models.prompt_caching import SharedPrompt
 from ragassay.prompts import load_prompts
 
 CONTEXT_FIELD = "context"
@@ -39,11 +40,7 @@ class SharedPrefixAdapter(dspy.Adapter):
     ) -> list[dict[str, Any]]:
         """Return the two messages of a call."""
         examples = [_example(signature, demo) for demo in demos]
-        parts = [inputs[CONTEXT_FIELD], *examples, self.task(signature, inputs)]
-        return [
-            {"role": "system", "content": load_prompts().system},
-            {"role": "user", "content": "\n\n".join(parts)},
-        ]
+        return _messages(inputs[CONTEXT_FIELD], "\n\n", *examples, self.task(signature, inputs))
 
     def task(self, signature: Any, inputs: Mapping[str, Any]) -> str:
         """Return what a prompt says after the context and the examples."""
@@ -87,11 +84,16 @@ class CompactAdapter(SharedPrefixAdapter):
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
         """Return the two messages of a call; demonstrations are not shown."""
-        parts = [inputs[CONTEXT_FIELD], *_given(signature, inputs)]
-        return [
-            {"role": "system", "content": load_prompts().system},
-            {"role": "user", "content": "\n".join(parts)},
-        ]
+        return _messages(inputs[CONTEXT_FIELD], "\n", *_given(signature, inputs))
+
+
+def _messages(context: str, between: str, *parts: str) -> list[dict[str, Any]]:
+    """Return the two messages of a call; the user's remembers how far the context reaches."""
+    prompt = SharedPrompt(between.join([context, *parts]), len(context + between))
+    return [
+        {"role": "system", "content": load_prompts().system},
+        {"role": "user", "content": prompt},
+    ]
 
 
 def _unquoted(completion: str) -> str:

@@ -18,6 +18,8 @@ from ragassay.records import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ragassay.runs.evaluate import Plan
     from ragassay.runs.grading import Graded
 
@@ -62,6 +64,7 @@ def print_run(
     for note in summary.notes:
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     if summary.judged_nothing:
+        _print_cost(console, summary)
         console.print(where, markup=False, highlight=False, soft_wrap=True)
         return
     for line in _worst(evaluations):
@@ -79,9 +82,21 @@ def print_run(
         console.print(line, markup=False, highlight=False)
     if audit is not None:
         print_certificate(audit)
+    _print_cost(console, summary)
     for line in _provenance(manifest):
         console.print(line, markup=False, highlight=False)
     console.print(where, markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_cost(console: Console, summary: Summary) -> None:
+    """Print the bill by part; one line where one part has cost all, or nothing cost anything."""
+    from ragassay.reports.provenance import usage_text
+    from ragassay.reports.tables import cost_table
+
+    if bill := cost_table(summary):
+        console.print(bill)
+    elif summary.usage.n_calls:
+        console.print(f"Cost: {usage_text(summary.usage)}", markup=False, highlight=False)
 
 
 def _provenance(manifest: Manifest) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ragassay.errors import RagassayError
 from ragassay.evaluators.base import CaseFile, Evaluator
 from ragassay.evaluators.nuggets import matched_nuggets, nuggets_of
+from ragassay.evaluators.spending import usage_by_part
 from ragassay.records import (
     NO_FAULT,
     CitationVerdict,
@@ -116,6 +117,7 @@ def evaluation_of(
     record, case = file.record, file.case
     against = [finding for e in tools.evaluators for finding in e.findings(outcome)]
     verdicts = [v for group in outcome.verdicts.values() for v in group]
+    spent = usage_by_part(file, searches, tools)
     scores: dict[str, Score] = {}
     for evaluator in tools.evaluators:
         if evaluator.is_reported(tools):
@@ -141,7 +143,8 @@ def evaluation_of(
         searches=tuple(searches),
         scores=scores,
         findings=(*against, *_unsaid(notices, against), *_remarks(outcome, searches)),
-        usage=sum((step.usage for step in (*verdicts, *searches)), Usage()),
+        usage=sum(spent.values(), Usage()),
+        usage_by_part=spent,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragassay.metrics.aggregates import (
@@ -17,6 +17,7 @@ from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.panel_agreement import panel_agreement
 from ragassay.metrics.scoring import build_score, rounded
 from ragassay.records import (
+    FAILED_CALLS,
     NO_FAULT,
     Evaluation,
     Finding,
@@ -34,12 +35,26 @@ BY_RULE = (None, "invalid")
 
 
 def summarize(
-    evaluations: Sequence[Evaluation], n_records: int, n_failed: int, n_rejected: int
+    evaluations: Sequence[Evaluation],
+    n_records: int,
+    n_failed: int,
+    n_rejected: int,
+    failed: Usage = Usage(),  # noqa: B008 - it is frozen
 ) -> Summary:
-    """Average every score in each of three ways; intervals resample questions."""
+    """Average every score in each of three ways; intervals resample questions.
+
+    Args:
+        evaluations: One an answer.
+        n_records: Records that were read.
+        n_failed: Records without an evaluation.
+        n_rejected: Lines that could not be read.
+        failed: The usage of records without an evaluation.
+    """
     outlines = outlines_of(evaluations)
     systems = list(dict.fromkeys(e.system for e in outlines if e.system is not None))
     tally = _Tally.of(evaluations)
+    if failed.n_calls:
+        tally.add_usage(failed, {FAILED_CALLS: failed})
     return Summary(
         n_records=n_records,
         n_evaluated=len(evaluations),
@@ -58,6 +73,7 @@ def summarize(
         unscored=dict(sorted(tally.failures.items(), key=lambda one: (-one[1], one[0]))),
         n_judged=tally.n_judged,
         usage=tally.usage,
+        usage_by_part=tally.usage_by_part,
         panel=panel_agreement(evaluations),
     )
 
@@ -74,6 +90,7 @@ class _Tally:
     n_undecided: int = 0
     n_judged: int = 0
     usage: Usage = field(default_factory=Usage)
+    usage_by_part: dict[str, Usage] = field(default_factory=dict)
 
     @classmethod
     def of(cls, evaluations: Iterable[Evaluation]) -> _Tally:
@@ -81,10 +98,16 @@ class _Tally:
         tally = cls()
         for evaluation in evaluations:
             tally.n_undecided += len(evaluation.undecided)
-            tally.usage += evaluation.usage
+            tally.add_usage(evaluation.usage, evaluation.usage_by_part)
             for verdict in _single(evaluation):
                 tally._add(verdict)
         return tally
+
+    def add_usage(self, usage: Usage, by_part: Mapping[str, Usage]) -> None:
+        """Add the usage of one record."""
+        self.usage += usage
+        for part, spent in by_part.items():
+            self.usage_by_part[part] = self.usage_by_part.get(part, Usage()) + spent
 
     def _add(self, verdict: VerdictBase) -> None:
         second = getattr(verdict, "escalation", None)

@@ -42,9 +42,11 @@ from ragassay.models.call_parameters import (
     refused_parameter,
 )
 from ragassay.models.call_reply import reply_of
+from ragassay.models.call_usage import read_usage
 from ragassay.models.connections import shortened
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
+from ragassay.models.prompt_caching import PromptCaching
 from ragassay.models.providers import PROVIDERS, no_key
 from ragassay.models.received import Arrival, arriving, bounded_client
 from ragassay.records import Usage
@@ -98,13 +100,18 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 @contextmanager
 def metered() -> Iterator[Meter]:
-    """Count the model calls of the enclosed code, including those of tasks that it starts."""
+    """Count the model calls of the enclosed code, including those of tasks that it starts.
+
+    An enclosing meter counts them too, also where the code fails.
+    """
     meter = Meter()
     token = _METER.set(meter)
     try:
         yield meter
     finally:
         _METER.reset(token)
+        if outer := _METER.get():
+            outer.usage = outer.usage + meter.usage
 
 
 class JudgeLM(dspy.LM):
@@ -158,6 +165,7 @@ class JudgeLM(dspy.LM):
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
         self._acompletion = litellm.acompletion
+        self._caching = PromptCaching(settings)
         self._lacks_key = provider_of(settings.model) == "openai" and not (
             litellm.api_key or litellm.openai_key or _has_key(settings.model)
         )
@@ -181,11 +189,12 @@ class JudgeLM(dspy.LM):
         wanted = self.kwargs | kwargs | self._given
         if wanted.get("response_format") and not is_ours(self.model):
             wanted["response_format"] = _portable(wanted["response_format"])
-        async with self._slot, self._admitted() as paid:
+        first = self._caching.first_alone(messages, wanted)
+        async with first, self._slot, self._admitted() as paid:
             if self._lacks_key:  # LiteLLM's own client would ask without one.
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
             response = await self._ask(messages or [{"role": "user", "content": prompt}], wanted)
-            paid.usage = _usage(response, is_local(self.model))
+            paid.usage = read_usage(response, is_local(self.model))
         meter = _METER.get()
         if meter is not None:
             meter.usage = meter.usage + paid.usage
@@ -243,9 +252,8 @@ class JudgeLM(dspy.LM):
         with call_span(self.model, messages, options) as note:
             # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
             async with asyncio.timeout(None if is_here else options.get("timeout")):
-                response = await self._acompletion(
-                    model=self.model, messages=messages, drop_params=True, **options
-                )
+                sent = options | self._caching.prepare(messages, options)
+                response = await self._acompletion(model=self.model, drop_params=True, **sent)
             note(response)
         return response
 
@@ -311,17 +319,6 @@ def _wanted_key(model: str) -> str:
     """Return the environment variable that a user has to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
     return no_key(sorted(name for name in missing if name.endswith("_KEY")))
-
-
-def _usage(response: ModelResponse, local: bool) -> Usage:
-    usage = getattr(response, "usage", None)
-    cost = 0.0 if local else response._hidden_params.get("response_cost")
-    return Usage(
-        n_calls=1,
-        n_prompt_tokens=getattr(usage, "prompt_tokens", 0) or 0,
-        n_completion_tokens=getattr(usage, "completion_tokens", 0) or 0,
-        cost_usd=cost,
-    )
 
 
 def _portable(response_format: Mapping[str, Any]) -> dict[str, Any]:

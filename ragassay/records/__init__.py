@@ -119,6 +119,7 @@ from ragassay.records.searches import EvidenceSearch, SearchQuery
 from ragassay.records.signals import SentenceSignals, Signals, SourceGap
 from ragassay.records.verdicts import (
     CORRECTNESS,
+    FAILED_CALLS,
     AttributionVerdict,
     CitationVerdict,
     Comparison,
@@ -146,6 +147,7 @@ __all__ = [
     "CORRECTNESS",
     "DESIRED_RATING",
     "EVIDENCE",
+    "FAILED_CALLS",
     "FINE",
     "MARKS",
     "MATCH",

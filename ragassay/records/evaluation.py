@@ -117,6 +117,10 @@ class Evaluation(Frozen):
         verdicts: All verdicts, grouped by evaluator, in order.
         scores: Keyed "rubric.cohesion", "nuggets.recall", "sentences.required",
             "evidence.support", "citations.support" and so on, in a stable order.
+        usage: The sum over all calls, failed ones included.
+        usage_by_part: The same by part of the evaluation: "rubrics", "citations", ...; "searches"
+            for evidence searches, `FAILED_CALLS` for calls that gave no verdict. Empty in runs of
+            earlier versions.
     """
 
     record_id: str
@@ -140,6 +144,7 @@ class Evaluation(Frozen):
     scores: dict[str, Score] = Field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     usage: Usage = Usage()
+    usage_by_part: dict[str, Usage] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod

@@ -12,11 +12,16 @@ from ragassay.records.verdicts import Failure, Usage
 
 
 class RecordFailure(Frozen):
-    """A record without an evaluation."""
+    """A record without an evaluation.
+
+    Attributes:
+        usage: The usage of the calls that were made all the same.
+    """
 
     record_id: str
     stage: str
     failure: Failure
+    usage: Usage = Usage()
 
 
 class Rejection(Frozen):
@@ -271,7 +276,8 @@ class Summary(Frozen):
         n_undecided: Verdicts that the judge left open; they are unscored, not failed.
         unscored: Number of verdicts that failed, by reason; the most frequent first.
         n_judged: Verdicts that a judge gave, or left open; not those that follow from a rule.
-        usage: Sum over all verdicts.
+        usage: Sum over all calls.
+        usage_by_part: The same by part of the evaluation; see `Evaluation`.
         panel: The agreement of a panel's judges, if there is one.
         cascade: The verdicts sent on to a second judge, if there is one.
         application: What the application took that was asked for the answers, if one was.
@@ -293,6 +299,7 @@ class Summary(Frozen):
     unscored: dict[str, int] = Field(default_factory=dict)
     n_judged: int = Field(default=0, ge=0)
     usage: Usage = Usage()
+    usage_by_part: dict[str, Usage] = Field(default_factory=dict)
     panel: PanelAgreement | None = None
     cascade: Cascade | None = None
     application: ApplicationUse | None = None

@@ -49,6 +49,10 @@ class Failure(Frozen):
     detail: str = ""
 
 
+FAILED_CALLS = "failed calls"
+"""Where calls are counted that were paid for and gave no verdict; most were made again."""
+
+
 class Usage(Frozen):
     """The cost of verdicts. Sums add up field by field.
 
@@ -56,12 +60,16 @@ class Usage(Frozen):
         n_calls: Model calls that returned.
         n_prompt_tokens: Tokens sent.
         n_completion_tokens: Tokens received.
+        n_cached_tokens: Those of the tokens sent that the provider read from its cache.
+        n_cache_write_tokens: Those of the tokens sent that it wrote to its cache.
         cost_usd: By LiteLLM's price list; 0 for a local model, None where the price is unknown.
     """
 
     n_calls: int = 0
     n_prompt_tokens: int = 0
     n_completion_tokens: int = 0
+    n_cached_tokens: int = 0
+    n_cache_write_tokens: int = 0
     cost_usd: float | None = 0.0
 
     @property
@@ -75,6 +83,8 @@ class Usage(Frozen):
             n_calls=self.n_calls + other.n_calls,
             n_prompt_tokens=self.n_prompt_tokens + other.n_prompt_tokens,
             n_completion_tokens=self.n_completion_tokens + other.n_completion_tokens,
+            n_cached_tokens=self.n_cached_tokens + other.n_cached_tokens,
+            n_cache_write_tokens=self.n_cache_write_tokens + other.n_cache_write_tokens,
             cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
         )
 

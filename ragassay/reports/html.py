@@ -36,6 +36,7 @@ from ragassay.reports.answer_view import view_answer
 from ragassay.reports.application import application_text
 from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
+from ragassay.reports.cost_view import COST_COLUMNS, COST_NOTE
 from ragassay.reports.finding_cards import FindingCard, cards_of, ranked
 from ragassay.reports.findings_view import WORTH_A_LOOK, lead_text
 from ragassay.reports.labels import finding_rank, finding_title, reason_text, without_controls
@@ -61,6 +62,8 @@ SAID = {
     "independent": INDEPENDENT,
     "cascade_columns": CASCADE_COLUMNS,
     "estimated": ESTIMATED,
+    "cost_columns": COST_COLUMNS,
+    "cost_note": COST_NOTE,
 }
 """The words that every page may say."""
 

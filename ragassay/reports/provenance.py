@@ -204,7 +204,9 @@ def usage_text(usage: Usage) -> str:
     price = "price unknown" if usage.cost_usd is None else f"{usage.cost_usd:.2f} USD"
     if usage.cost_usd is not None and 0 < usage.cost_usd < 0.005:
         price = "less than 0.01 USD"
+    cached = f" ({usage.n_cached_tokens:,} from a cache)" if usage.n_cached_tokens else ""
     return (
-        f"{count_text(usage.n_calls, 'model call')}, {usage.n_prompt_tokens:,} tokens sent, "
+        f"{count_text(usage.n_calls, 'model call')}, "
+        f"{usage.n_prompt_tokens:,} tokens sent{cached}, "
         f"{usage.n_completion_tokens:,} received, {price}"
     )

@@ -20,6 +20,7 @@ from ragassay.records import (
 from ragassay.reports.cascade_view import CascadeView, view_cascade
 from ragassay.reports.certificate import NOT_AUDITED, CertificateView, view_certificate
 from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
+from ragassay.reports.cost_view import CostRow, view_costs
 from ragassay.reports.findings_view import (
     FindingGroup,
     undecided_note,
@@ -136,6 +137,7 @@ class ReportView:
     failures: tuple[RecordFailure, ...]
     rejections: tuple[Rejection, ...]
     provenance: tuple[ProvenanceRow, ...]
+    costs: tuple[CostRow, ...]
 
 
 def view_report(
@@ -170,6 +172,7 @@ def view_report(
         failures=tuple(failures),
         rejections=tuple(rejections),
         provenance=view_provenance(manifest, summary.usage),
+        costs=view_costs(summary),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.records import Outlined, Score, Summary
+from ragassay.reports.cost_view import view_costs
 from ragassay.reports.labels import is_serious, one_line
 from ragassay.reports.report_view import view_systems
 from ragassay.reports.text import (
@@ -93,6 +94,19 @@ def answer_table(evaluations: Sequence[Outlined]) -> Table:
             *(_score_cell(scores.get(key)) for key in shares),
             cell_text(str(len(evaluation.heads)), "bold red" if serious else ""),
         )
+    return table
+
+
+def cost_table(summary: Summary) -> Table | None:
+    """Return the bill by part; None where one part has cost all, or nothing cost anything."""
+    rows = view_costs(summary)
+    if len(rows) < 3 or summary.usage.cost_usd == 0:
+        return None
+    table = plain_table("What it cost", ("Part",), ("Calls", "Sent", "Cached", "Received", "USD"))
+    for row in rows:
+        counts = (row.n_calls, row.n_sent, row.n_cached, row.n_received)
+        table.add_row(cell_text(row.title), *(f"{count:,}" for count in counts), row.usd)
+    table.caption = cell_text("Tokens sent, read from a cache, received.", "dim")
     return table
 
 

@@ -25,6 +25,7 @@ from ragassay.metrics.nuggetizer import (
     strict_vital_score,
     vital_score,
 )
+from ragassay.models.limiter import limited
 from ragassay.records import Assignment, Evaluation, Record
 from ragassay.runs.events import Event, Listener
 
@@ -72,7 +73,7 @@ async def assign_nuggets(
     if not only.evaluators:
         _ = tools.jury.judge  # refuses: nothing else can assign
     slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
-    with ungrouped(FatalModelError):
+    with limited(tools.limiter), ungrouped(FatalModelError):
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_assign(r, only, slots, listen)) for r in chosen]
     answers = tuple(task.result() for task in tasks)

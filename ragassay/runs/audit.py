@@ -94,12 +94,12 @@ async def run_audit(
     """
     manifest = audit_manifest(job, tools)
     if folder is None:
-        job = await paraphrased_job(job, tools.settings, None, listen)
+        job = await paraphrased_job(job, tools.settings, None, listen, tools.limiter)
         outcome = await _judged(job, tools, None, listen)
         return _result(job, outcome, tools, whole or {})
     with folder.opened(manifest):
         write_lines(folder.rejected_file, job.job.rejections)
-        job = await paraphrased_job(job, tools.settings, folder.path, listen)
+        job = await paraphrased_job(job, tools.settings, folder.path, listen, tools.limiter)
         write_lines(folder.path / "damaged.jsonl", job.damaged)
         outcome = await _judged(job, tools, folder, listen)
         result = _result(job, outcome, tools, whole or {})

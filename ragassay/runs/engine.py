@@ -15,7 +15,8 @@ from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
 from ragassay.records import Compact, CompactEvaluations, Evaluation, Record, RecordFailure
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import RunFolder, append_line
-from ragassay.runs.judging import judge_here
+from ragassay.runs.judging import Keep, judge_here
+from ragassay.runs.spent import count_spent, write_spent
 
 
 @dataclass
@@ -64,15 +65,30 @@ async def run_records(
         if folder is not None:
             is_evaluation = isinstance(result, Evaluation)
             append_line(folder.evaluations_file if is_evaluation else folder.failures_file, result)
+            write_spent(folder.spent_file, tools.limiter)
 
+    try:
+        await _judge(waiting, tools, folder, keep, listen)
+    finally:
+        if folder is not None:
+            write_spent(folder.spent_file, tools.limiter)
+    return outcome
+
+
+async def _judge(
+    records: Sequence[Record],
+    tools: Toolbox,
+    folder: RunFolder | None,
+    keep: Keep,
+    listen: Listener,
+) -> None:
     if tools.settings.engine == "ray":
         from ragassay.runs.distributed.driver import judge_in_cluster
 
-        await judge_in_cluster(waiting, tools, folder, keep, listen)
-        return outcome
+        await judge_in_cluster(records, tools, folder, keep, listen)
+        return
     async with _opened_storage(folder) as (cache, checkpointer):
-        await judge_here(waiting, tools, keep, listen, cache, checkpointer)
-    return outcome
+        await judge_here(records, tools, keep, listen, cache, checkpointer)
 
 
 def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | None) -> RunOutcome:
@@ -81,10 +97,12 @@ def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | Non
     if folder is None:
         return outcome
     wanted = {record.id: fingerprint(tools, record) for record in records}
+    earlier: list[float | None] = []
     for evaluation in folder.iter_evaluations():
         if wanted.get(evaluation.record_id) == evaluation.fingerprint:
             outcome.add(evaluation)
-            tools.limiter.count(evaluation.usage.cost_usd)
+            earlier.append(evaluation.usage.cost_usd)
+    count_spent(folder.spent_file, tools.limiter, earlier)
     for failure in folder.failures():
         if failure.record_id in wanted:
             outcome.add(failure)

@@ -28,6 +28,7 @@ from ragassay.records import (
     RecordFailure,
     Rejection,
     Summary,
+    Usage,
 )
 from ragassay.runs.endpoints import endpoint_notes, keep_endpoints
 from ragassay.runs.engine import RunOutcome, run_records
@@ -295,7 +296,8 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -
     evaluations = evaluated.with_scores(pooled_scores(evaluated, tools.models.embedder.encode))
     failed = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     failures, n_records = (*job.failures, *failed), len(ids) + len(job.failures)
-    summary = summarize(evaluations, n_records, len(failures), len(job.rejections))
+    lost = sum((failure.usage for failure in failures), Usage())
+    summary = summarize(evaluations, n_records, len(failures), len(job.rejections), lost)
     settings = tools.settings
     notes = (*job.notes, *endpoint_notes(judges_of(settings)))
     summary = summary.model_copy(update={"application": job.application, "notes": notes})

@@ -6,6 +6,7 @@ failures.jsonl      records without an evaluation, with the reason
 rejected.jsonl      lines of the input that could not be read
 summary.json        the run in numbers
 endpoints.json      parameters that the judges' endpoints refuse, and which are left out
+spent.json          what the run has spent so far in USD, all starts together; only with a price
 report.md, report.html
 audit.json          the certificate of the judge (`Audit`), where `--audit` was asked for
 audit/              the damaged answers and their evaluations, a folder like this one
@@ -58,6 +59,7 @@ class RunFolder:
         self.failures_file = path / "failures.jsonl"
         self.rejected_file = path / "rejected.jsonl"
         self.summary_file = path / "summary.json"
+        self.spent_file = path / "spent.json"
         self.audit_file = path / "audit.json"
         self.state_file = path / "state.sqlite"
         self.verdicts_file = path / "verdicts.sqlite"

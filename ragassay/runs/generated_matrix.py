@@ -11,6 +11,7 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.graphs.synthesis_state import WORDS
+from ragassay.models.limiter import RunLimiter
 from ragassay.records import Record
 from ragassay.runs.compare import file_stem
 from ragassay.runs.evaluate import job_of, plan, run, run_sync
@@ -111,8 +112,10 @@ def generate_and_judge(
     digests = (_digest(question, how.words) for question in questions.records)
     asked = hash_of(*(s.model for s in generators), *digests)
     runs: list[Path] = []
+    limiter = RunLimiter.of(judges[0])  # one bound for writing and for all judges
+    limiter.count(written.usage.cost_usd)
     for settings in judges:
-        tools = Toolbox.of(settings)
+        tools = replace(Toolbox.of(settings), limiter=limiter)
         job = job_of(written.records, tools.retrieval.corpus)
         stamp = job.answers.model_copy(update={"name": ANSWERS, "sha256": asked})
         folder = RunFolder(out / RUNS / file_stem(settings.model))

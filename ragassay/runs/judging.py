@@ -19,8 +19,10 @@ from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.persistence import Saver
 from ragassay.graphs.state import Input
 from ragassay.model_names import is_on_vllm, is_ours
+from ragassay.models.call_usage import unbooked_usage
+from ragassay.models.gateway import Meter, metered
 from ragassay.models.limiter import Limiter, limited
-from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
+from ragassay.records import FAILED_CALLS, Evaluation, Failure, Record, RecordFailure, Usage
 from ragassay.redaction import without_secrets
 from ragassay.runs.events import Event, Listener
 from ragassay.tracing import answer_span, traced_run
@@ -92,16 +94,17 @@ class _Runner:
     async def run(self, record: Record) -> None:
         """Run one unit of work: any error of a record becomes its failure."""
         async with self._slots:
+            meter = Meter()
             try:
-                with answer_span(record) as note:
-                    evaluation = await self._evaluate(record)
+                with metered() as meter, answer_span(record) as note:
+                    evaluation = await self._evaluate(record, meter)
                     note(evaluation)
             except StorageError:
                 raise
             except Exception as error:
                 if self._tools.fatal is not None:
                     raise self._tools.fatal from error
-                self._keep(_failure(record, error))
+                self._keep(_failure(record, error, meter.usage))
             else:
                 self._keep(evaluation)
             await self.forget(record)
@@ -113,7 +116,7 @@ class _Runner:
         if self._checkpointer is not None:
             await self._checkpointer.adelete_thread(fingerprint(self._tools, record))
 
-    async def _evaluate(self, record: Record) -> Evaluation:
+    async def _evaluate(self, record: Record, meter: Meter) -> Evaluation:
         # Each judge limits its own calls. A limit of LangGraph's would also delay what stores
         # finished verdicts, until the last call of a step has begun.
         config: RunnableConfig = {
@@ -127,6 +130,7 @@ class _Runner:
         if not values:
             start = Input(case=file.id)
         evaluation: Evaluation | None = None
+        booked = Usage()
         modes: list[Any] = ["custom", "values"]
         stream: AsyncIterator[Any] = self._graph.astream(
             start, config, context=self._tools, stream_mode=modes, subgraphs=True
@@ -134,11 +138,24 @@ class _Runner:
         async for inside, mode, chunk in stream:
             if mode == "custom":
                 self._listen(_event(chunk, record.id))
+                booked += chunk.get("usage", Usage())
             elif not inside:
                 evaluation = chunk.get("evaluation") or evaluation
         if evaluation is None:
             raise RagassayError("the graph ended without an evaluation")
+        failed = unbooked_usage(meter.usage, booked)
+        self._listen(Event(usage=failed))
+        return _with_failed_calls(evaluation, failed)
+
+
+def _with_failed_calls(evaluation: Evaluation, failed: Usage) -> Evaluation:
+    """Add the calls that gave no verdict to the bill of an evaluation."""
+    if not failed.n_calls:
         return evaluation
+    by_part = evaluation.usage_by_part | {FAILED_CALLS: failed}
+    return evaluation.model_copy(
+        update={"usage": evaluation.usage + failed, "usage_by_part": by_part}
+    )
 
 
 def _event(chunk: dict[str, Any], answer: str) -> Event:
@@ -151,12 +168,15 @@ def _event(chunk: dict[str, Any], answer: str) -> Event:
     )
 
 
-def _failure(record: Record, error: Exception) -> RecordFailure:
+def _failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
     reason = error.reason if isinstance(error, ModelError) else "error"
     detail = without_secrets(str(error))[:400]
     if not isinstance(error, RagassayError):
         where = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {detail} ({where.name}, line {where.lineno})"
     return RecordFailure(
-        record_id=record.id, stage="evaluate", failure=Failure(reason=reason, detail=detail)
+        record_id=record.id,
+        stage="evaluate",
+        failure=Failure(reason=reason, detail=detail),
+        usage=usage,
     )

@@ -19,8 +19,10 @@ from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
 from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
 from ragassay.graphs.persistence import Saver
+from ragassay.models.limiter import limited
 from ragassay.records import Document, Record, Usage
 from ragassay.runs.events import Event, Listener
+from ragassay.runs.following import count_earlier, follow_graph
 from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text, until_read
 from ragassay.runs.states import opened_states
 from ragassay.text.segmenter import segment
@@ -122,8 +124,9 @@ async def write_nuggets(
     async with opened_states(out) as saver:
         graph = build_nugget_graph(tools.settings.max_attempts, saver)
         writer = _Writer(graph, saver, tools, listen)
+        await writer.count_earlier(jobs)
         try:
-            with ungrouped(FatalModelError, StorageError):
+            with limited(tools.limiter), ungrouped(FatalModelError, StorageError):
                 async with asyncio.TaskGroup() as group:
                     started = [group.create_task(writer.start(job)) for job in jobs]
         except FatalModelError:
@@ -149,6 +152,12 @@ class _Writer:
     def __init__(self, graph: NuggetGraph, saver: Saver, tools: Toolbox, listen: Listener) -> None:
         self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
+        self._failed: dict[str, Usage] = {}
+
+    async def count_earlier(self, jobs: Sequence[NuggetJob]) -> None:
+        """Count what earlier starts have spent."""
+        states = [await self._graph.aget_state(self._config(job)) for job in jobs]
+        count_earlier(self._tools.limiter, [state.values for state in states])
 
     async def start(self, job: NuggetJob) -> Written | tuple[NuggetJob, EditRequest]:
         """Continue a job to its end, or to where it waits for a person."""
@@ -158,7 +167,8 @@ class _Writer:
             outcome: Written | tuple[NuggetJob, EditRequest]
             try:
                 if not _is_settled(before):
-                    await self._run(None if before.next else job, config)
+                    start = None if before.next else job
+                    self._failed[self._thread(job)] = await self._run(start, config)
                 outcome = await self._outcome(job)
             except FatalModelError:
                 raise
@@ -182,19 +192,18 @@ class _Writer:
             if not _is_settled(await self._graph.aget_state(config)):
                 await self._saver.adelete_thread(self._thread(job))
 
-    async def _run(self, start: Any, config: RunnableConfig) -> None:
+    async def _run(self, start: Any, config: RunnableConfig) -> Usage:
         stream = self._graph.astream(start, config, context=self._tools, stream_mode="custom")
-        async for chunk in stream:
-            told: dict[str, Any] = dict(chunk)
-            usage = told.get("usage", Usage())
-            self._listen(Event(told.get("expected", 0), told.get("done", 0), usage=usage))
+        return await follow_graph(stream, self._listen)
 
     async def _outcome(self, job: NuggetJob) -> Written | tuple[NuggetJob, EditRequest]:
         state = await self._graph.aget_state(self._config(job))
         if state.interrupts:
             return job, edit_request(state.interrupts[0].value)
         names = ("nuggets", "left_out", "failures", "usage")
-        return Written(job, NuggetList(**{name: state.values[name] for name in names}))
+        found = NuggetList(**{name: state.values[name] for name in names})
+        failed = self._failed.get(self._thread(job), Usage())
+        return Written(job, replace(found, usage=found.usage + failed))
 
     def _config(self, job: NuggetJob) -> RunnableConfig:
         return {

@@ -14,6 +14,7 @@ from typing import Any
 from ragassay.graphs.paraphrase import ParaphraseTools, Sentences, build_paraphrase_graph
 from ragassay.model_names import split_endpoint
 from ragassay.models.gateway import JudgeLM
+from ragassay.models.limiter import RunLimiter, limited
 from ragassay.models.tuned import untuned
 from ragassay.perturbations import Rephrase, damage_answers
 from ragassay.perturbations.redundancy import REDUNDANCY
@@ -52,7 +53,11 @@ def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
 
 
 async def paraphrased_job(
-    job: AuditJob, settings: Settings, folder: Path | None, listen: Listener
+    job: AuditJob,
+    settings: Settings,
+    folder: Path | None,
+    listen: Listener,
+    limiter: RunLimiter,
 ) -> AuditJob:
     """Return the job with redundant sentences by the model that its options name, if any.
 
@@ -63,6 +68,7 @@ async def paraphrased_job(
         settings: The audit's settings; they limit concurrent calls.
         folder: The folder of sentences; existing ones are not requested again.
         listen: Receives an event for each call.
+        limiter: Bounds the calls of the audit.
 
     Raises:
         FatalModelError: The model is unavailable; its earlier sentences are kept.
@@ -72,13 +78,16 @@ async def paraphrased_job(
     sentences = sentences_to_rephrase(job)
     file = folder / PARAPHRASES if folder else None
     known = {p.sentence: p for p in read_lines(file, Paraphrase)} if file else {}
+    for found in known.values():
+        limiter.count(found.usage.cost_usd)
     waiting = [sentence for sentence in sentences if sentence not in known]
     listen(Event(n_expected=len(waiting)))
-    async for found in _asked(waiting, paraphraser_settings(settings, job.options.paraphraser)):
-        known[found.sentence] = found
-        if file:
-            append_line(file, found)
-        listen(Event(n_calls=1, usage=found.usage))
+    with limited(limiter):
+        async for found in _asked(waiting, paraphraser_settings(settings, job.options.paraphraser)):
+            known[found.sentence] = found
+            if file:
+                append_line(file, found)
+            listen(Event(n_calls=1, usage=found.usage))
     texts = {sentence: known[sentence].text for sentence in sentences}
     damaged = await asyncio.to_thread(_redundant, job, texts.__getitem__)
     paraphrases = tuple(known[sentence] for sentence in sentences)

@@ -19,6 +19,7 @@ from ragassay.metrics.strategies import (
     StrategyReply,
     rubric_robustness,
 )
+from ragassay.models.limiter import RunLimiter
 from ragassay.models.tuned import untuned
 from ragassay.perturbations.misleading import Inversion, perturbed_rating
 from ragassay.prompts import RUBRIC_SETS, STRATEGIES, Rubric, RubricSet
@@ -174,19 +175,21 @@ def study_strategies(
     replies: dict[str, dict[Place, StrategyReply]] = {}
     failures: list[RecordFailure] = []
     pairs = rated_examples(given.job.records, people, rubrics)
+    limiter = RunLimiter.of(settings)  # one bound for all strategies
     for strategy in STRATEGIES:
         job, tools = given.job, Toolbox.of(asked.model_copy(update={"strategy": strategy}))
         if strategy == FEW_SHOT:
             shown = {place: pair.rendered() for place, pair in pairs.items()}
             tools = tools.using(judge=RubricJudge(strategy, examples=shown))
             job = with_examples(job, pairs)
+        tools = replace(tools, limiter=limiter)
         replies[strategy] = _replies(job, tools, out and out / strategy, listen, failures)
     ratings = people or _own_ratings(replies)
     hints = _hints(ratings, rubrics, inversion)
     misled = _misled(given.job, hints)
     told = {place: expert_hint(rating) for place, rating in hints.items()}
     base = Toolbox.of(asked.model_copy(update={"strategy": BASE}))
-    tools = base.using(judge=RubricJudge(BASE, told))
+    tools = replace(base.using(judge=RubricJudge(BASE, told)), limiter=limiter)
     replies[PERTURBED] = _replies(misled, tools, out and out / PERTURBED, listen, failures)
     answers = {name: _answers(given.job.records, name, people, replies, hints) for name in rubrics}
     return StrategyStudy(

@@ -16,6 +16,8 @@ from ragassay.errors import FatalModelError, RagassayError, StorageError, ungrou
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.graphs.synthesis import SynthesisGraph, build_synthesis_graph
 from ragassay.graphs.synthesis_state import WORDS, SynthesisJob, SynthesisText
+from ragassay.models.call_usage import unbooked_usage
+from ragassay.models.gateway import metered
 from ragassay.models.limiter import Limiter, limited
 from ragassay.models.tuned import note_of
 from ragassay.prompts import load_prompts
@@ -169,17 +171,22 @@ class _Writer:
         return Synthesis.of(question, model, found)
 
     async def _run(self, job: SynthesisJob) -> SynthesisText:
-        values: dict[str, Any] = {}
+        values, booked = dict[str, Any](), Usage()
         self._listen(Event(n_expected=1))
         modes: list[Any] = ["custom", "values"]
         stream: Any = self._graph.astream(job, context=self._tools, stream_mode=modes)
-        async for mode, chunk in stream:
-            if mode == "values":
-                values = dict(chunk)
-            else:
-                self._listen(Event(n_calls=chunk.get("done", 0), usage=chunk.get("usage", Usage())))
+        with metered() as meter:
+            async for mode, chunk in stream:
+                if mode == "values":
+                    values = dict(chunk)
+                else:
+                    usage = chunk.get("usage", Usage())
+                    booked += usage
+                    self._listen(Event(n_calls=chunk.get("done", 0), usage=usage))
+        failed = unbooked_usage(meter.usage, booked)
+        self._listen(Event(usage=failed))
         return SynthesisText(
-            values.get("text", ""), list(values.get("failures", ())), values.get("usage", Usage())
+            values.get("text", ""), list(values.get("failures", ())), booked + failed
         )
 
 

@@ -20,8 +20,10 @@ from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.graphs.exam_state import ExamItems, ExamJob
 from ragassay.graphs.exams import ExamGraph, build_exam_graph
 from ragassay.graphs.persistence import Saver
-from ragassay.records import Document, Failure
+from ragassay.models.limiter import limited
+from ragassay.records import Document, Failure, Usage
 from ragassay.runs.events import Event, Listener
+from ragassay.runs.following import count_earlier, follow_graph
 from ragassay.runs.job import opened_corpus
 from ragassay.runs.nuggets import nugget_jobs
 from ragassay.runs.states import opened_states
@@ -201,7 +203,8 @@ async def _written_by_judge(
 ) -> tuple[WrittenBank, ...]:
     async with opened_states(out) as saver:
         writer = _Writer(build_exam_graph(tools.settings.max_attempts, saver), saver, tools, listen)
-        with ungrouped(FatalModelError, StorageError):
+        await writer.count_earlier(jobs)
+        with limited(tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
     return tuple(task.result() for task in started)
@@ -214,34 +217,41 @@ class _Writer:
         self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
 
+    async def count_earlier(self, jobs: Sequence[ExamJob]) -> None:
+        """Count what earlier starts have spent."""
+        configs: list[RunnableConfig] = [self._config(job) for job in jobs]
+        states = [await self._graph.aget_state(config) for config in configs]
+        count_earlier(self._tools.limiter, [state.values for state in states])
+
     async def write(self, job: ExamJob, origin: Origin) -> WrittenBank:
         """Bring a job to its end; one that failed before is tried again."""
         if origin != "query" and not job.sources:
             self._listen(Event(n_records=1))
             return WrittenBank(job, problem=_nothing(origin))
         async with self._slots:
-            thread = self._thread(job)
-            config: RunnableConfig = {"configurable": {"thread_id": thread}}
+            config, failed = self._config(job), Usage()
             state = await self._graph.aget_state(config)
             if state.values.get("failures"):
-                await self._saver.adelete_thread(thread)
+                await self._saver.adelete_thread(self._thread(job))
             if not state.values.get("texts"):
-                await self._run(job, config)
+                failed = await self._run(job, config)
                 state = await self._graph.aget_state(config)
             self._listen(Event(n_records=1))
         names = ("texts", "answers", "n_unfounded", "failures", "usage")
         found = ExamItems(**{name: state.values[name] for name in names})
+        found = replace(found, usage=found.usage + failed)
         if found.texts:
             return WrittenBank(job, found)
         failures: list[Failure] = found.failures
         return WrittenBank(job, problem="; ".join(f"{f.reason}: {f.detail}" for f in failures))
 
-    async def _run(self, job: ExamJob, config: RunnableConfig) -> None:
+    async def _run(self, job: ExamJob, config: RunnableConfig) -> Usage:
         self._listen(Event(n_expected=1))
         stream = self._graph.astream(job, config, context=self._tools, stream_mode="custom")
-        async for chunk in stream:
-            told = dict(chunk)
-            self._listen(Event(n_calls=told.get("done", 0), usage=told.get("usage", Event().usage)))
+        return await follow_graph(stream, self._listen)
+
+    def _config(self, job: ExamJob) -> RunnableConfig:
+        return {"configurable": {"thread_id": self._thread(job)}}
 
     def _thread(self, job: ExamJob) -> str:
         """Return a hash of everything that the items of a job depend on."""

@@ -31,9 +31,11 @@ from ragassay.graphs.qa_parts import window_of
 from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, Rate
 from ragassay.instruments.qa_extractor import EXTRACTOR, extract_pairs
 from ragassay.models.gateway import JudgeLM
+from ragassay.models.limiter import limited
 from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
 from ragassay.records.papers import paper_record
 from ragassay.runs.events import Event, Listener
+from ragassay.runs.following import count_earlier, follow_graph
 from ragassay.runs.states import opened_states
 from ragassay.runs.testbank_meaning import repeats
 from ragassay.settings import Settings
@@ -218,7 +220,8 @@ async def generate_pairs(
     async with opened_states(out) as saver:
         graph = build_qa_graph(tools.tools.settings.max_attempts, saver)
         writer = _Writer(graph, saver, tools, listen)
-        with ungrouped(FatalModelError, StorageError):
+        await writer.count_earlier(jobs)
+        with limited(tools.tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
     return _written([task.result() for task in started], out)
@@ -260,6 +263,11 @@ class _Writer:
         self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.tools.settings.n_slots))
 
+    async def count_earlier(self, jobs: Sequence[QAJob]) -> None:
+        """Count what earlier starts have spent."""
+        states = [await self._graph.aget_state(self._config(job)) for job in jobs]
+        count_earlier(self._tools.tools.limiter, [state.values for state in states])
+
     async def write(self, job: QAJob) -> PaperPairs:
         """Bring a job to its end; one without a pair is tried again."""
         async with self._slots:
@@ -283,19 +291,18 @@ class _Writer:
         if before.values.get("end") and not before.values.get("kept"):
             await self._saver.adelete_thread(self._thread(job))
             before = await self._graph.aget_state(config)
+        failed = Usage()
         if not before.values.get("end"):
-            await self._run(None if before.next else job, config)
+            failed = await self._run(None if before.next else job, config)
         # What no node has written is not among the values.
         state = QAState(**(await self._graph.aget_state(config)).values)
-        return QAPairs(**{field.name: getattr(state, field.name) for field in fields(QAPairs)})
+        found = QAPairs(**{field.name: getattr(state, field.name) for field in fields(QAPairs)})
+        return replace(found, usage=found.usage + failed)
 
-    async def _run(self, start: QAJob | None, config: RunnableConfig) -> None:
+    async def _run(self, start: QAJob | None, config: RunnableConfig) -> Usage:
         given: Any = start
         stream = self._graph.astream(given, config, context=self._tools, stream_mode="custom")
-        async for chunk in stream:
-            told: dict[str, Any] = dict(chunk)
-            usage = told.get("usage", Usage())
-            self._listen(Event(told.get("expected", 0), told.get("done", 0), usage=usage))
+        return await follow_graph(stream, self._listen)
 
     def _config(self, job: QAJob) -> RunnableConfig:
         return {"configurable": {"thread_id": self._thread(job)}}

@@ -1,0 +1,35 @@
+"""Add up what the calls on one answer took, by part of the evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragassay.evaluators.base import CaseFile, place_of
+from ragassay.records import EvidenceSearch, Usage
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.toolbox import Toolbox
+
+SEARCHES = "searches"
+"""The model's part in looking for evidence: queries, an agent's turns."""
+
+
+def usage_by_part(
+    file: CaseFile, searches: Sequence[EvidenceSearch], tools: Toolbox
+) -> dict[str, Usage]:
+    """Return the usage of all questions, by the part that asked them, in the evaluators' order.
+
+    It counts the verdicts as they were given, also those that serve only other evaluators: a merged
+    or reported verdict may leave a call out, or repeat it.
+    """
+    part_of = {evaluator.name: evaluator.part for evaluator in tools.registered}
+    found = {evaluator.part: Usage() for evaluator in tools.evaluators}
+    for place, verdict in file.verdicts.items():
+        name, rest = place.split("\t", 1)
+        item, judge, turn = rest.rsplit("\t", 2)
+        # The second judge's verdict includes the usage of the first one's.
+        if turn == "second" or place_of(name, item, judge, "second") not in file.verdicts:
+            found[part_of[name]] = found.get(part_of[name], Usage()) + verdict.usage
+    found[SEARCHES] = sum((search.usage for search in searches), Usage())
+    return {part: usage for part, usage in found.items() if usage.n_calls}

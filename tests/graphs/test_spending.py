@@ -1,0 +1,133 @@
+"""Every call that was paid for is on the bill, under the part that it was made for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.models.call_usage import unbooked_usage
+from ragassay.records import FAILED_CALLS, Document, Record, Usage
+from ragassay.reports.cost_view import view_costs
+from ragassay.reports.tables import cost_table
+from ragassay.runs.evaluate import RunResult, job_of, run
+from ragassay.runs.folder import RunFolder
+from ragassay.settings import load_settings
+from ragassay.testing import Fault, ScriptedModel
+
+PRICED = "openai/gpt-4.1-mini"
+"""A name that LiteLLM knows the price of."""
+
+RECORDS = tuple(
+    Record(
+        id=f"r{n}",
+        question=f"Does drug {n} lower blood pressure?",
+        answer=f"Drug {n} lowers blood pressure by 5 mmHg [1]. Some patients cough [2].",
+        reference=f"Drug {n} lowers blood pressure. It makes some patients cough.",
+        sources=(
+            Document(id="11", title="Trial", text=f"Drug {n} lowered blood pressure by 5 mmHg."),
+            Document(id="12", title="Safety", text="Cough was seen in some patients."),
+        ),
+    )
+    for n in range(3)
+)
+
+
+async def judged(
+    model: ScriptedModel, folder: Path | None = None, **options: object
+) -> tuple[RunResult, Toolbox]:
+    given = {"rubrics": ("cohesion", "relevancy"), "signals": False, "verifier": "judge"} | options
+    settings = load_settings(model=PRICED, api_base=model.base_url, **given)
+    tools = Toolbox.of(settings).using(embedder=WordEmbedder())
+    result = await run(job_of(RECORDS, None), tools, RunFolder(folder) if folder else None)
+    return result, tools
+
+
+def check_bill(result: RunResult, tools: Toolbox, model: ScriptedModel) -> None:
+    """The parts add up to the sum, and the sum is what the server and the limiter counted."""
+    summary = result.summary
+    assert sum(summary.usage_by_part.values(), Usage()).n_calls == summary.usage.n_calls
+    parts = [usage.cost_usd or 0.0 for usage in summary.usage_by_part.values()]
+    assert sum(parts) == pytest.approx(summary.usage.cost_usd)
+    assert summary.usage.cost_usd == pytest.approx(tools.limiter.spent_usd)
+    n_paid = sum(request.status == 200 for request in model.requests)
+    assert summary.usage.n_calls == n_paid
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"only": ("rubrics",)},
+        {"only": ("rubrics", "citations", "nuggets", "sentences")},
+        {"only": ("citations",), "citation_evidence": "nuggets"},
+        {"only": ("correctness",)},
+        {"only": ("evidence", "citations", "nuggets")},
+        {"only": ("rubrics",), "panel": ("openai/gpt-4.1-nano",)},
+    ],
+    ids=lambda options: "-".join(str(v) for v in options.values()),
+)
+async def test_the_parts_of_a_bill_add_up_to_what_was_paid(make_model, options):
+    model = make_model()
+    result, tools = await judged(model, **options)
+    check_bill(result, tools, model)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("kind", ["junk", "refusal", "truncated", "content_filter"])
+@pytest.mark.parametrize("attempts", [1, None], ids=["once", "always"])
+async def test_a_call_that_was_paid_and_gave_no_verdict_is_on_the_bill(make_model, kind, attempts):
+    model = make_model(faults=[Fault(kind, attempts=attempts)])
+    result, tools = await judged(model, only=("rubrics", "citations"))
+    check_bill(result, tools, model)
+    if kind == "refusal":
+        assert result.summary.usage_by_part[FAILED_CALLS].cost_usd > 0
+
+
+@pytest.mark.integration
+async def test_a_resumed_run_has_the_same_bill(make_model, tmp_path):
+    model = make_model()
+    first, _ = await judged(model, tmp_path, only=("rubrics", "citations"))
+    n_asked = model.n_requests
+    again, tools = await judged(model, tmp_path, only=("rubrics", "citations"))
+    assert model.n_requests == n_asked
+    assert again.summary.usage_by_part == first.summary.usage_by_part
+    assert tools.limiter.spent_usd == pytest.approx(first.summary.usage.cost_usd)
+
+
+@pytest.mark.integration
+async def test_the_bill_as_a_table_adds_up(make_model):
+    result, _ = await judged(make_model(), only=("rubrics", "citations"))
+    *parts, whole = view_costs(result.summary)
+    assert [row.title for row in parts] == ["Rubrics", "Citations"]
+    assert sum(row.n_calls for row in parts) == whole.n_calls
+    assert sum(row.n_sent for row in parts) == whole.n_sent
+    assert sum(float(row.usd) for row in parts) == pytest.approx(float(whole.usd), abs=2e-4)
+    assert cost_table(result.summary).row_count == 3
+
+
+async def test_no_table_where_nothing_was_called():
+    settings = load_settings(only=("citations",))
+    tools = Toolbox.of(settings).using(embedder=WordEmbedder())
+    result = await run(job_of(RECORDS, None), tools, None)
+    assert (view_costs(result.summary), cost_table(result.summary)) == ((), None)
+
+
+FIRST = Usage(n_calls=1, n_prompt_tokens=10, n_completion_tokens=2, cost_usd=0.5)
+
+
+@pytest.mark.parametrize(
+    ("paid", "booked", "failed"),
+    [
+        (FIRST + FIRST, FIRST, FIRST),
+        (FIRST, FIRST, Usage()),
+        (FIRST, Usage(), FIRST),
+        # A verdict may count what an earlier start has paid.
+        (FIRST, FIRST + FIRST, Usage()),
+        (Usage(n_calls=1, cost_usd=None), Usage(), Usage(n_calls=1, cost_usd=None)),
+    ],
+)
+def test_calls_that_were_paid_and_counted_nowhere(paid, booked, failed):
+    assert unbooked_usage(paid, booked) == failed
