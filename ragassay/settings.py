@@ -113,6 +113,21 @@ class Settings(BaseSettings):
         "(zero_shot), with what it means and what each rating shows (knowledge), with two examples "
         "besides (few_shot), or to think step by step first (chain_of_thought).",
     )
+    samples: int = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="Replies that are drawn at temperature 1 for a rating or a label of a judge "
+        "that gives no log-probabilities: the share of each value is its probability, the score is "
+        "the mean. A judge with log-probabilities is asked once. 1 draws none: the written value "
+        "stands alone.",
+    )
+    judge_seed: int = Field(
+        default=1,
+        ge=0,
+        description="Seed that is sent to a judge whose provider takes one; each of several "
+        "samples has the next one.",
+    )
     signals: bool = Field(
         default=True,
         description="Measure each answer before its rubrics are judged: a hosted judge is told the "
@@ -548,6 +563,8 @@ RESULT_FIELDS = (
     "rubric_set",
     "rubrics",
     "strategy",
+    "samples",
+    "judge_seed",
     "signals",
     "chosen_verifier",
     "verdict_labels",

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import dspy
 
 from ragassay.agents.adapter import CASE_FIELD, SharedPrefixAdapter, response_format
+from ragassay.agents.sampling import ask_judge
 from ragassay.errors import SettingsError
 from ragassay.models.gateway import metered
 from ragassay.prompts import load_prompts
@@ -121,10 +122,17 @@ class Agent(dspy.Module):
         if asked.n_parts > 1 and lm.kwargs.get("max_tokens"):
             options["max_tokens"] = lm.kwargs["max_tokens"] * asked.n_parts
         messages = self.adapter.format(asked.signature, asked.demos, asked.inputs)
+
+        async def draw(more: Mapping[str, Any]) -> dspy.Prediction:
+            reply = (await lm.acall(messages=messages, **options | more))[0]
+            fields = self.adapter.parse(asked.signature, reply["text"])
+            return dspy.Prediction(**fields, logprobs=reply["logprobs"])
+
         with metered() as meter:
-            reply = (await lm.acall(messages=messages, **options))[0]
-        fields = self.adapter.parse(asked.signature, reply["text"])
-        return asked.read(dspy.Prediction(**fields, logprobs=reply["logprobs"]), meter.usage)
+            if not self.wants_logprobs:
+                return asked.read(await draw({}), meter.usage)
+            found, source = await ask_judge(draw, lm, asked.signature)
+        return asked.read(found, meter.usage + source)
 
 
 @functools.cache

@@ -49,5 +49,6 @@ def _asking(tools: Toolbox) -> tuple[str, ...]:
         settings.model,
         settings.local_dtype,
         str(settings.max_reply_tokens),
+        f"{settings.samples} samples, seed {settings.judge_seed}",
         tools.prompts_sha256,
     )

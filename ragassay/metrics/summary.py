@@ -58,6 +58,7 @@ def summarize(
         unscored=dict(sorted(tally.failures.items(), key=lambda one: (-one[1], one[0]))),
         n_judged=tally.n_judged,
         usage=tally.usage,
+        confidence_from=dict(sorted(tally.confidence_from.items())),
         panel=panel_agreement(evaluations),
     )
 
@@ -74,6 +75,7 @@ class _Tally:
     n_undecided: int = 0
     n_judged: int = 0
     usage: Usage = field(default_factory=Usage)
+    confidence_from: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, evaluations: Iterable[Evaluation]) -> _Tally:
@@ -91,6 +93,7 @@ class _Tally:
         failure = verdict.failure or (second and second.failure)
         if failure and failure.reason not in NO_FAULT:
             self.failures[failure.reason] += 1
+        self.confidence_from.update(verdict.usage.confidence_from)
         self.n_judged += verdict.is_undecided or verdict.value not in BY_RULE
 
 

@@ -26,6 +26,7 @@ from ragassay.errors import (
 )
 from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
+from ragassay.models.answered_by import answered_by
 from ragassay.models.call_errors import lacks_key, retry_after_s, shortened, typed_error
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
@@ -119,6 +120,8 @@ class JudgeLM(dspy.LM):
             options |= {"logprobs": True, "top_logprobs": 5}
         if provider_of(settings.model).startswith("azure"):
             options["max_retries"] = 0  # OpenAI's client, which retries by itself, is used there.
+        if "seed" in supported and not is_local(settings.model):
+            options["seed"] = settings.judge_seed
         if settings.api_base:
             options["api_base"] = settings.api_base
         super().__init__(
@@ -135,6 +138,9 @@ class JudgeLM(dspy.LM):
         self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
+        self.n_samples = settings.samples
+        self.gives_logprobs: bool | None = None if options.get("logprobs") else False
+        """Whether its replies have log-probabilities; None before the first one."""
         self._acompletion = litellm.acompletion
         self._lacks_key = provider_of(settings.model) == "openai" and not (
             litellm.api_key or litellm.openai_key or _has_key(settings.model)
@@ -175,6 +181,7 @@ class JudgeLM(dspy.LM):
                     shown = error if is_local(self.model) else None
                     raise self._typed(error, arrival) from shown
             paid.usage = _usage(response, is_local(self.model))
+            paid.usage += Usage(answered_by=(answered_by(self.model, response),))
         meter = _METER.get()
         if meter is not None:
             meter.usage = meter.usage + paid.usage

@@ -101,6 +101,7 @@ from ragassay.records.racar import (
     RacarRating,
 )
 from ragassay.records.reading import FINE, MARKS, Mark, Reading
+from ragassay.records.repeats import RepeatFigure, Repeats
 from ragassay.records.review import BANK, MATCH, Review, standing
 from ragassay.records.run import (
     ApplicationUse,
@@ -248,6 +249,8 @@ __all__ = [
     "Rejection",
     "RelevanceGrade",
     "RelevanceLabel",
+    "RepeatFigure",
+    "Repeats",
     "Review",
     "Said",
     "Score",

@@ -148,6 +148,7 @@ class Manifest(Frozen):
         answers: The input file.
         corpus: The corpus, if any.
         settings: The settings that affect the result; no key, no endpoint.
+        answered_by: Who answered, as in `Usage`; known at the end of the run.
         card: The judge's card; None for a model without one.
         base_card: The card of `base`.
         rater_card: The rater's card.
@@ -177,6 +178,7 @@ class Manifest(Frozen):
     answers: FileStamp
     corpus: FileStamp | None = None
     settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    answered_by: tuple[str, ...] = ()
     card: ModelCard | None = None
     base_card: ModelCard | None = None
     rater_card: ModelCard | None = None
@@ -272,6 +274,7 @@ class Summary(Frozen):
         unscored: Number of verdicts that failed, by reason; the most frequent first.
         n_judged: Verdicts that a judge gave, or left open; not those that follow from a rule.
         usage: Sum over all verdicts.
+        confidence_from: Number of verdicts by where their distribution came from, as in `Usage`.
         panel: The agreement of a panel's judges, if there is one.
         cascade: The verdicts sent on to a second judge, if there is one.
         application: What the application took that was asked for the answers, if one was.
@@ -293,6 +296,7 @@ class Summary(Frozen):
     unscored: dict[str, int] = Field(default_factory=dict)
     n_judged: int = Field(default=0, ge=0)
     usage: Usage = Usage()
+    confidence_from: dict[str, int] = Field(default_factory=dict)
     panel: PanelAgreement | None = None
     cascade: Cascade | None = None
     application: ApplicationUse | None = None

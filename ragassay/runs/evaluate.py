@@ -33,6 +33,7 @@ from ragassay.runs.engine import RunOutcome, run_records
 from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.job import Job, job_of, prepared, read_job
+from ragassay.runs.judge_notes import judge_notes
 from ragassay.runs.pooling import pooled_scores
 from ragassay.settings import Settings, noted_settings
 
@@ -180,6 +181,7 @@ async def run(
         write_lines(folder.rejected_file, job.rejections)
         outcome = await run_records(job.records, tools, folder, listen)
         result = await asyncio.to_thread(_result, job, outcome, manifest, tools)
+        folder.note_answered_by(result.manifest.answered_by)
         folder.write_evaluations(result.evaluations)
         write_lines(folder.failures_file, result.failures)
         write_whole(folder.summary_file, result.summary.model_dump_json(indent=2))
@@ -289,8 +291,10 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -
     failed = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     failures, n_records = (*job.failures, *failed), len(ids) + len(job.failures)
     summary = summarize(evaluations, n_records, len(failures), len(job.rejections))
-    summary = summary.model_copy(update={"application": job.application, "notes": job.notes})
     settings = tools.settings
+    notes = (*job.notes, *judge_notes(summary, settings.samples))
+    summary = summary.model_copy(update={"application": job.application, "notes": notes})
+    manifest = manifest.model_copy(update={"answered_by": summary.usage.answered_by})
     if settings.escalated_to and settings.escalated_when:
         asked = questions_of(evaluations, tools.registered)
         second, when = settings.escalated_to, settings.escalated_when

@@ -1,0 +1,159 @@
+"""Estimate a distribution from several replies, for a judge that gives no log-probabilities.
+
+G-Eval (Liu et al. 2023, section 2, arXiv 2303.16634) draws 20 replies at temperature 1 from such a
+judge and takes the share of each rating for its probability. So does this, with as many replies as
+the setting `samples` says; a judge with log-probabilities is asked once, at temperature 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_origin
+
+import dspy
+
+from ragassay.errors import FatalModelError, ModelError, TransientModelError
+from ragassay.records import Usage
+
+TEMPERATURE = 1.0
+"""Temperature of a sample; a model that takes no temperature has its own."""
+
+LOGPROBS = "log-probabilities"
+
+Draw = Callable[[Mapping[str, Any]], Awaitable[dspy.Prediction]]
+"""Makes one call with some options more, and returns its fields and `logprobs`."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Several replies to one question, which stand where log-probabilities would.
+
+    Attributes:
+        replies: The usable replies, at least one.
+        n_failed: Samples without one.
+    """
+
+    replies: tuple[dspy.Prediction, ...]
+    n_failed: int = 0
+
+    def shares(self, field: str, labels: Sequence[str]) -> dict[str, float]:
+        """Return the share of the replies that gave each label, in the order of `labels`."""
+        counts = Counter(str(reply[field]) for reply in self.replies)
+        return {label: counts[label] / len(self.replies) for label in labels}
+
+    @property
+    def name(self) -> str:
+        """How many there are, such as "5 samples" or "4 of 5 samples"."""
+        n = len(self.replies)
+        return f"{n} of {n + self.n_failed} samples" if self.n_failed else f"{n} samples"
+
+
+async def ask_judge(draw: Draw, lm: Any, signature: Any) -> tuple[dspy.Prediction, Usage]:
+    """Ask once, or several times where that alone gives a distribution.
+
+    Args:
+        draw: Makes one call.
+        lm: The judge: `n_samples`, `gives_logprobs` and `kwargs` are read. What the first reply
+            shows of its log-probabilities is kept there.
+        signature: The signature of the call.
+
+    Returns:
+        The reply to read, and where its distribution comes from. Of samples it is the first one
+        with the most frequent value, and its `logprobs` are `Samples`.
+
+    Raises:
+        ModelError: There was no usable reply.
+    """
+    fields = choice_fields(signature)
+    n_samples = getattr(lm, "n_samples", 1) if fields else 1
+    if n_samples == 1 or getattr(lm, "gives_logprobs", True) is not False:
+        found = await draw({})
+        has_logprobs = bool(getattr(found.logprobs, "content", None))
+        if hasattr(lm, "gives_logprobs"):
+            lm.gives_logprobs = lm.gives_logprobs or has_logprobs
+        if has_logprobs or n_samples == 1:
+            return found, _confidence_from(LOGPROBS if has_logprobs else "", found, fields)
+    samples = await draw_samples(draw, lm, n_samples)
+    chosen = most_frequent(samples.replies, fields)
+    found = dspy.Prediction(**{**dict(chosen.items()), "logprobs": samples})
+    usage = _confidence_from(samples.name, found, fields)
+    return found, usage + Usage(n_failed_samples=samples.n_failed)
+
+
+async def draw_samples(draw: Draw, lm: Any, n: int) -> Samples:
+    """Draw samples: the first alone, then the others together.
+
+    So a provider can serve the prompt of the others from its cache. A sample that fails for a
+    temporary reason is drawn once more.
+
+    Raises:
+        FatalModelError: No call can succeed.
+        ModelError: All of them failed; it is the first one's error.
+    """
+    first = await _drawn(draw, lm, [0])
+    results = first + await _drawn(draw, lm, range(1, n))
+    again = [i for i, one in enumerate(results) if isinstance(one, TransientModelError)]
+    for i, result in zip(again, await _drawn(draw, lm, again), strict=True):
+        results[i] = result
+    replies = [one for one in results if not isinstance(one, ModelError)]
+    if not replies:
+        raise next(one for one in results if isinstance(one, ModelError))
+    return Samples(tuple(replies), n - len(replies))
+
+
+async def _drawn(draw: Draw, lm: Any, places: Sequence[int]) -> list[dspy.Prediction | ModelError]:
+    """Draw samples together; an error stands in the place of its sample."""
+
+    async def one(place: int) -> dspy.Prediction | ModelError:
+        try:
+            return await draw(sample_options(lm.kwargs, place))
+        except FatalModelError:
+            raise
+        except ModelError as error:
+            return error
+
+    return list(await asyncio.gather(*map(one, places)))
+
+
+def sample_options(options: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """Return the options in which a sample differs from a call of the judge.
+
+    A judge that is sent no temperature keeps its own. Each sample has a seed of its own: with the
+    same seed all would be one reply.
+
+    Example:
+        >>> sample_options({"temperature": 0, "seed": 1}, 2)
+        {'logprobs': None, 'top_logprobs': None, 'temperature': 1.0, 'seed': 3}
+    """
+    found: dict[str, Any] = {"logprobs": None, "top_logprobs": None}
+    if options.get("temperature") is not None:
+        found["temperature"] = TEMPERATURE
+    if options.get("seed") is not None:
+        found["seed"] = options["seed"] + place
+    return found
+
+
+def choice_fields(signature: Any) -> list[str]:
+    """Return the output fields of a signature whose value is one of given labels."""
+    return [
+        name
+        for name, field in signature.output_fields.items()
+        if get_origin(field.annotation) is Literal
+    ]
+
+
+def most_frequent(replies: Sequence[dspy.Prediction], fields: Sequence[str]) -> dspy.Prediction:
+    """Return the first reply that gives the most frequent value; of several fields, in most."""
+    tops = {name: Counter(one[name] for one in replies).most_common(1)[0][0] for name in fields}
+    return max(replies, key=lambda one: sum(one[name] == top for name, top in tops.items()))
+
+
+def _confidence_from(source: str, found: dspy.Prediction, fields: Sequence[str]) -> Usage:
+    """Say where the distribution over a reply's labels comes from; nothing of a free text."""
+    if not fields:
+        return Usage()
+    kind = "rating" if isinstance(found[fields[0]], int) else "label"
+    return Usage(confidence_from=(source or f"the written {kind} alone",))
