@@ -150,6 +150,7 @@ class Keywords(TypedDict, total=False):
     ]
     strategy: Strategy | None
     samples: int | None
+    decisions: Literal["auto", "on", "off"] | None
     judge_seed: int | None
     signals: bool | None
     evidence: Look | None

@@ -122,6 +122,12 @@ class Settings(BaseSettings):
         "the mean. A judge with log-probabilities is asked once. 1 draws none: the written value "
         "stands alone.",
     )
+    decisions: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="Ask the judge for the probability of each rating or label in a call of its "
+        "own, by LiteLLM's decisions: auto where LiteLLM lists the model with that interface and "
+        "its replies have no log-probabilities; on also for a server of your own that has it.",
+    )
     judge_seed: int = Field(
         default=1,
         ge=0,
@@ -564,6 +570,7 @@ RESULT_FIELDS = (
     "rubrics",
     "strategy",
     "samples",
+    "decisions",
     "judge_seed",
     "signals",
     "chosen_verifier",

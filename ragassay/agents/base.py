@@ -124,14 +124,14 @@ class Agent(dspy.Module):
         messages = self.adapter.format(asked.signature, asked.demos, asked.inputs)
 
         async def draw(more: Mapping[str, Any]) -> dspy.Prediction:
-            reply = (await lm.acall(messages=messages, **options | more))[0]
+            reply = (await lm.acall(messages=messages, **{**options, **more}))[0]
             fields = self.adapter.parse(asked.signature, reply["text"])
             return dspy.Prediction(**fields, logprobs=reply["logprobs"])
 
         with metered() as meter:
             if not self.wants_logprobs:
                 return asked.read(await draw({}), meter.usage)
-            found, source = await ask_judge(draw, lm, asked.signature)
+            found, source = await ask_judge(draw, lm, asked.signature, messages)
         return asked.read(found, meter.usage + source)
 
 

@@ -1,4 +1,7 @@
-"""Estimate a distribution from several replies, for a judge that gives no log-probabilities.
+"""Ask a judge for a reply and a distribution over its labels, however the judge can give one.
+
+Log-probabilities come with the reply. A model with LiteLLM's decisions is asked for them in a
+second call. For others the distribution is estimated from several replies.
 
 G-Eval (Liu et al. 2023, section 2, arXiv 2303.16634) draws 20 replies at temperature 1 from such a
 judge and takes the share of each rating for its probability. So does this, with as many replies as
@@ -9,19 +12,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import dspy
 
 from ragassay.errors import FatalModelError, ModelError, TransientModelError
+from ragassay.models.decisions import decide
 from ragassay.records import Usage
 
 TEMPERATURE = 1.0
 """Temperature of a sample; a model that takes no temperature has its own."""
 
 LOGPROBS = "log-probabilities"
+DECISIONS = "decisions"
 
 Draw = Callable[[Mapping[str, Any]], Awaitable[dspy.Prediction]]
 """Makes one call with some options more, and returns its fields and `logprobs`."""
@@ -51,36 +56,59 @@ class Samples:
         return f"{n} of {n + self.n_failed} samples" if self.n_failed else f"{n} samples"
 
 
-async def ask_judge(draw: Draw, lm: Any, signature: Any) -> tuple[dspy.Prediction, Usage]:
-    """Ask once, or several times where that alone gives a distribution.
+@dataclass(frozen=True)
+class Decision:
+    """Probabilities that a model gave by its decisions, which stand where log-probabilities would.
+
+    Attributes:
+        probabilities: By field and label.
+    """
+
+    probabilities: Mapping[str, Mapping[str, float]]
+
+    def shares(self, field: str, labels: Sequence[str]) -> dict[str, float]:
+        """Return the probability of each label, in the order of `labels`."""
+        return {label: self.probabilities[field].get(label, 0.0) for label in labels}
+
+
+async def ask_judge(
+    draw: Draw, lm: Any, signature: Any, messages: Sequence[Mapping[str, Any]]
+) -> tuple[dspy.Prediction, Usage]:
+    """Ask once, and again where one reply has no distribution and more calls can give one.
+
+    A distribution is that of the model's decisions where it has them, else that of the reply's
+    log-probabilities, else that of samples where the setting `samples` asks for some.
 
     Args:
         draw: Makes one call.
-        lm: The judge: `n_samples`, `gives_logprobs` and `kwargs` are read. What the first reply
-            shows of its log-probabilities is kept there.
+        lm: The judge: `n_samples`, `gives_logprobs`, `has_decisions` and `kwargs` are read. What
+            the first reply shows of its log-probabilities is kept there.
         signature: The signature of the call.
+        messages: The prompt of the call.
 
     Returns:
-        The reply to read, and where its distribution comes from. Of samples it is the first one
-        with the most frequent value, and its `logprobs` are `Samples`.
+        The reply to read, its `logprobs` perhaps a `Decision` or `Samples`, and where its
+        distribution comes from. Of samples it is the first one with the most frequent value.
 
     Raises:
         ModelError: There was no usable reply.
     """
-    fields = choice_fields(signature)
-    n_samples = getattr(lm, "n_samples", 1) if fields else 1
-    if n_samples == 1 or getattr(lm, "gives_logprobs", True) is not False:
+    choices = choices_of(signature)
+    if not choices or not hasattr(lm, "n_samples"):
+        return await draw({}), Usage()
+    if lm.has_decisions or lm.n_samples == 1 or lm.gives_logprobs is not False:
         found = await draw({})
         has_logprobs = bool(getattr(found.logprobs, "content", None))
-        if hasattr(lm, "gives_logprobs"):
-            lm.gives_logprobs = lm.gives_logprobs or has_logprobs
-        if has_logprobs or n_samples == 1:
-            return found, _confidence_from(LOGPROBS if has_logprobs else "", found, fields)
-    samples = await draw_samples(draw, lm, n_samples)
-    chosen = most_frequent(samples.replies, fields)
-    found = dspy.Prediction(**{**dict(chosen.items()), "logprobs": samples})
-    usage = _confidence_from(samples.name, found, fields)
-    return found, usage + Usage(n_failed_samples=samples.n_failed)
+        lm.gives_logprobs = lm.gives_logprobs or has_logprobs
+        decided = await decide(lm, _prompt_text(messages), choices) if lm.has_decisions else None
+        if decided is not None:
+            return _with(found, Decision(decided)), _source(DECISIONS, found, choices)
+        if has_logprobs or lm.n_samples == 1:
+            return found, _source(LOGPROBS if has_logprobs else "", found, choices)
+    samples = await draw_samples(draw, lm, lm.n_samples)
+    found = _with(most_frequent(samples.replies, list(choices)), samples)
+    usage = Usage(n_failed_samples=samples.n_failed)
+    return found, usage + _source(samples.name, found, choices)
 
 
 async def draw_samples(draw: Draw, lm: Any, n: int) -> Samples:
@@ -136,13 +164,13 @@ def sample_options(options: Mapping[str, Any], place: int) -> dict[str, Any]:
     return found
 
 
-def choice_fields(signature: Any) -> list[str]:
-    """Return the output fields of a signature whose value is one of given labels."""
-    return [
-        name
+def choices_of(signature: Any) -> dict[str, tuple[str, ...]]:
+    """Return the labels of each output field of a signature that is one of given labels."""
+    return {
+        name: tuple(map(str, get_args(field.annotation)))
         for name, field in signature.output_fields.items()
         if get_origin(field.annotation) is Literal
-    ]
+    }
 
 
 def most_frequent(replies: Sequence[dspy.Prediction], fields: Sequence[str]) -> dspy.Prediction:
@@ -151,9 +179,15 @@ def most_frequent(replies: Sequence[dspy.Prediction], fields: Sequence[str]) -> 
     return max(replies, key=lambda one: sum(one[name] == top for name, top in tops.items()))
 
 
-def _confidence_from(source: str, found: dspy.Prediction, fields: Sequence[str]) -> Usage:
-    """Say where the distribution over a reply's labels comes from; nothing of a free text."""
-    if not fields:
-        return Usage()
-    kind = "rating" if isinstance(found[fields[0]], int) else "label"
-    return Usage(confidence_from=(source or f"the written {kind} alone",))
+def _with(found: dspy.Prediction, distribution: Decision | Samples) -> dspy.Prediction:
+    return dspy.Prediction(**{**dict(found.items()), "logprobs": distribution})
+
+
+def _prompt_text(messages: Sequence[Mapping[str, Any]]) -> str:
+    return "\n\n".join(str(message["content"]) for message in messages)
+
+
+def _source(name: str, found: dspy.Prediction, choices: Iterable[str]) -> Usage:
+    """Say where the distribution over a reply's labels comes from; by default there is none."""
+    kind = "rating" if isinstance(found[next(iter(choices))], int) else "label"
+    return Usage(confidence_from=(name or f"the written {kind} alone",))

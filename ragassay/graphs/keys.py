@@ -49,6 +49,6 @@ def _asking(tools: Toolbox) -> tuple[str, ...]:
         settings.model,
         settings.local_dtype,
         str(settings.max_reply_tokens),
-        f"{settings.samples} samples, seed {settings.judge_seed}",
+        f"{settings.samples} samples, seed {settings.judge_seed}, decisions {settings.decisions}",
         tools.prompts_sha256,
     )

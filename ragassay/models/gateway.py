@@ -28,6 +28,7 @@ from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.answered_by import answered_by
 from ragassay.models.call_errors import lacks_key, retry_after_s, shortened, typed_error
+from ragassay.models.decisions import takes_decisions
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
 from ragassay.models.providers import PROVIDERS, no_key
@@ -140,7 +141,10 @@ class JudgeLM(dspy.LM):
         """The error that dooms all further calls; each of them fails with it at once."""
         self.n_samples = settings.samples
         self.gives_logprobs: bool | None = None if options.get("logprobs") else False
-        """Whether its replies have log-probabilities; None before the first one."""
+        """Whether its replies have log-probabilities; None before the first one of a hosted one."""
+        if is_local(settings.model):
+            self.gives_logprobs = True
+        self.has_decisions = takes_decisions(settings, litellm, bool(options.get("logprobs")))
         self._acompletion = litellm.acompletion
         self._lacks_key = provider_of(settings.model) == "openai" and not (
             litellm.api_key or litellm.openai_key or _has_key(settings.model)
@@ -186,6 +190,15 @@ class JudgeLM(dspy.LM):
         if meter is not None:
             meter.usage = meter.usage + paid.usage
         return [self._reply(response)]
+
+    @asynccontextmanager
+    async def admitted(self) -> AsyncIterator[Meter]:
+        """Admit a call that is no completion; yield where its usage is noted, which then counts."""
+        async with self._slot, self._admitted() as paid:
+            yield paid
+        meter = _METER.get()
+        if meter is not None:
+            meter.usage = meter.usage + paid.usage
 
     async def _complete(self, messages: Any, options: dict[str, Any]) -> ModelResponse:
         provider, is_here = provider_of(self.model), is_local(self.model)

@@ -7,7 +7,7 @@ import importlib.metadata
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.evaluators.questions import questions_of
 from ragassay.evaluators.toolbox import Toolbox
@@ -49,6 +49,9 @@ __all__ = [
     "run",
     "run_sync",
 ]
+
+if TYPE_CHECKING:
+    from ragassay.models.gateway import JudgeLM
 
 T = TypeVar("T")
 
@@ -124,9 +127,13 @@ class Plan:
 def plan(job: Job, tools: Toolbox) -> Plan:
     """Count calls and tokens without asking a model."""
     n_calls = n_shared = n_escalated = n_repeated = 0
+    n_a_question = _most_calls_a_question(tools)
     for record in job.records:
         file = file_of(record, tools)
-        calls = sum(evaluator.n_most_calls(file, tools) for evaluator in tools.evaluators)
+        calls = sum(
+            evaluator.n_most_calls(file, tools) * (n_a_question if evaluator.is_weighed else 1)
+            for evaluator in tools.evaluators
+        )
         calls += n_most_searches(file, tools)
         again, context = n_most_escalated(file, tools), len(file.case.context) // CHARS_A_TOKEN
         n_calls, n_shared = n_calls + calls, n_shared + calls * context
@@ -142,6 +149,18 @@ def plan(job: Job, tools: Toolbox) -> Plan:
         n_sent_on,
         _most_usd(tools.settings, n_escalated, n_sent_on),
     )
+
+
+def _most_calls_a_question(tools: Toolbox) -> int:
+    """Return how many calls a rating or a label takes at most, until the first reply says more."""
+    judges = [lm for lm in (tools.jury.lm, *tools.jury.panel) if lm and not lm.gives_logprobs]
+    return max((_most_calls(lm) for lm in judges), default=1)
+
+
+def _most_calls(lm: JudgeLM) -> int:
+    is_known = lm.gives_logprobs is not None
+    n_drawn = lm.n_samples + (not is_known) if lm.n_samples > 1 else 1
+    return 2 if lm.has_decisions else n_drawn
 
 
 def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
