@@ -202,6 +202,23 @@ class PanelMember(Frozen):
     n_moved: int = Field(default=0, ge=0)
 
 
+class PanelPair(Frozen):
+    """How alike two judges of a panel are.
+
+    Attributes:
+        first: A judge.
+        second: Another one.
+        alike: Krippendorff's alpha (ordinal) of the ratings that both gave alone, or the
+            correlation of their errors.
+        is_of_errors: Whether it is of their errors, against people's ratings.
+    """
+
+    first: str
+    second: str
+    alike: Score
+    is_of_errors: bool = False
+
+
 class PanelAgreement(Frozen):
     """The agreement of a panel's judges, over all answers and rubrics.
 
@@ -215,6 +232,8 @@ class PanelAgreement(Frozen):
         n_settled: Those of them without such ratings after the judges read each other's reasons.
         n_heard_again: Ratings that were given again.
         n_moved: Those of them that changed.
+        pairs: How alike each two judges are. Empty in runs of earlier versions.
+        n_effective: How many independent judges the panel is worth at least; None where unknown.
     """
 
     members: tuple[PanelMember, ...]
@@ -226,6 +245,8 @@ class PanelAgreement(Frozen):
     n_settled: int = Field(ge=0)
     n_heard_again: int = Field(ge=0)
     n_moved: int = Field(ge=0)
+    pairs: tuple[PanelPair, ...] = ()
+    n_effective: float | None = None
 
 
 class ApplicationUse(Frozen):
