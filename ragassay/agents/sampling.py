@@ -81,8 +81,7 @@ async def ask_judge(
 
     Args:
         draw: Makes one call.
-        lm: The judge: `n_samples`, `gives_logprobs`, `has_decisions` and `kwargs` are read. What
-            the first reply shows of its log-probabilities is kept there.
+        lm: The judge; what its first reply shows of log-probabilities is kept there.
         signature: The signature of the call.
         messages: The prompt of the call.
 
@@ -96,10 +95,9 @@ async def ask_judge(
     choices = choices_of(signature)
     if not choices or not hasattr(lm, "n_samples"):
         return await draw({}), Usage()
-    if lm.has_decisions or lm.n_samples == 1 or lm.gives_logprobs is not False:
-        found = await draw({})
+    found = await _draw_once(draw, lm)
+    if found is not None:
         has_logprobs = bool(getattr(found.logprobs, "content", None))
-        lm.gives_logprobs = lm.gives_logprobs or has_logprobs
         decided = await decide(lm, _prompt_text(messages), choices) if lm.has_decisions else None
         if decided is not None:
             return _with(found, Decision(decided)), _source(DECISIONS, found, choices)
@@ -109,6 +107,28 @@ async def ask_judge(
     found = _with(most_frequent(samples.replies, list(choices)), samples)
     usage = Usage(n_failed_samples=samples.n_failed)
     return found, usage + _source(samples.name, found, choices)
+
+
+async def _draw_once(draw: Draw, lm: Any) -> dspy.Prediction | None:
+    """Ask once as without samples; return None for a judge that only samples are asked of.
+
+    Whether a judge gives log-probabilities its first reply shows. Where samples depend on that, the
+    other questions wait for it: each would pay for a reply that is then not used.
+    """
+    if lm.n_samples > 1 and not lm.has_decisions:
+        if lm.gives_logprobs is None:
+            async with lm.first_reply:
+                if lm.gives_logprobs is None:
+                    return await _noted(draw, lm)
+        if not lm.gives_logprobs:
+            return None
+    return await _noted(draw, lm)
+
+
+async def _noted(draw: Draw, lm: Any) -> dspy.Prediction:
+    found = await draw({})
+    lm.gives_logprobs = lm.gives_logprobs or bool(getattr(found.logprobs, "content", None))
+    return found
 
 
 async def draw_samples(draw: Draw, lm: Any, n: int) -> Samples:

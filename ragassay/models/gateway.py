@@ -135,6 +135,7 @@ class JudgeLM(dspy.LM):
         )
         self._n_slots = settings.n_slots
         self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
+        self._first_replies: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
         self._endpoint = settings.api_base or provider_of(settings.model)
         self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
@@ -190,6 +191,11 @@ class JudgeLM(dspy.LM):
         if meter is not None:
             meter.usage = meter.usage + paid.usage
         return [self._reply(response)]
+
+    @property
+    def first_reply(self) -> asyncio.Lock:
+        """Held by the call that finds out whether replies have log-probabilities; one a loop."""
+        return self._first_replies.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[Meter]:

@@ -61,6 +61,7 @@ class SampledLM(dspy.LM):
         self.values, self.field = list(values), field
         self.n_samples: int = known.get("n_samples", 5)
         self.gives_logprobs: bool | None = known.get("gives_logprobs", False)
+        self.first_reply = asyncio.Lock()
         self.sent: list[dict[str, Any]] = []
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> list[Any]:
@@ -165,6 +166,13 @@ async def test_a_judge_with_log_probabilities_is_asked_once_and_remembered():
         _, usage = await ask_judge(draw, lm, rating_signature((1, 5)), [])
         assert usage.confidence_from == ("log-probabilities",)
     assert lm.gives_logprobs is True and lm.sent == [{}, {}]
+
+
+async def test_questions_wait_for_the_reply_that_shows_whether_samples_are_needed():
+    lm = SampledLM([4] * 7, n_samples=2, gives_logprobs=None)
+    found = await asyncio.gather(*(rating(lm) for _ in range(3)))
+    assert len(lm.sent) == 1 + 3 * 2
+    assert all(one.usage.confidence_from == ("2 samples",) for one in found)
 
 
 async def test_what_has_no_labels_is_never_sampled():
