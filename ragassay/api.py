@@ -42,6 +42,7 @@ from ragassay.runs.progress import shown_progress
 from ragassay.runs.qa.evaluate import JudgedPairs, judge_pairs, pairs_settings
 from ragassay.runs.qa.inputs import read_paper_pairs
 from ragassay.runs.ready import check_ready
+from ragassay.runs.repeats import repeat_run
 from ragassay.runs.stored import stores
 from ragassay.runs.thresholds import thresholds_of
 from ragassay.settings import Settings
@@ -207,15 +208,18 @@ async def judged(
     """Run a job with the options of `evaluate`, and raise what they ask to be raised."""
     thresholds = thresholds_of(options.get("fail_under"), tools.settings.rubric_set, tools.rubrics)
     folder = _folder(options)
-    n_audited = options.get("audit")
+    n_audited, n_times = options.get("audit"), options.get("repeat")
     with shown_progress(len(job.records), progress is True) as bar:
         listen = progress if callable(progress) else bar
         found = await run(job, tools, folder, listen)
-        audited = None
+        audited = repeats = None
+        if n_times and found.evaluations:
+            again = _quiet_listener(progress)
+            repeats = await repeat_run(job, found, tools, n_times, folder, again)
         if n_audited and found.evaluations:
             chosen = job_of_run(job, found, tools, AuditOptions(n_audited))
-            audited = await audit_of_run(chosen, found, tools, folder, _audit_listener(progress))
-    results = kind(found, audited and audited.audit)
+            audited = await audit_of_run(chosen, found, tools, folder, _quiet_listener(progress))
+    results = kind(found, audited and audited.audit, repeats)
     is_lacking = options.get("raise_on_failure") and (results.failed or results.rejections)
     if is_lacking or (kind is Result and found.failures):
         raise UnjudgedError(results)
@@ -227,7 +231,7 @@ async def judged(
     return results
 
 
-def _audit_listener(progress: Progress) -> Listener:
+def _quiet_listener(progress: Progress) -> Listener:
     return progress if callable(progress) else lambda event: None
 
 
@@ -411,6 +415,8 @@ def folder_at(out: str | Path, options: Keywords) -> RunFolder:
     if options.get("retry_failed"):
         folder.forget_failures()
         folder.audit_folder.forget_failures()
+        for repetition in folder.repeat_folders():
+            repetition.forget_failures()
         forget_failed_paraphrases(folder.path)
     return folder
 

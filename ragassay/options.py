@@ -154,6 +154,9 @@ class Keywords(TypedDict, total=False):
         Option(flags=("--evaluator",), metavar="MODULE:NAME"),
     ]
     strategy: Strategy | None
+    samples: int | None
+    decisions: Literal["auto", "on", "off"] | None
+    judge_seed: int | None
     signals: bool | None
     evidence: Look | None
     embedder: Annotated[str | None, Option(metavar="NAME")]
@@ -232,6 +235,15 @@ class RunKeywords(EvaluateKeywords, total=False):
             "says what this judge detects.",
             kind=int,
             least=1,
+        ),
+    ]
+    repeat: Annotated[
+        int | None,
+        Option(
+            "Judge each answer so many times, the run included: `results.repeats` says how often "
+            "the judge contradicts itself.",
+            kind=int,
+            least=2,
         ),
     ]
     fail_under: Annotated[

@@ -25,6 +25,7 @@ from ragassay.records import (
     Nugget,
     RecordFailure,
     Rejection,
+    Repeats,
     Score,
     SentenceLabel,
     Summary,
@@ -76,10 +77,14 @@ class Results(Sequence[Evaluation]):
         rejections: Rows that could not be read.
         manifest: Everything that the result depends on.
         audit: What the judge detects, where `audit=` was asked for; else None.
+        repeats: How often the judge contradicts itself, where `repeat=` was asked for; else None.
     """
 
-    def __init__(self, run: RunResult, audit: Audit | None = None) -> None:
+    def __init__(
+        self, run: RunResult, audit: Audit | None = None, repeats: Repeats | None = None
+    ) -> None:
         self.audit = audit
+        self.repeats = repeats
         self._evaluations = run.evaluations
         self.summary: Summary = run.summary
         self.failures: tuple[RecordFailure, ...] = run.failures

@@ -120,6 +120,27 @@ class Settings(BaseSettings):
         "(zero_shot), with what it means and what each rating shows (knowledge), with two examples "
         "besides (few_shot), or to think step by step first (chain_of_thought).",
     )
+    samples: int = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="Replies that are drawn at temperature 1 for a rating or a label of a judge "
+        "that gives no log-probabilities: the share of each value is its probability, the score is "
+        "the mean. A judge with log-probabilities is asked once. 1 draws none: the written value "
+        "stands alone.",
+    )
+    decisions: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="Ask the judge for the probability of each rating or label in a call of its "
+        "own, by LiteLLM's decisions: auto where LiteLLM lists the model with that interface and "
+        "its replies have no log-probabilities; on also for a server of your own that has it.",
+    )
+    judge_seed: int = Field(
+        default=1,
+        ge=0,
+        description="Seed that is sent to a judge whose provider takes one; each of several "
+        "samples has the next one.",
+    )
     signals: bool = Field(
         default=True,
         description="Measure each answer before its rubrics are judged: a hosted judge is told the "
@@ -561,6 +582,9 @@ RESULT_FIELDS = (
     "rubric_set",
     "rubrics",
     "strategy",
+    "samples",
+    "decisions",
+    "judge_seed",
     "signals",
     "chosen_verifier",
     "verdict_labels",

@@ -58,6 +58,9 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     ),
     "evaluators": (("--evaluator", "mine:short"), "mine:short"),
     "strategy": (("--strategy", "few_shot"), "few_shot"),
+    "samples": (("--samples", "5"), 5),
+    "decisions": (("--decisions", "on"), "on"),
+    "judge_seed": (("--judge-seed", "7"), 7),
     "signals": (("--signals",), True),
     "evidence": (("--evidence", "agent"), "agent"),
     "embedder": (("--embedder", "mine"), "mine"),
@@ -116,7 +119,7 @@ INSTEAD = {
 }
 """What a flag of the terminal is in Python: a keyword, a function, an attribute of results."""
 OF_THE_TERMINAL = {
-    "evaluate": {"answers", "fail_under", "audit", "as_json", "dry_run", "quiet"},
+    "evaluate": {"answers", "fail_under", "audit", "repeat", "as_json", "dry_run", "quiet"},
     "audit": {"answers", "strict", "as_json", "dry_run", "quiet"},
 }
 

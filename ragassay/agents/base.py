@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import dspy
 
 from ragassay.agents.adapter import CASE_FIELD, SharedPrefixAdapter, response_format
+from ragassay.agents.sampling import ask_judge
 from ragassay.errors import CutReplyError, SettingsError, UnparsableReplyError
 from ragassay.models.gateway import metered
 from ragassay.prompts import load_prompts
@@ -122,9 +122,18 @@ class Agent(dspy.Module):
         if asked.n_parts > 1 and lm.kwargs.get("max_tokens"):
             options["max_tokens"] = lm.kwargs["max_tokens"] * asked.n_parts
         messages = self.adapter.format(asked.signature, asked.demos, asked.inputs)
+
+        async def draw(more: Mapping[str, Any]) -> dspy.Prediction:
+            fields, logprobs = await self._answer(
+                lm, asked.signature, messages, {**options, **more}
+            )
+            return dspy.Prediction(**fields, logprobs=logprobs)
+
         with metered() as meter:
-            fields, logprobs = await self._answer(lm, asked.signature, messages, options)
-        return asked.read(dspy.Prediction(**fields, logprobs=logprobs), meter.usage)
+            if not self.wants_logprobs:
+                return asked.read(await draw({}), meter.usage)
+            found, source = await ask_judge(draw, lm, asked.signature, messages)
+        return asked.read(found, meter.usage + source)
 
     async def _answer(
         self, lm: Any, signature: Any, messages: list[dict[str, Any]], options: dict[str, Any]
@@ -143,12 +152,13 @@ class Agent(dspy.Module):
         bound = options.get("max_tokens") or lm.kwargs.get("max_tokens")
         if bound:
             # Of a model that is now known to reason, the gateway multiplies it further.
-            options |= {"max_tokens": bound * 2}
-            reply = (await lm.acall(messages=messages, **options))[0]
-            if not reply.get("is_cut"):
+            longer = {**options, "max_tokens": bound * 2}
+            reply = (await lm.acall(messages=messages, **longer))[0]
+            try:
                 return self.adapter.parse(signature, reply["text"]), reply["logprobs"]
-            with suppress(UnparsableReplyError):
-                return self.adapter.parse(signature, reply["text"]), reply["logprobs"]
+            except UnparsableReplyError:
+                if not reply.get("is_cut"):
+                    raise
         raise CutReplyError(_cut_words(lm.model, reply["text"], bound))
 
 

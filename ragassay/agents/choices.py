@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ragassay.agents.replies import read_reply
+from ragassay.agents.sampling import Decision, Samples
 
 _LEAD = ' \t\r\n":'
 _END = re.compile(r'[\s",}\]]')
@@ -24,7 +25,8 @@ def choice_distribution(
     outside the alternatives is not distributed: the distribution is renormalised over them.
 
     Args:
-        logprobs: `choices[0].logprobs` of the reply; None where the model returns none.
+        logprobs: `choices[0].logprobs` of the reply; None where the model returns none;
+            a `Decision` or `Samples` may stand in their place.
         field: The field's name.
         labels: All possible values of the field.
 
@@ -32,6 +34,8 @@ def choice_distribution(
         Probabilities by label, in the order of `labels`, summing to 1; None where they cannot be
         determined.
     """
+    if isinstance(logprobs, Decision | Samples):
+        return logprobs.shares(field, labels)
     tokens = list(getattr(logprobs, "content", None) or ())
     weights = dict.fromkeys(labels, 0.0)
     written, reach, was_open = "", 1.0, False

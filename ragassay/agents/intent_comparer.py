@@ -80,7 +80,7 @@ class IntentComparer(Agent):
                     first=pair.id,
                     second=other.id,
                     score=score,
-                    usage=Usage() if place else usage,
+                    usage=usage.unpaid if place else usage,
                 )
                 for place, (other, score) in enumerate(zip(others, scores, strict=True))
             ]

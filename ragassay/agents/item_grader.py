@@ -74,7 +74,7 @@ class ItemRater(Agent):
 
         def read(found: dspy.Prediction, usage: Usage) -> list[ExamGrade]:
             return [
-                _graded(item, found, name, Usage() if place else usage)
+                _graded(item, found, name, usage.unpaid if place else usage)
                 for place, (item, name) in enumerate(zip(items, names, strict=True))
             ]
 

@@ -117,7 +117,7 @@ class RacarRater(Agent):
         def read(found: dspy.Prediction, usage: Usage) -> list[RacarRating]:
             fields = zip(*(names(stem, n) for stem in ("quotes", "reason", "rating")), strict=True)
             return [
-                self._rating(case, pair, found, field, Usage() if place else usage)
+                self._rating(case, pair, found, field, usage.unpaid if place else usage)
                 for place, (pair, field) in enumerate(zip(pairs, fields, strict=True))
             ]
 

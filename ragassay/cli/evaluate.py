@@ -22,6 +22,7 @@ from ragassay.options import EvaluateKeywords
 if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
     from ragassay.runs.evaluate import Job, RunResult
+    from ragassay.runs.folder import RunFolder
 
 
 @takes(EvaluateKeywords, ending="")
@@ -42,6 +43,14 @@ def evaluate(
             min=1,
             metavar="N",
             help="Then damage N of the answers, and see which scores this judge can tell.",
+        ),
+    ] = None,
+    repeat: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="Judge each answer N times, and see how often the judge contradicts itself.",
         ),
     ] = None,
     as_json: Json = False,
@@ -72,6 +81,8 @@ def evaluate(
 
       ragassay evaluate answers.jsonl --audit 20
 
+      ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --repeat 3
+
       ragassay evaluate answers.csv --map question=query,answer=output,sources=passages
 
       ragassay evaluate answers.jsonl --dry-run
@@ -98,12 +109,14 @@ def evaluate(
             tools = Toolbox.of(settings, job.corpus)
         thresholds = parse_thresholds(fail_under or [], settings.rubric_set, tools.rubrics)
         if dry_run:
-            _show_plan(job, tools, audit, as_json)
+            _show_plan(job, tools, audit, repeat, as_json)
             return
         folder = run_folder(answers, options)
         with shown_progress(len(job.records), enabled=not quiet) as listen:
             result = run_sync(run(job, tools, folder, listen))
         _show(result, folder.path, as_json, quiet)
+        if repeat and result.evaluations:
+            _repeat(job, result, tools, repeat, folder, shown=not (as_json or quiet))
         retry = bool(options.get("retry_failed"))
         audited = audit_run(job, result, tools, folder, audit, retry, quiet) if audit else None
         if audited and not (as_json or quiet):
@@ -123,13 +136,32 @@ def evaluate(
         raise typer.Exit(PARTIAL)
 
 
-def _show_plan(job: Job, tools: Toolbox, n_audited: int | None, as_json: bool) -> None:
+def _repeat(
+    job: Job, result: RunResult, tools: Toolbox, n_times: int, folder: RunFolder, shown: bool
+) -> None:
+    from ragassay.cli.output import print_repeats
+    from ragassay.runs.evaluate import run_sync
+    from ragassay.runs.progress import shown_progress
+    from ragassay.runs.repeats import repeat_run
+
+    n_again = len(job.records) * (n_times - 1)
+    with shown_progress(n_again, shown, "judging again") as listen:
+        repeats = run_sync(repeat_run(job, result, tools, n_times, folder, listen))
+    if shown:
+        print_repeats(repeats)
+
+
+def _show_plan(
+    job: Job, tools: Toolbox, n_audited: int | None, n_times: int | None, as_json: bool
+) -> None:
     from ragassay.cli.output import print_plan
     from ragassay.runs.audit import plan_audit
     from ragassay.runs.audit_job import AuditOptions, audit_job
     from ragassay.runs.evaluate import plan
 
-    found = plan(job, tools)
+    found = once = plan(job, tools)
+    for _ in range(1, n_times or 1):
+        found += once
     if n_audited:
         chosen = audit_job(job, tools, AuditOptions(n_audited), is_judged=True)
         found += plan_audit(chosen, tools)

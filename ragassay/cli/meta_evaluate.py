@@ -79,7 +79,9 @@ def meta_evaluate(
 
 
 def _print(found: MetaEvaluation) -> None:
+    from ragassay.metrics.panel_alike import effective_judges
     from ragassay.reports.labels import one_line
+    from ragassay.reports.panel_view import alike_lines
     from ragassay.reports.trust import trust_tables, unaligned_lines
     from ragassay.terminal import open_console
 
@@ -89,6 +91,8 @@ def _print(found: MetaEvaluation) -> None:
     console.print(one_line(headline), style="bold", markup=False, highlight=False)
     for table in trust_tables(found.tasks, found.rankings):
         console.print(table)
+    for line in alike_lines(found.panel, effective_judges(found.panel)):
+        console.print(one_line(line), markup=False, highlight=False)
     for line in unaligned_lines(found.alignment):
         typer.echo(one_line(line), err=True)
     if found.n_other:

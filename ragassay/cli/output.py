@@ -12,6 +12,7 @@ from ragassay.records import (
     Evaluation,
     Manifest,
     Rejection,
+    Repeats,
     Score,
     Summary,
     outlines_of,
@@ -53,6 +54,7 @@ def print_run(
     from ragassay.reports.cascade_view import cascade_lines
     from ragassay.reports.findings_view import looks_text, undecided_text
     from ragassay.reports.panel_view import panel_lines
+    from ragassay.reports.repeats_view import confidence_text
     from ragassay.reports.text import count_text
     from ragassay.terminal import open_console
 
@@ -78,7 +80,8 @@ def print_run(
     open_lines = filter(None, (looks_text(summary), undecided_text(summary)))
     panel = panel_lines(summary.panel) if summary.panel else ()
     cascade = cascade_lines(summary.cascade) if summary.cascade else ()
-    for line in (*open_lines, *panel, *cascade):
+    sure = filter(None, [confidence_text(summary.confidence_from)])
+    for line in (*open_lines, *panel, *cascade, *sure):
         console.print(line, markup=False, highlight=False)
     if audit is not None:
         print_certificate(audit)
@@ -170,6 +173,20 @@ def print_certificate(audit: Audit) -> None:
     from ragassay.terminal import open_console
 
     open_console().print(certificate_table(audit))
+
+
+def print_repeats(repeats: Repeats) -> None:
+    """Print how often the judge contradicts itself."""
+    from ragassay.reports.repeats import repeats_sheet
+    from ragassay.reports.repeats_view import repeats_text
+    from ragassay.reports.sheets import sheet_table
+    from ragassay.terminal import open_console
+
+    console = open_console()
+    if repeats.figures:
+        console.print(sheet_table(repeats_sheet(repeats)))
+    else:
+        console.print(repeats_text(repeats), markup=False, highlight=False)
 
 
 def print_audit(audit: Audit, folder: Path) -> None:

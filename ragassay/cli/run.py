@@ -101,8 +101,10 @@ def _show(results: Results, folder: Path, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(results.summary.model_dump_json(indent=2))
     elif not quiet:
-        from ragassay.cli.output import print_certificate, print_run
+        from ragassay.cli.output import print_certificate, print_repeats, print_run
 
         print_run(results.manifest, results.summary, list(results), folder)
+        if results.repeats is not None:
+            print_repeats(results.repeats)
         if results.audit is not None:
             print_certificate(results.audit)

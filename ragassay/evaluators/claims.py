@@ -135,7 +135,7 @@ def _verdicts(claim: Claim, file: CaseFile, **outcome: Any) -> list[VerdictBase]
             EvidenceVerdict(sentence=claim.sentence, **where, usage=booked, **outcome),
         )
     for marker in claim.markers:
-        usage = Usage() if found else booked
+        usage = booked.unpaid if found else booked
         found.append(
             CitationVerdict(
                 sentence=claim.sentence, citation=citations[marker], usage=usage, **outcome

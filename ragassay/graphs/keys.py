@@ -50,6 +50,7 @@ def _asking(tools: Toolbox) -> tuple[str, ...]:
         settings.model,
         settings.local_dtype,
         str(settings.max_reply_tokens),
+        f"{settings.samples} samples, seed {settings.judge_seed}, decisions {settings.decisions}",
         tools.prompts_sha256,
         *noted_options(settings.model_options),
     )

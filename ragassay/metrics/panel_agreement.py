@@ -9,6 +9,7 @@ from ragassay.metrics.aggregates import question_of
 from ragassay.metrics.agreement import krippendorff_alpha
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.panel import is_disputed, standing
+from ragassay.metrics.panel_alike import agreeing_pairs, effective_judges, ratings_alone
 from ragassay.metrics.resampling import ratio_interval
 from ragassay.metrics.scoring import build_score
 from ragassay.records import Evaluation, Judgment, PanelAgreement, PanelMember, Score
@@ -37,6 +38,7 @@ def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
     judges = list(dict.fromkeys(m.judge for _, panel in units for m in panel.members))
     members = tuple(_member(judge, units) for judge in judges)
     questions = [question for question, _ in units]
+    pairs = agreeing_pairs(ratings_alone(evaluations))
     return PanelAgreement(
         members=members,
         alpha_alone=_alpha(alone, questions),
@@ -47,6 +49,8 @@ def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
         n_settled=sum(d and not is_disputed(f) for d, f in zip(disputed, final, strict=True)),
         n_heard_again=sum(member.n_heard_again for member in members),
         n_moved=sum(member.n_moved for member in members),
+        pairs=pairs,
+        n_effective=effective_judges(pairs),
     )
 
 

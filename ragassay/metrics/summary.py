@@ -74,6 +74,7 @@ def summarize(
         n_judged=tally.n_judged,
         usage=tally.usage,
         usage_by_part=tally.usage_by_part,
+        confidence_from=dict(sorted(tally.confidence_from.items())),
         panel=panel_agreement(evaluations),
     )
 
@@ -91,6 +92,7 @@ class _Tally:
     n_judged: int = 0
     usage: Usage = field(default_factory=Usage)
     usage_by_part: dict[str, Usage] = field(default_factory=dict)
+    confidence_from: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, evaluations: Iterable[Evaluation]) -> _Tally:
@@ -114,6 +116,7 @@ class _Tally:
         failure = verdict.failure or (second and second.failure)
         if failure and failure.reason not in NO_FAULT:
             self.failures[failure.reason] += 1
+        self.confidence_from.update(verdict.usage.confidence_from)
         self.n_judged += verdict.is_undecided or verdict.value not in BY_RULE
 
 

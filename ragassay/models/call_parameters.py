@@ -11,6 +11,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ragassay.model_names import is_local, provider_of
+from ragassay.model_options import parse_options
+
 if TYPE_CHECKING:
     from ragassay.settings import Settings
 
@@ -189,6 +192,37 @@ def default_parameters(settings: Settings) -> dict[str, Any]:
         "logprobs": True,
         "top_logprobs": N_TOP_LOGPROBS,
     }
+
+
+def parameters_of(
+    settings: Settings, supported: Collection[str], litellm: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what all calls of a model carry, and what its user gave besides, which wins.
+
+    Args:
+        settings: Name the model, its address and the user's options.
+        supported: What LiteLLM knows the model to take.
+        litellm: The library.
+    """
+    options: dict[str, Any] = default_parameters(settings)
+    if litellm.supports_reasoning(settings.model):
+        options = dict.fromkeys(("temperature", "max_tokens"))
+    elif not {"logprobs", "top_logprobs"} <= set(supported):
+        options = {n: v for n, v in options.items() if n not in ("logprobs", "top_logprobs")}
+    if provider_of(settings.model).startswith("azure"):
+        options["max_retries"] = 0  # OpenAI's client, which retries by itself, is used there.
+    if settings.api_base:
+        options["api_base"] = settings.api_base
+    if is_local(settings.model):
+        return options, {}
+    if "seed" in supported:
+        options["seed"] = settings.judge_seed
+    given = parse_options(settings.model_options)
+    if "max_tokens" in given:  # Asked for longer replies, some calls carry a multiple of it.
+        options["max_tokens"] = given.pop("max_tokens")
+    if "max_completion_tokens" in given:
+        options["max_tokens"] = None
+    return options, given
 
 
 _LEARNT: dict[tuple[str, str], list[str]] = {}

@@ -24,7 +24,7 @@ from ragassay.errors import (
 )
 from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
-from ragassay.model_options import parse_options
+from ragassay.models.answered_by import answered_by
 from ragassay.models.call_errors import (
     is_about_the_question,
     lacks_key,
@@ -34,16 +34,17 @@ from ragassay.models.call_errors import (
 from ragassay.models.call_parameters import (
     REASONING,
     apply_learnt,
-    default_parameters,
     learn,
     learnt_of,
     lessons_of,
     options_of,
+    parameters_of,
     refused_parameter,
 )
 from ragassay.models.call_reply import reply_of
 from ragassay.models.call_usage import read_usage
 from ragassay.models.connections import shortened
+from ragassay.models.decisions import takes_decisions
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
 from ragassay.models.prompt_caching import PromptCaching
@@ -133,22 +134,7 @@ class JudgeLM(dspy.LM):
         supported = frozenset(litellm.get_supported_openai_params(settings.model) or ())
         self.takes_schema = "response_format" in supported
         self.calls_tools = "tools" in supported and not is_ours(settings.model)
-        options: dict[str, Any] = default_parameters(settings)
-        if litellm.supports_reasoning(settings.model):
-            options = dict.fromkeys(("temperature", "max_tokens"))
-        elif not {"logprobs", "top_logprobs"} <= supported:
-            options = {n: v for n, v in options.items() if n not in ("logprobs", "top_logprobs")}
-        if provider_of(settings.model).startswith("azure"):
-            options["max_retries"] = 0  # OpenAI's client, which retries by itself, is used there.
-        if settings.api_base:
-            options["api_base"] = settings.api_base
-        self._given: dict[str, Any] = {}
-        if not is_local(settings.model):
-            self._given = parse_options(settings.model_options)
-        if "max_tokens" in self._given:  # Asked for longer replies, some calls carry a multiple.
-            options["max_tokens"] = self._given.pop("max_tokens")
-        if "max_completion_tokens" in self._given:
-            options["max_tokens"] = None
+        options, self._given = parameters_of(settings, supported, litellm)
         super().__init__(
             settings.model,
             engine="litellm",
@@ -160,10 +146,17 @@ class JudgeLM(dspy.LM):
         self._api_base = settings.api_base
         self._n_slots = settings.n_slots
         self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
+        self._first_replies: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
         self._endpoint = settings.api_base or provider_of(settings.model)
         self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
+        self.n_samples = settings.samples
+        self.gives_logprobs: bool | None = None if options.get("logprobs") else False
+        """Whether its replies have log-probabilities; None before the first one of a hosted one."""
+        if is_local(settings.model):
+            self.gives_logprobs = True
+        self.has_decisions = takes_decisions(settings, litellm, bool(options.get("logprobs")))
         self._acompletion = litellm.acompletion
         self._caching = PromptCaching(settings)
         self._lacks_key = provider_of(settings.model) == "openai" and not (
@@ -195,6 +188,7 @@ class JudgeLM(dspy.LM):
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
             response = await self._ask(messages or [{"role": "user", "content": prompt}], wanted)
             paid.usage = read_usage(response, is_local(self.model))
+            paid.usage += Usage(answered_by=(answered_by(self.model, response),))
         meter = _METER.get()
         if meter is not None:
             meter.usage = meter.usage + paid.usage
@@ -202,6 +196,20 @@ class JudgeLM(dspy.LM):
         if reply["reasons"] and not self.reasons:
             learn(self.model, self._api_base, REASONING)
         return [reply]
+
+    @property
+    def first_reply(self) -> asyncio.Lock:
+        """Held by the call that finds out whether replies have log-probabilities; one a loop."""
+        return self._first_replies.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+
+    @asynccontextmanager
+    async def admitted(self) -> AsyncIterator[Meter]:
+        """Admit a call that is no completion; yield where its usage is noted, which then counts."""
+        async with self._slot, self._admitted() as paid:
+            yield paid
+        meter = _METER.get()
+        if meter is not None:
+            meter.usage = meter.usage + paid.usage
 
     @property
     def reasons(self) -> bool:

@@ -101,6 +101,7 @@ from ragassay.records.racar import (
     RacarRating,
 )
 from ragassay.records.reading import FINE, MARKS, Mark, Reading
+from ragassay.records.repeats import RepeatFigure, Repeats
 from ragassay.records.review import BANK, MATCH, Review, standing
 from ragassay.records.run import (
     ApplicationUse,
@@ -110,6 +111,7 @@ from ragassay.records.run import (
     ModelCard,
     PanelAgreement,
     PanelMember,
+    PanelPair,
     PanelSeat,
     RecordFailure,
     Rejection,
@@ -236,6 +238,7 @@ __all__ = [
     "PairPart",
     "PanelAgreement",
     "PanelMember",
+    "PanelPair",
     "PanelSeat",
     "Paper",
     "PaperMeasures",
@@ -250,6 +253,8 @@ __all__ = [
     "Rejection",
     "RelevanceGrade",
     "RelevanceLabel",
+    "RepeatFigure",
+    "Repeats",
     "Review",
     "Said",
     "Score",

@@ -153,6 +153,7 @@ class Manifest(Frozen):
         answers: The input file.
         corpus: The corpus, if any.
         settings: The settings that affect the result; no key, no endpoint.
+        answered_by: Who answered, as in `Usage`; known at the end of the run.
         card: The judge's card; None for a model without one.
         base_card: The card of `base`.
         rater_card: The rater's card.
@@ -182,6 +183,7 @@ class Manifest(Frozen):
     answers: FileStamp
     corpus: FileStamp | None = None
     settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    answered_by: tuple[str, ...] = ()
     card: ModelCard | None = None
     base_card: ModelCard | None = None
     rater_card: ModelCard | None = None
@@ -205,6 +207,23 @@ class PanelMember(Frozen):
     n_moved: int = Field(default=0, ge=0)
 
 
+class PanelPair(Frozen):
+    """How alike two judges of a panel are.
+
+    Attributes:
+        first: A judge.
+        second: Another one.
+        alike: Krippendorff's alpha (ordinal) of the ratings that both gave alone, or the
+            correlation of their errors.
+        is_of_errors: Whether it is of their errors, against people's ratings.
+    """
+
+    first: str
+    second: str
+    alike: Score
+    is_of_errors: bool = False
+
+
 class PanelAgreement(Frozen):
     """The agreement of a panel's judges, over all answers and rubrics.
 
@@ -218,6 +237,8 @@ class PanelAgreement(Frozen):
         n_settled: Those of them without such ratings after the judges read each other's reasons.
         n_heard_again: Ratings that were given again.
         n_moved: Those of them that changed.
+        pairs: How alike each two judges are. Empty in runs of earlier versions.
+        n_effective: How many independent judges the panel is worth at least; None where unknown.
     """
 
     members: tuple[PanelMember, ...]
@@ -229,6 +250,8 @@ class PanelAgreement(Frozen):
     n_settled: int = Field(ge=0)
     n_heard_again: int = Field(ge=0)
     n_moved: int = Field(ge=0)
+    pairs: tuple[PanelPair, ...] = ()
+    n_effective: float | None = None
 
 
 class ApplicationUse(Frozen):
@@ -278,6 +301,7 @@ class Summary(Frozen):
         n_judged: Verdicts that a judge gave, or left open; not those that follow from a rule.
         usage: Sum over all calls.
         usage_by_part: The same by part of the evaluation; see `Evaluation`.
+        confidence_from: Number of verdicts by where their distribution came from, as in `Usage`.
         panel: The agreement of a panel's judges, if there is one.
         cascade: The verdicts sent on to a second judge, if there is one.
         application: What the application took that was asked for the answers, if one was.
@@ -300,6 +324,7 @@ class Summary(Frozen):
     n_judged: int = Field(default=0, ge=0)
     usage: Usage = Usage()
     usage_by_part: dict[str, Usage] = Field(default_factory=dict)
+    confidence_from: dict[str, int] = Field(default_factory=dict)
     panel: PanelAgreement | None = None
     cascade: Cascade | None = None
     application: ApplicationUse | None = None

@@ -63,6 +63,11 @@ class Usage(Frozen):
         n_cached_tokens: Those of the tokens sent that the provider read from its cache.
         n_cache_write_tokens: Those of the tokens sent that it wrote to its cache.
         cost_usd: By LiteLLM's price list; 0 for a local model, None where the price is unknown.
+        answered_by: The models that answered, each as "ASKED: MODEL FINGERPRINT", with the name and
+            the fingerprint that the provider returned. A sum has each once.
+        confidence_from: Where the distributions came from: "log-probabilities", "5 samples", "the
+            written rating alone". A sum has each once.
+        n_failed_samples: Samples that gave no usable reply; the distributions leave them out.
     """
 
     n_calls: int = 0
@@ -71,6 +76,9 @@ class Usage(Frozen):
     n_cached_tokens: int = 0
     n_cache_write_tokens: int = 0
     cost_usd: float | None = 0.0
+    answered_by: tuple[str, ...] = ()
+    confidence_from: tuple[str, ...] = ()
+    n_failed_samples: int = 0
 
     @property
     def n_tokens(self) -> int:
@@ -86,7 +94,19 @@ class Usage(Frozen):
             n_cached_tokens=self.n_cached_tokens + other.n_cached_tokens,
             n_cache_write_tokens=self.n_cache_write_tokens + other.n_cache_write_tokens,
             cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
+            answered_by=_union(self.answered_by, other.answered_by),
+            confidence_from=_union(self.confidence_from, other.confidence_from),
+            n_failed_samples=self.n_failed_samples + other.n_failed_samples,
         )
+
+    @property
+    def unpaid(self) -> Usage:
+        """The same answers without their cost, for a second verdict that follows from them."""
+        return Usage(answered_by=self.answered_by, confidence_from=self.confidence_from)
+
+
+def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return one if one == other else tuple(sorted({*one, *other}))
 
 
 class Escalation(Frozen):

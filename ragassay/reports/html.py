@@ -22,6 +22,7 @@ from ragassay.records import (
     Manifest,
     RecordFailure,
     Rejection,
+    Repeats,
     Summary,
     outlines_of,
 )
@@ -45,6 +46,7 @@ from ragassay.reports.panel_view import INDEPENDENT
 from ragassay.reports.pieces import joined
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES, who_text
+from ragassay.reports.repeats_view import REPEAT_COLUMNS
 from ragassay.reports.report_view import belief_text, view_report
 from ragassay.reports.system_lines import view_lines
 from ragassay.reports.text import AVERAGES_NOTE, count_text, lost_text
@@ -64,6 +66,7 @@ SAID = {
     "estimated": ESTIMATED,
     "cost_columns": COST_COLUMNS,
     "cost_note": COST_NOTE,
+    "repeat_columns": REPEAT_COLUMNS,
 }
 """The words that every page may say."""
 
@@ -91,6 +94,7 @@ def html_pieces(
     failures: Sequence[RecordFailure] = (),
     rejections: Sequence[Rejection] = (),
     audit: Audit | None = None,
+    repeats: Repeats | None = None,
 ) -> Iterator[str]:
     """Render a run as a page for a browser or a printer.
 
@@ -101,13 +105,14 @@ def html_pieces(
         failures: Records without an evaluation.
         rejections: Lines that could not be read.
         audit: The judge's audit; None without one.
+        repeats: The judge measured against itself; None where it was not.
 
     Returns:
         An HTML document in pieces, for one of many answers is large. Same input, same bytes.
     """
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
-    report = view_report(manifest, summary, evaluations, failures, rejections, audit)
+    report = view_report(manifest, summary, evaluations, failures, rejections, audit, repeats)
     outlines = outlines_of(evaluations)
     columns = score_columns(outlines)
     lines = view_lines(summary, outlines)

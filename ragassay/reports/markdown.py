@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
+from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Repeats, Summary
 from ragassay.reports.answer_view import RubricView, view_answer
 from ragassay.reports.certificate import EXPLANATION, CertificateView
 from ragassay.reports.chips import Chip
@@ -50,6 +50,7 @@ def markdown_pieces(
     failures: Sequence[RecordFailure] = (),
     rejections: Sequence[Rejection] = (),
     audit: Audit | None = None,
+    repeats: Repeats | None = None,
 ) -> Iterator[str]:
     """Write a run as Markdown (GitHub's dialect, for its tables).
 
@@ -60,6 +61,7 @@ def markdown_pieces(
         failures: Records without an evaluation.
         rejections: Lines that could not be read.
         audit: What the judge can tell; None where nobody has looked.
+        repeats: The judge measured against itself; None where it was not.
 
     Returns:
         Markdown in pieces, ending in a newline; the same bytes for the same input.
@@ -68,7 +70,9 @@ def markdown_pieces(
         _environment()
         .get_template(REPORT)
         .generate(
-            report=view_report(manifest, summary, evaluations, failures, rejections, audit),
+            report=view_report(
+                manifest, summary, evaluations, failures, rejections, audit, repeats
+            ),
             answers=(view_answer(n, one) for n, one in enumerate(evaluations, start=1)),
         )
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragassay.metrics.panel import DISPUTED_POINTS
-from ragassay.records import Judgment, PanelAgreement, PanelMember, Score
+from ragassay.records import Judgment, PanelAgreement, PanelMember, PanelPair, Score
 from ragassay.reports.labels import unscored_text
 from ragassay.reports.text import (
     count_text,
@@ -19,6 +20,11 @@ INDEPENDENT = (
     "Only ratings that each judge gave alone are independent: their agreement says how reliable "
     "the judges are. Agreement after they heard each other says how far the panel came together."
 )
+
+
+ALIKE = 0.8
+"""Least agreement beyond chance, or correlation of errors, at which a second judge adds little: two
+count as 1.1. Krippendorff (2004) calls coders interchangeable from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +115,9 @@ def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
 def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
     """Describe the agreement: of ratings given alone, the disputes, and of the final ratings."""
     alone = f"Each alone, {_agreed(agreement.exact_alone, agreement.alpha_alone)}"
+    alike = alike_lines(agreement.pairs, agreement.n_effective)
     if not agreement.n_disputed:
-        return (alone, "No two judges were two points or more apart.")
+        return (alone, "No two judges were two points or more apart.", *alike)
     points = f"{DISPUTED_POINTS:g} points or more apart"
     disputes = (
         f"On {count_text(agreement.n_disputed, 'judgment')} two were {points}. They heard each "
@@ -118,7 +125,37 @@ def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
         f"{agreement.n_moved:,} of them changed, {agreement.n_settled:,} of the "
         f"{agreement.n_disputed:,} settled."
     )
-    return alone, disputes, f"In the end, {_agreed(agreement.exact, agreement.alpha)}"
+    final = f"In the end, {_agreed(agreement.exact, agreement.alpha)}"
+    return alone, disputes, final, *alike
+
+
+def alike_lines(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[str, ...]:
+    """Say how many independent judges a panel is worth, and which judge adds little to another.
+
+    Args:
+        pairs: All pairs of judges.
+        n_effective: From `effective_judges`.
+    """
+    if n_effective is None:
+        return ()
+    n = len({judge for pair in pairs for judge in (pair.first, pair.second)})
+    what, least = ("errors", "") if pairs[0].is_of_errors else ("ratings", "at least ")
+    line = (
+        f"Counting how alike their {what} are, the {n} judges are worth {least}{n_effective:.1f} "
+        "independent ones."
+    )
+    return line, *(_alike(pair) for pair in pairs if (pair.alike.value or 0.0) >= ALIKE)
+
+
+def _alike(pair: PanelPair) -> str:
+    figure = f"{pair.alike.value:.2f}{_span(pair.alike)}"
+    judges = f"{pair.first} and {pair.second}"
+    if pair.is_of_errors:
+        return f"{judges} err alike (correlation {figure}): the second adds little to the first."
+    return (
+        f"{judges} agree so much (alpha {figure}) that the second adds little to the first, unless "
+        "both are right: people's labels (`ragassay meta-evaluate`) tell."
+    )
 
 
 def _agreed(exact: Score, alpha: Score) -> str:

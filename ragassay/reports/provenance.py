@@ -163,6 +163,11 @@ def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ..
             ProvenanceRow(f"Your own: {name}, SHA-256", digest, code=True)
             for name, digest in manifest.own.items()
         ),
+        *(
+            (ProvenanceRow("Answered by", "\n".join(manifest.answered_by), code=True),)
+            if manifest.answered_by
+            else ()
+        ),
         *_file("Answers", manifest.answers),
         *_file("Corpus", manifest.corpus),
         ProvenanceRow("Settings", _pairs(manifest.settings), code=True),

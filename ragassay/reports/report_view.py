@@ -13,6 +13,7 @@ from ragassay.records import (
     Manifest,
     RecordFailure,
     Rejection,
+    Repeats,
     Score,
     Summary,
     outlines_of,
@@ -30,6 +31,7 @@ from ragassay.reports.findings_view import (
 )
 from ragassay.reports.panel_view import PanelView, view_panel
 from ragassay.reports.provenance import JudgeView, ProvenanceRow, view_judges, view_provenance
+from ragassay.reports.repeats_view import RepeatsView, confidence_text, view_repeats
 from ragassay.reports.text import (
     MAIN_SCORES,
     RUBRIC_MEAN,
@@ -133,6 +135,9 @@ class ReportView:
     systems: Systems | None
     judges: tuple[JudgeView, ...]
     certificate: CertificateView | None
+    notes: tuple[str, ...]
+    confidence: str
+    repeats: RepeatsView | None
     n_answers: int
     failures: tuple[RecordFailure, ...]
     rejections: tuple[Rejection, ...]
@@ -147,6 +152,7 @@ def view_report(
     failures: Sequence[RecordFailure],
     rejections: Sequence[Rejection],
     audit: Audit | None = None,
+    repeats: Repeats | None = None,
 ) -> ReportView:
     """Return the view of a run but its answers, which are many: see `view_answer`."""
     outlines, open_lines = outlines_of(evaluations), view_open(evaluations)
@@ -168,6 +174,9 @@ def view_report(
         systems=view_systems(summary.systems) if summary.systems else None,
         judges=view_judges(manifest),
         certificate=view_certificate(audit) if audit else None,
+        notes=summary.notes,
+        confidence=confidence_text(summary.confidence_from),
+        repeats=view_repeats(repeats),
         n_answers=len(evaluations),
         failures=tuple(failures),
         rejections=tuple(rejections),

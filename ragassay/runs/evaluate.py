@@ -7,7 +7,7 @@ import importlib.metadata
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.evaluators.questions import questions_of
 from ragassay.evaluators.toolbox import Toolbox
@@ -35,6 +35,7 @@ from ragassay.runs.engine import RunOutcome, run_records
 from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.job import Job, job_of, prepared, read_job
+from ragassay.runs.judge_notes import judge_notes
 from ragassay.runs.pooling import pooled_scores
 from ragassay.runs.ready import judges_of
 from ragassay.settings import Settings, noted_settings
@@ -51,6 +52,9 @@ __all__ = [
     "run",
     "run_sync",
 ]
+
+if TYPE_CHECKING:
+    from ragassay.models.gateway import JudgeLM
 
 T = TypeVar("T")
 
@@ -126,9 +130,13 @@ class Plan:
 def plan(job: Job, tools: Toolbox) -> Plan:
     """Count calls and tokens without asking a model."""
     n_calls = n_shared = n_escalated = n_repeated = 0
+    n_a_question = _most_calls_a_question(tools)
     for record in job.records:
         file = file_of(record, tools)
-        calls = sum(evaluator.n_most_calls(file, tools) for evaluator in tools.evaluators)
+        calls = sum(
+            evaluator.n_most_calls(file, tools) * (n_a_question if evaluator.is_weighed else 1)
+            for evaluator in tools.evaluators
+        )
         calls += n_most_searches(file, tools)
         again, context = n_most_escalated(file, tools), len(file.case.context) // CHARS_A_TOKEN
         n_calls, n_shared = n_calls + calls, n_shared + calls * context
@@ -144,6 +152,18 @@ def plan(job: Job, tools: Toolbox) -> Plan:
         n_sent_on,
         _most_usd(tools.settings, n_escalated, n_sent_on),
     )
+
+
+def _most_calls_a_question(tools: Toolbox) -> int:
+    """Return how many calls a rating or a label takes at most, until the first reply says more."""
+    judges = [lm for lm in (tools.jury.lm, *tools.jury.panel) if lm and not lm.gives_logprobs]
+    return max((_most_calls(lm) for lm in judges), default=1)
+
+
+def _most_calls(lm: JudgeLM) -> int:
+    is_known = lm.gives_logprobs is not None
+    n_drawn = lm.n_samples + (not is_known) if lm.n_samples > 1 else 1
+    return 2 if lm.has_decisions else n_drawn
 
 
 def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
@@ -188,6 +208,7 @@ async def run(
         finally:
             keep_endpoints(folder.path, judges)
         result = await asyncio.to_thread(_result, job, outcome, manifest, tools)
+        folder.note_answered_by(result.manifest.answered_by)
         folder.write_evaluations(result.evaluations)
         write_lines(folder.failures_file, result.failures)
         write_whole(folder.summary_file, result.summary.model_dump_json(indent=2))
@@ -299,8 +320,13 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -
     lost = sum((failure.usage for failure in failures), Usage())
     summary = summarize(evaluations, n_records, len(failures), len(job.rejections), lost)
     settings = tools.settings
-    notes = (*job.notes, *endpoint_notes(judges_of(settings)))
+    notes = (
+        *job.notes,
+        *endpoint_notes(judges_of(settings)),
+        *judge_notes(summary, settings.samples),
+    )
     summary = summary.model_copy(update={"application": job.application, "notes": notes})
+    manifest = manifest.model_copy(update={"answered_by": summary.usage.answered_by})
     if settings.escalated_to and settings.escalated_when:
         asked = questions_of(evaluations, tools.registered)
         second, when = settings.escalated_to, settings.escalated_when

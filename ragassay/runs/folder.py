@@ -10,6 +10,8 @@ spent.json          what the run has spent so far in USD, all starts together; o
 report.md, report.html
 audit.json          the certificate of the judge (`Audit`), where `--audit` was asked for
 audit/              the damaged answers and their evaluations, a folder like this one
+repeats.json, .csv  how often the judge contradicts itself (`Repeats`), where `--repeat` was given
+repeats/2, 3, ...   the same answers judged again, each a folder like this one
 state.sqlite        states of unfinished evaluations (LangGraph's checkpoints)
 verdicts.sqlite     finished verdicts by the hash of what they depend on (LangGraph's cache)
 """
@@ -36,6 +38,7 @@ from ragassay.records import (
     Manifest,
     RecordFailure,
     Rejection,
+    Repeats,
     Summary,
 )
 from ragassay.reports import html_pieces, markdown_pieces
@@ -61,6 +64,7 @@ class RunFolder:
         self.summary_file = path / "summary.json"
         self.spent_file = path / "spent.json"
         self.audit_file = path / "audit.json"
+        self.repeats_file = path / "repeats.json"
         self.state_file = path / "state.sqlite"
         self.verdicts_file = path / "verdicts.sqlite"
 
@@ -92,6 +96,13 @@ class RunFolder:
             check_same_run(self.manifest(), manifest, self.path)
         else:
             write_whole(self.manifest_file, manifest.model_dump_json(indent=2))
+
+    def note_answered_by(self, answered_by: tuple[str, ...]) -> None:
+        """Add to the manifest who answered, which only the end of a run knows."""
+        manifest = self.manifest()
+        if manifest.answered_by != answered_by:
+            noted = manifest.model_copy(update={"answered_by": answered_by})
+            write_whole(self.manifest_file, noted.model_dump_json(indent=2))
 
     def manifest(self) -> Manifest:
         """Read the manifest of the run.
@@ -169,6 +180,27 @@ class RunFolder:
         except ValidationError as error:
             raise InputError(f"{self.audit_file} is damaged or of another version") from error
 
+    def repeat_folder(self, time: int) -> RunFolder:
+        """Return the folder of the run's repetition, counted from 2: the run is the first time."""
+        return RunFolder(self.path / "repeats" / str(time))
+
+    def repeat_folders(self) -> list[RunFolder]:
+        """Return the folders of all repetitions that were begun."""
+        return [RunFolder(path) for path in sorted((self.path / "repeats").glob("[0-9]*"))]
+
+    def repeats(self) -> Repeats | None:
+        """Return how often the judge contradicts itself; None where it was not measured.
+
+        Raises:
+            InputError: The file is damaged.
+        """
+        try:
+            return Repeats.model_validate_json(self.repeats_file.read_text(encoding="utf-8"))
+        except OSError:
+            return None
+        except ValidationError as error:
+            raise InputError(f"{self.repeats_file} is damaged or of another version") from error
+
     def write_reports(
         self, summary: Summary, evaluations: Sequence[Evaluation] | None = None
     ) -> None:
@@ -180,9 +212,9 @@ class RunFolder:
         """
         known = self.evaluations() if evaluations is None else evaluations
         parts = (self.manifest(), summary, known, self.failures(), self.rejections())
-        audit = self.audit()
-        write_pieces(self.path / "report.md", markdown_pieces(*parts, audit=audit))
-        write_pieces(self.path / "report.html", html_pieces(*parts, audit=audit))
+        measured = {"audit": self.audit(), "repeats": self.repeats()}
+        write_pieces(self.path / "report.md", markdown_pieces(*parts, **measured))
+        write_pieces(self.path / "report.html", html_pieces(*parts, **measured))
 
 
 def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.formats.clusters import read_clusters
 from ragassay.metrics.alignment import Alignment, align_labels
+from ragassay.metrics.panel_alike import erring_pairs, ratings_alone
 from ragassay.metrics.rankings import Ranking, rankings, relabelled
 from ragassay.metrics.trust import MEAN_OF_JUDGE, MEAN_OF_PEOPLE, TaskTrust, judge_trust
-from ragassay.records import Evaluation, HumanLabel, Manifest, Rejection
+from ragassay.records import Evaluation, HumanLabel, Manifest, PanelPair, Rejection
 from ragassay.reports.figures import confusion_plot, ranking_plot, reliability_plot
 from ragassay.reports.trust import (
     classes_csv,
@@ -39,6 +40,7 @@ class MetaEvaluation:
         alignment: Labels and verdicts, and the labels without one.
         rejections: Lines of the label file that could not be read.
         n_other: Reviews of verdicts that no task of these is about.
+        panel: How alike the errors of each two judges of a panel are; empty without a panel.
     """
 
     judge: str
@@ -48,6 +50,7 @@ class MetaEvaluation:
     alignment: Alignment
     rejections: tuple[Rejection, ...] = ()
     n_other: int = 0
+    panel: tuple[PanelPair, ...] = ()
 
 
 def meta_evaluate(
@@ -131,7 +134,14 @@ def measure(
         rankings=rankings(human, judged, evaluations),
         alignment=alignment,
         rejections=tuple(rejections),
+        panel=_alike_errors(evaluations, alignment),
     )
+
+
+def _alike_errors(evaluations: Sequence[Evaluation], alignment: Alignment) -> tuple[PanelPair, ...]:
+    rated = [item for item in alignment.of("rubric") if item.truth is not None]
+    truth = {(item.record_id, item.item): float(item.truth or 0) for item in rated}
+    return erring_pairs(ratings_alone(evaluations), truth) if truth else ()
 
 
 def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:

@@ -7,11 +7,21 @@ from answers import answer
 from pages import unfolded
 
 from ragassay.metrics.panel import panel_judgment
+from ragassay.metrics.panel_alike import effective_judges
 from ragassay.metrics.summary import summarize
-from ragassay.records import Evaluation, Failure, FileStamp, Judgment, Manifest, PanelSeat
+from ragassay.records import (
+    Evaluation,
+    Failure,
+    FileStamp,
+    Judgment,
+    Manifest,
+    PanelPair,
+    PanelSeat,
+    Score,
+)
 from ragassay.reports import render_html, render_markdown
 from ragassay.reports.findings_view import view_open
-from ragassay.reports.panel_view import panel_lines, view_members, view_panel
+from ragassay.reports.panel_view import alike_lines, panel_lines, view_members, view_panel
 
 HOSTILE = "<script>alert('x')</script> | **bold**"
 
@@ -58,7 +68,7 @@ def test_a_member_is_shown_with_what_it_said_before_and_where_it_points(evaluati
 def test_the_agreement_is_said_in_words(evaluations):
     summary = summarize(evaluations, 3, 0, 0)
     assert summary.panel is not None
-    alone, disputes, final = panel_lines(summary.panel)
+    alone, disputes, final, alike = panel_lines(summary.panel)
     # Alone 5 and 2, 4 and 4: one of two judgments, as in the end (5 and 4, 4 and 4).
     assert alone.startswith("Each alone, they gave the same rating in 50\N{NO-BREAK SPACE}%")
     assert "of 2 judgments; Krippendorff's alpha (ordinal) -0.50" in alone
@@ -67,6 +77,22 @@ def test_the_agreement_is_said_in_words(evaluations):
         "2 ratings given again, 1 of them changed, 1 of the 1 settled."
     )
     assert final.startswith("In the end, they gave the same rating in 50\N{NO-BREAK SPACE}%")
+    # Ratings that differ beyond chance count as unrelated, not as worth more than two judges.
+    assert alike.endswith("the 2 judges are worth at least 2.0 independent ones.")
+
+
+def test_judges_that_are_alike_are_named_with_what_the_second_adds():
+    pair = PanelPair(first="openai/a", second="openai/b", alike=Score(value=0.9, n=20))
+    count, named = alike_lines([pair], effective_judges([pair]))
+    assert "worth at least 1.1 independent ones" in count  # 2 / (1 + .9)
+    assert named.startswith("openai/a and openai/b agree so much (alpha 0.90)")
+    of_errors = pair.model_copy(update={"is_of_errors": True})
+    count, named = alike_lines([of_errors], effective_judges([of_errors]))
+    assert "worth 1.1 independent ones" in count and "their errors" in count
+    assert named.startswith("openai/a and openai/b err alike (correlation 0.90)")
+    for value, n_lines in ((0.79, 1), (0.8, 2), (-0.5, 1), (None, 0)):
+        other = pair.model_copy(update={"alike": Score(value=value, n=20)})
+        assert len(alike_lines([other], effective_judges([other]))) == n_lines, value
 
 
 def test_where_nobody_differs_that_is_all_that_is_said(evaluations):

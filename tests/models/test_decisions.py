@@ -1,0 +1,215 @@
+"""Probabilities of given labels, without text, where a model has LiteLLM's decisions."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from typing import Any
+
+import dspy
+import pytest
+
+from ragassay.agents.rubric_judge import judgment_of, rating_signature
+from ragassay.agents.sampling import ask_judge
+from ragassay.models.decisions import decide, takes_decisions
+from ragassay.models.gateway import JudgeLM, import_litellm, metered
+from ragassay.settings import load_settings
+from ragassay.testing.completions import completion_body
+
+pytestmark = pytest.mark.integration
+
+RATINGS = tuple("12345")
+RATIONALE = "The answer names a figure and an effect."
+MESSAGES = [{"role": "system", "content": "Be fair."}, {"role": "user", "content": "Rate it."}]
+
+
+class Server(ThreadingHTTPServer):
+    """Speaks chat completions, OpenAI's decisions and vLLM's System One; keeps the bodies.
+
+    Attributes:
+        answers: What the next decisions are: probabilities, a status, or text; the last one stays.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, *answers: Any) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers = list(answers)
+        self.bodies: list[tuple[str, dict[str, Any]]] = []
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+
+    def paths(self) -> list[str]:
+        return [path for path, _ in self.bodies]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.bodies.append((self.path, body))
+        if self.path.endswith("/chat/completions"):
+            reply = json.dumps({"rating": 4, "rationale": RATIONALE})
+            return self._send(200, json.dumps(completion_body({}, "k" * 24, reply)))
+        answers = self.server.answers
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, int):
+            return self._send(answer, json.dumps({"error": {"message": "no"}}))
+        if isinstance(answer, str):
+            return self._send(200, answer)
+        made = _systemone if self.path.endswith("/systemone") else _decisions
+        return self._send(200, json.dumps(made(body, answer)))
+
+    def _send(self, status: int, text: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def _decisions(body: dict[str, Any], shares: dict[str, float]) -> dict[str, Any]:
+    answers = [
+        {
+            "type": "choice",
+            "name": question["name"],
+            "choice": max(shares, key=lambda label: shares[label]),
+            "confidence": 0.5,
+            "probabilities": [{"value": k, "probability": v} for k, v in shares.items()],
+        }
+        for question in body["questions"]
+    ]
+    usage = {"input_tokens": 50, "output_tokens": 0, "total_tokens": 50}
+    return {"model": "gpt-6-luna-2026-09-01", "answers": answers, "usage": usage}
+
+
+def _systemone(body: dict[str, Any], shares: dict[str, float]) -> dict[str, Any]:
+    likeliest = max(shares, key=lambda label: shares[label])
+    answers = {
+        name: {"type": "choice", "choice": likeliest, "probabilities": shares, "confidence": 0.5}
+        for name in body["questions"]
+    }
+    return {"model": "qwen", "answers": answers, "usage": {"input_tokens": 50}}
+
+
+@pytest.fixture
+def serve() -> Iterator[Any]:
+    """Starts servers with their answers."""
+    servers: list[Server] = []
+
+    def start(*answers: Any) -> Server:
+        server = Server(*answers)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def judge(server: Server, model: str = "openai/gpt-6-luna", **options: Any) -> JudgeLM:
+    return JudgeLM(load_settings(model=model, api_base=server.url, **options))
+
+
+async def rate(lm: JudgeLM) -> tuple[dspy.Prediction, Any]:
+    async def draw(more: Any) -> dspy.Prediction:
+        reply = (await lm.acall(messages=MESSAGES, **more))[0]
+        return dspy.Prediction(**json.loads(reply["text"]), logprobs=reply["logprobs"])
+
+    with metered() as meter:
+        found, source = await ask_judge(draw, lm, rating_signature((1, 5)), MESSAGES)
+    return found, meter.usage + source
+
+
+async def test_a_rating_has_the_probabilities_of_a_second_call_without_text(serve):
+    server = serve({"1": 0.0, "2": 0.0, "3": 0.25, "4": 0.5, "5": 0.25})
+    found, usage = await rate(judge(server))
+    case: Any = SimpleNamespace(sentences=())
+    judgment = judgment_of(found, usage, case, "cohesion", (1, 5))
+    # 3 / 4 + 4 / 2 + 5 / 4 = 4
+    assert (judgment.rating, judgment.score) == (4, 4.0)
+    assert judgment.distribution == (0, 0, 0.25, 0.5, 0.25)
+    assert usage.confidence_from == ("decisions",)
+    assert (usage.n_calls, server.paths()) == (2, ["/v1/chat/completions", "/v1/decisions"])
+    asked = server.bodies[1][1]
+    assert asked["input"] == "Be fair.\n\nRate it."
+    assert [choice["value"] for choice in asked["questions"][0]["choices"]] == list(RATINGS)
+    assert usage.answered_by == (
+        "openai/gpt-6-luna: gpt-6-luna-2026-09-01",
+        "openai/gpt-6-luna: scripted scripted",
+    )
+    assert usage.cost_usd and usage.n_prompt_tokens >= 50
+
+
+async def test_a_vllm_server_is_asked_where_the_setting_says_that_it_has_the_interface(serve):
+    server = serve({label: 0.2 for label in RATINGS})
+    _, usage = await rate(judge(server, "hosted_vllm/qwen", decisions="on"))
+    assert usage.confidence_from == ("decisions",)
+    assert server.paths()[-1] == "/v1/systemone"
+    assert server.bodies[-1][1]["questions"]["rating"]["criteria"].keys() == set(RATINGS)
+
+
+@pytest.mark.parametrize(
+    ("answers", "n_decisions", "source", "still"),
+    [
+        ([404], 1, "the written rating alone", False),
+        ([400], 1, "the written rating alone", False),
+        ([500, {label: 0.2 for label in RATINGS}], 2, "decisions", True),
+        ([500], 2, "the written rating alone", True),
+        ([429], 2, "the written rating alone", True),
+        ([{label: 0.0 for label in RATINGS}], 1, "the written rating alone", True),
+        ([{"yes": 0.5, "no": 0.5}], 1, "the written rating alone", True),
+    ],
+)
+async def test_without_a_usable_answer_the_reply_stands_alone(
+    serve, answers, n_decisions, source, still
+):
+    server = serve(*answers)
+    lm = judge(server, max_attempts=1)
+    found, usage = await rate(lm)
+    assert (found.rating, usage.confidence_from) == (4, (source,))
+    assert sum(path.endswith("decisions") for path in server.paths()) == n_decisions
+    assert lm.has_decisions is still and lm.fatal is None
+
+
+async def test_samples_are_drawn_where_the_decisions_turn_out_to_be_missing(serve):
+    server = serve(404)
+    lm = judge(server, samples=3)
+    for _ in range(2):
+        _, usage = await rate(lm)
+        assert usage.confidence_from == ("3 samples",)
+    assert sum(path.endswith("decisions") for path in server.paths()) == 1
+
+
+async def test_the_labels_that_were_asked_for_share_the_probability(serve):
+    server = serve({"yes": 0.3, "no": 0.1, "perhaps": 0.6})
+    found = await decide(judge(server), "Is it?", {"label": ("yes", "no")})
+    assert found == {"label": {"yes": pytest.approx(0.75), "no": pytest.approx(0.25)}}
+
+
+@pytest.mark.parametrize(
+    ("model", "decisions", "has_logprobs", "expected"),
+    [
+        ("openai/gpt-6-luna", "auto", False, True),
+        ("gpt-6-luna", "auto", False, True),
+        ("openai/gpt-6-luna", "auto", True, False),  # they come with the reply
+        ("openai/gpt-6-luna", "on", True, True),
+        ("openai/gpt-6-luna", "off", False, False),
+        ("openai/gpt-4.1-mini", "auto", False, False),
+        ("openai/team-judge", "auto", False, False),
+        ("hosted_vllm/qwen", "auto", False, False),
+        ("hosted_vllm/qwen", "on", False, True),
+        ("anthropic/claude-sonnet-4-5", "auto", False, False),
+    ],
+)
+def test_which_judges_are_asked_for_decisions(model, decisions, has_logprobs, expected):
+    settings = load_settings(model=model, decisions=decisions)
+    assert takes_decisions(settings, import_litellm(), has_logprobs) is expected
