@@ -29,7 +29,7 @@ from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.call_errors import lacks_key, retry_after_s, shortened, typed_error
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
-from ragassay.models.providers import PROVIDERS, no_key
+from ragassay.models.providers import PROVIDERS, needs_key, no_key
 from ragassay.models.received import Arrival, arriving, bounded_client
 from ragassay.records import Usage
 from ragassay.redaction import without_known
@@ -136,8 +136,11 @@ class JudgeLM(dspy.LM):
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
         self._acompletion = litellm.acompletion
-        self._lacks_key = provider_of(settings.model) == "openai" and not (
-            litellm.api_key or litellm.openai_key or _has_key(settings.model)
+        is_openai = provider_of(settings.model) == "openai"
+        self._lacks_key = (
+            is_openai
+            and needs_key(settings.model, settings.api_base)
+            and not (litellm.api_key or litellm.openai_key or _has_key(settings.model))
         )
 
     async def acall(
