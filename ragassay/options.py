@@ -27,6 +27,7 @@ from typing import (
 )
 
 from ragassay.errors import InputError, SettingsError
+from ragassay.judge_forms import FormChoice
 from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_file
 from ragassay.records import PARTS, Document, ExamItem, Nugget, Record
 from ragassay.settings import (
@@ -149,6 +150,7 @@ class Keywords(TypedDict, total=False):
         Option(flags=("--evaluator",), metavar="MODULE:NAME"),
     ]
     strategy: Strategy | None
+    judge_form: FormChoice | None
     signals: bool | None
     evidence: Look | None
     embedder: Annotated[str | None, Option(metavar="NAME")]
