@@ -27,6 +27,7 @@ from typing import (
 )
 
 from ragassay.errors import InputError, SettingsError
+from ragassay.judge_forms import FormChoice
 from ragassay.model_options import written_options
 from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_file
 from ragassay.records import PARTS, Document, ExamItem, Nugget, Record
@@ -157,6 +158,7 @@ class Keywords(TypedDict, total=False):
     samples: int | None
     decisions: Literal["auto", "on", "off"] | None
     judge_seed: int | None
+    judge_form: FormChoice | None
     signals: bool | None
     evidence: Look | None
     embedder: Annotated[str | None, Option(metavar="NAME")]

@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSettingError
 
 from ragassay.errors import SettingsError, first_problem
+from ragassay.judge_forms import FORMS, FormChoice, JudgeForm, form_of
 from ragassay.limits import MAX_LINE_BYTES
 from ragassay.metrics.uncertainty import parse_condition
 from ragassay.model_names import (
@@ -89,6 +90,12 @@ class Settings(BaseSettings):
         description="An option of the hosted judges' calls, as LiteLLM names it: temperature=1, "
         "reasoning_effort=low, max_tokens=2000, extra_body={...}, headers={...}; NAME= leaves one "
         "out.",
+    )
+    judge_form: FormChoice = Field(
+        default="auto",
+        description="How a published fine-tuned judge is asked to rate: as YESciEval's "
+        "(yescieval) or Prometheus 2 (prometheus) was trained, or as any other model (plain); auto "
+        "tells by the judge's name. Such a judge rates rubrics only; instruments decide the rest.",
     )
     embedder: str = Field(
         default="all-MiniLM-L6-v2",
@@ -408,6 +415,18 @@ class Settings(BaseSettings):
         parse_options(given)
         return given
 
+    @model_validator(mode="after")
+    def _asked_in_a_form(self) -> Settings:
+        if self.judge_form in FORMS and not self.names_model:
+            raise ValueError(f"judge_form {self.judge_form}: name the judge with model")
+        second = form_of(self.escalated_to or "")
+        if second is not None:
+            raise ValueError(
+                f"escalate: {self.escalated_to} is {second.title}, which rates rubrics only: name "
+                "it as the judge or on the panel, and a judge for all questions as the second"
+            )
+        return self
+
     @field_validator("when")
     @classmethod
     def _is_condition(cls, text: str) -> str:
@@ -427,9 +446,30 @@ class Settings(BaseSettings):
         return self
 
     @property
-    def has_judge(self) -> bool:
-        """Return whether a judge is named: else no language model is asked but a second judge."""
+    def names_model(self) -> bool:
+        """Return whether a model is named: else none is asked but a second judge."""
         return self.model != INSTRUMENTS
+
+    @property
+    def has_judge(self) -> bool:
+        """Return whether a judge answers whatever it is asked; a published one rates rubrics."""
+        return self.names_model and self.form is None
+
+    @property
+    def form(self) -> JudgeForm | None:
+        """The form in which a published judge is asked; None for ragassay's own prompts."""
+        return form_of(self.model, self.judge_form) if self.names_model else None
+
+    @property
+    def form_names(self) -> tuple[str, ...]:
+        """The form of each judge of the rubrics, "plain" for ragassay's own prompts."""
+        forms = (self.form, *map(form_of, self.panel_names))
+        return tuple(form.name if form else "plain" for form in forms)
+
+    @property
+    def instruments_decide(self) -> bool:
+        """Return whether instruments decide all but the rubrics where nothing else is chosen."""
+        return is_ours(self.model) or not self.has_judge
 
     @property
     def escalated_to(self) -> str | None:
@@ -441,7 +481,7 @@ class Settings(BaseSettings):
         """The condition for a second judge, with "auto" resolved; None without one."""
         if self.when != "auto":
             return self.when if self.escalate else None
-        chosen = "undecided" if is_ours(self.model) else "entropy>1"
+        chosen = "undecided" if self.instruments_decide else "entropy>1"
         return chosen if self.escalate else None
 
     @property
@@ -464,7 +504,10 @@ class Settings(BaseSettings):
         name, own = (self.model, None) if not place else split_endpoint(self.panel[place - 1])
         shares = not place or provider_of(name) in hosted[:1]
         api_base = own or (self.api_base if shares else None)
-        return self.model_copy(update={"model": name, "panel": (), "api_base": api_base})
+        given: dict[str, object] = {"model": name, "panel": (), "api_base": api_base}
+        if place:
+            given["judge_form"] = "auto"
+        return self.model_copy(update=given)
 
     def of_second(self) -> Settings:
         """Return the second judge's settings: it verifies too, and does not search.
@@ -480,6 +523,7 @@ class Settings(BaseSettings):
             "model": name,
             "api_base": own or (self.api_base if shares else None),
             "escalate": "",
+            "judge_form": "auto",
             "signals": False,
             "verifier": "judge",
             "correctness": "judge",
@@ -499,7 +543,7 @@ class Settings(BaseSettings):
         """The verifier, with "auto" resolved."""
         chosen = self.verifier
         if chosen == "auto":
-            chosen = EMBEDDED if is_ours(self.model) else "judge"
+            chosen = EMBEDDED if self.instruments_decide else "judge"
         return MINILM_VERIFIER if chosen == EMBEDDED else chosen
 
     @property
@@ -507,7 +551,7 @@ class Settings(BaseSettings):
         """The grader of passages, with "auto" resolved."""
         if self.grader != "auto":
             return self.grader
-        return EMBEDDED if is_ours(self.model) else "judge"
+        return EMBEDDED if self.instruments_decide else "judge"
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -552,8 +596,9 @@ class Settings(BaseSettings):
         """The budget of source text in a prompt, in characters."""
         if self.max_source_chars:
             return self.max_source_chars
-        readers = self.judges if self.has_judge else (self.escalated_to or "",)
-        return SOURCE_CHARS_LOCAL if any(map(is_ours, readers)) else SOURCE_CHARS_HOSTED
+        readers = self.judges if self.names_model else (self.escalated_to or "",)
+        is_small = any(map(is_ours, readers)) or any(name != "plain" for name in self.form_names)
+        return SOURCE_CHARS_LOCAL if is_small else SOURCE_CHARS_HOSTED
 
     @property
     def nugget_matcher_sha256(self) -> str:
@@ -577,6 +622,7 @@ RESULT_FIELDS = (
     "panel_names",
     "escalated_to",
     "escalated_when",
+    "form_names",
     "embedder",
     "only",
     "rubric_set",

@@ -1,4 +1,4 @@
-"""`ragassay models`: list models, show their cards, check their files."""
+"""`ragassay models`: find and list models, show their cards, check their files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,56 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="models",
-    help="The models that are at hand: list them, read their cards, check and merge them.",
-    no_args_is_help=True,
+    help="The models that are at hand: judges of servers on this machine, and shipped models.",
     rich_markup_mode=None,
 )
 
 Name = Annotated[
     str, typer.Argument(help="A model's name, such as ragassay/judge, or an adapter's folder.")
 ]
+
+
+@app.callback(invoke_without_command=True)
+def models(context: typer.Context) -> None:
+    """The models that are at hand: judges of servers on this machine, and shipped models.
+
+    Without a command, both are listed (as by `find` and `list`).
+    """
+    if context.invoked_subcommand is None:
+        find_judges(None, None, as_json=False)
+        typer.echo("\nShipped models; `ragassay models --help` has more commands:")
+        list_models(as_json=False)
+
+
+@app.command("find")
+def find_judges(
+    port: Annotated[
+        list[int] | None,
+        typer.Option(help="Look at this port of this machine, not at the usual ones.", min=1),
+    ] = None,
+    url: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Look at this address, not at the usual ones."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find judges on this machine: the models of Ollama, LM Studio, vLLM and llama.cpp.
+
+    It looks at ports 11434, 1234, 8000 and 8080, and where OLLAMA_HOST and the like point to. No
+    model is loaded by looking.
+
+    For example:
+
+      ragassay models find --port 8001
+    """
+    with errors_as_lines():
+        from ragassay.cli.local_servers import find, print_json, print_servers
+
+        looked, servers = find(port or (), url or ())
+        if as_json:
+            print_json(servers)
+        else:
+            print_servers(looked, servers)
 
 
 @app.command("list")

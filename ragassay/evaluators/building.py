@@ -9,7 +9,7 @@ from ragassay.instruments.exam import ExamInstrument
 from ragassay.instruments.exam_grader import EmbeddedExamGrader
 from ragassay.instruments.local_graders import local_grader
 from ragassay.instruments.signals import SignalMeter
-from ragassay.model_names import EMBEDDED, MINILM, is_local, is_ours
+from ragassay.model_names import EMBEDDED, MINILM, is_local
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import Remembered
 from ragassay.models.gateway import JudgeLM
@@ -85,7 +85,7 @@ def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | Non
 
 def build_pair_rater(settings: Settings, embedder: Embedder) -> EmbeddedPairRater | None:
     """The rater of question-answer pairs beside the judge; None where the judge rates."""
-    if not is_ours(settings.model):
+    if not settings.instruments_decide:
         return None
     own = embedder if embedder.name == MINILM else Embedder(MINILM)
     return EmbeddedPairRater(own)

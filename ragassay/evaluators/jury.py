@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from ragassay.agents.published_prompts import is_rated_by, words_of
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.building import build_panel
 from ragassay.instruments.signal_judge import SignalJudge
+from ragassay.judge_forms import JudgeForm, form_of
 from ragassay.metrics.joint import BEYOND_SENTENCES
-from ragassay.model_names import is_embedded_base
+from ragassay.model_names import INSTRUMENTS, is_embedded_base
 from ragassay.models.gateway import NEEDS_JUDGE, JudgeLM
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of, untuned
-from ragassay.prompts import load_rubrics
+from ragassay.prompts import Rubric, load_rubrics
 from ragassay.settings import Settings
 
 TUNED_RUBRICS = "yescieval"
@@ -27,11 +30,12 @@ class Jury:
         settings: The settings.
         rubrics: Names of the rubrics that are rated.
         lm: Answers all but the rubrics; of a fine-tuned judge the model below it. None without a
-            judge: instruments decide what they can tell.
+            judge, and with a published one: instruments decide what they can tell.
         rating_lm: Rates the rubrics; None where `lm` does, or nobody.
         panel: All judges that rate the rubrics, `rating_lm` first; empty where it rates alone.
         rater: Rates by signals, without a judge, in the embedded model's place or with a tuned
             judge; None where nothing is measured.
+        known: The rubrics that are rated, by name.
     """
 
     settings: Settings
@@ -40,32 +44,71 @@ class Jury:
     rating_lm: JudgeLM | None = None
     panel: tuple[JudgeLM, ...] = ()
     rater: SignalJudge | None = None
+    known: Mapping[str, Rubric] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, settings: Settings, rubrics: tuple[str, ...]) -> Jury:
+    def of(cls, settings: Settings, known: Mapping[str, Rubric]) -> Jury:
         """Return the judges that the settings name; no model is loaded yet.
 
+        Args:
+            settings: The settings.
+            known: The rubrics of the run, by name.
+
         Raises:
-            SettingsError: There is no judge, and a rubric that signals cannot rate.
+            SettingsError: There is a rubric that neither a judge nor signals can rate.
+            ExtraError: A published judge's words are not installed.
         """
+        rubrics = tuple(known)
         rater = SignalJudge(shipped_rater()) if settings.measures else None
-        if not settings.has_judge:
-            beyond = [name for name in rubrics if rater is None or not rater.knows(name)]
-            if beyond:
-                raise SettingsError(f"rubric {beyond[0]}: {NEEDS_JUDGE}")
-            return cls(settings=settings, rubrics=rubrics, lm=None, rater=rater)
-        own = settings.of_judge(0)
-        lm = JudgeLM(untuned(own))
-        is_rated_by_it = lm.model == own.model or settings.rubric_set != TUNED_RUBRICS
-        rating_lm = lm if is_rated_by_it else JudgeLM(own)
-        return cls(
-            settings=settings,
-            rubrics=rubrics,
-            lm=lm,
-            rating_lm=rating_lm,
-            panel=build_panel(settings, rating_lm),
-            rater=rater,
+        if not settings.names_model:
+            jury = cls(settings, rubrics, None, rater=rater, known=known)
+        else:
+            own = settings.of_judge(0)
+            lm = JudgeLM(untuned(own)) if settings.has_judge else None
+            rates = lm and (lm.model == own.model or settings.rubric_set != TUNED_RUBRICS)
+            rating_lm = lm if lm and rates else JudgeLM(own)
+            panel = build_panel(settings, rating_lm)
+            jury = cls(settings, rubrics, lm, rating_lm, panel, rater, known)
+        jury._refuse_unrated()
+        return jury
+
+    def _refuse_unrated(self) -> None:
+        """Refuse a rubric that a judge cannot rate, and a published judge without its words.
+
+        Raises:
+            SettingsError: There is no judge, or a published one of other rubrics.
+            ExtraError: A published judge's words are not installed.
+        """
+        for judge in self.seats:
+            form = self.form_of(judge)
+            if form is not None:
+                words_of(form)
+            if form is None and self.lm_of(judge) is not None:
+                continue
+            for name in self.rubrics:
+                if not self.rates_published(judge, name) and self.rater_of(judge, name) is None:
+                    raise SettingsError(f"rubric {name}: {self._why_unrated(judge)}")
+
+    def _why_unrated(self, judge: str) -> str:
+        form = self.form_of(judge)
+        if form is None:
+            return NEEDS_JUDGE
+        rated = f"the rubrics of {form.rubric_set}" if form.rubric_set else "scales from 1 to 5"
+        return (
+            f"{self.name_of(judge)} is {form.title}, which rates {rated} only: choose those with "
+            "--rubrics, or name another judge"
         )
+
+    def form_of(self, judge: str) -> JudgeForm | None:
+        """Return the form in which a published judge is asked; None for any other judge."""
+        name = self.name_of(judge)
+        return self.settings.form if name == self.settings.model else form_of(name)
+
+    def rates_published(self, judge: str, rubric: str) -> bool:
+        """Return whether a published judge rates a rubric in the form that it was trained on."""
+        form = self.form_of(judge)
+        known = self.known.get(rubric)
+        return bool(form and known and is_rated_by(form, known, self.settings.rubric_set))
 
     @property
     def judge(self) -> JudgeLM:
@@ -81,7 +124,7 @@ class Jury:
     @property
     def name(self) -> str:
         """Name of what answers all but the rubrics."""
-        return self.lm.model if self.lm else self.settings.model
+        return self.lm.model if self.lm else INSTRUMENTS
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -137,10 +180,13 @@ class Jury:
     def rater_of(self, judge: str, rubric: str) -> SignalJudge | None:
         """Return what rates a rubric by signals; None where a judge rates, whatever was measured.
 
-        They rate without a judge, in the embedded model's place and with a tuned one.
+        They rate without a judge, in the embedded model's place, with a tuned one, and what a
+        published one was not trained on.
         """
         lm = self.lm_of(judge)
         is_ours = lm is None or is_embedded_base(lm.model) or self.is_tuned(judge)
+        if self.form_of(judge) is not None:
+            is_ours = not self.rates_published(judge, rubric)
         if not is_ours or self.rater is None:
             return None
         return self.rater if self.rater.knows(rubric) else None
@@ -153,7 +199,8 @@ class Jury:
 
     def listens(self, judge: str, rubric: str) -> bool:
         """Return whether a judge can be told what others say."""
-        return not self.rates_tuned(judge, rubric) and self.rater_of(judge, rubric) is None
+        has_own_form = self.rates_tuned(judge, rubric) or self.rates_published(judge, rubric)
+        return not has_own_form and self.rater_of(judge, rubric) is None
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -171,6 +218,8 @@ class Jury:
     def rated_by(self) -> str:
         """Name of the rater of the rubrics where there is no panel."""
         own = self.name_of("")
+        if self.form_of("") is not None and self.rater_name:
+            return f"{own}, or {self.rater_name} what it was not trained on"
         if not self.is_tuned(""):
             return self.rater_name or own
         return f"{own} with {self.rater_name}" if self.rater_name else own

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragassay.agents.published_prompts import words_of
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Words
 from ragassay.evaluators.conferring import disputed_members, others_text
 from ragassay.metrics.joint import BEYOND_SENTENCES, joined
@@ -63,6 +64,7 @@ class RubricEvaluator(Evaluator[str]):
             Task(self.name, one.rubric, file.id, one.judge, "confer")
             for one, _ in disputed_members(rated)
             if not tools.jury.rates_tuned(one.judge, one.rubric)
+            and not tools.jury.rates_published(one.judge, one.rubric)
             and (file.signals is None or tools.jury.listens(one.judge, one.rubric))
         ]
 
@@ -98,6 +100,9 @@ class RubricEvaluator(Evaluator[str]):
             yield tools.jury.rater.rater.digest if tools.jury.rater else ""
             yield file.signals.model_dump_json()
         yield from reading.marks if reading else ()
+        if tools.jury.rates_published(task.judge, subject):
+            form: Any = tools.jury.form_of(task.judge)
+            yield from (form.name, words_of(form), *file.case.reference_sentences)
         if tools.jury.rates_tuned(task.judge, subject) and (papers := _papers(task, file, tools)):
             yield papers
 
@@ -154,6 +159,7 @@ async def _rated(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Jud
     """Rate by signals, by a fine-tuned judge, by both, or by a judge that is told the signals."""
     import dspy
 
+    from ragassay.agents.published_judge import rate_published
     from ragassay.instruments.signals.facts import facts_text
 
     rater = tools.jury.rater_of(task.judge, rubric)
@@ -164,6 +170,9 @@ async def _rated(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Jud
         if tools.jury.rates_tuned(task.judge, rubric):
             tuned = await _tuned(rubric, task, file, tools)
             return joined(tuned, measured) if measured else tuned
+        if tools.jury.rates_published(task.judge, rubric):
+            form: Any = tools.jury.form_of(task.judge)
+            return await rate_published(file.case, tools.rubrics[rubric], form)
         texts = [sentence.text for sentence in file.case.sentences]
         judgment: Any = await tools.agents.judge.acall(
             case=file.case,

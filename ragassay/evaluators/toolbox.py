@@ -134,7 +134,7 @@ class Toolbox:
         if self.rubrics and not is_asked and not self.settings.escalate:
             found[agents.judge.prompt] = (
                 "a fine-tuned judge has a prompt of its own; name another judge"
-                if jury.is_tuned("")
+                if jury.is_tuned("") or jury.form_of("")
                 else "signals rate in its judge's place; add --no-signals"
             )
         return found
@@ -179,10 +179,10 @@ class Toolbox:
             )
         chosen = chosen_rubrics(settings.rubrics, settings.rubric_set, known, rated)
         asked_of = {name: known[name] for name in chosen if settings.wants("rubrics")}
-        jury, models = Jury.of(settings, tuple(asked_of)), Models.of(settings)
+        jury, models = Jury.of(settings, asked_of), Models.of(settings)
         Grading.of(jury, models.grader)  # refuses what it does not know
         if not settings.has_judge:
-            _refuse_asking(settings, asked)
+            _refuse_asking(settings, asked, _why_none_answers(settings))
         if settings.evidence == "agent" and not (jury.lm and jury.lm.calls_tools):
             raise SettingsError(
                 f"{settings.model} cannot call tools, so no agent can search with it: name a judge "
@@ -298,20 +298,28 @@ class Toolbox:
         return tuple(note.weights_sha256 for note in notes if note)
 
 
-def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]]) -> None:
+def _why_none_answers(settings: Settings) -> str:
+    """Return why there is no judge for all questions."""
+    form = settings.form
+    if form is None:
+        return NEEDS_JUDGE
+    return f"{settings.model} is {form.title}, which rates rubrics only: name another judge"
+
+
+def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]], why: str) -> None:
     """Refuse what only a judge can answer.
 
     Raises:
         SettingsError: The settings or an evaluator of the user's want a judge, and there is none.
     """
     if settings.chosen_verifier == "judge":
-        raise SettingsError(f"verifier judge: {NEEDS_JUDGE}")
+        raise SettingsError(f"verifier judge: {why}")
     if settings.chosen_grader == "judge":
-        raise SettingsError(f"grader judge: {NEEDS_JUDGE}")
+        raise SettingsError(f"grader judge: {why}")
     for one in asked:
         is_wanted = not settings.only or one.part in settings.only
         if isinstance(one, OwnEvaluator) and one.is_weighed and is_wanted:
-            raise SettingsError(f"evaluator {one.name}: {NEEDS_JUDGE}")
+            raise SettingsError(f"evaluator {one.name}: {why}")
 
 
 def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:

@@ -48,7 +48,7 @@ from ragassay.models.decisions import takes_decisions
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
 from ragassay.models.prompt_caching import PromptCaching
-from ragassay.models.providers import PROVIDERS, no_key
+from ragassay.models.providers import PROVIDERS, needs_key, no_key
 from ragassay.models.received import Arrival, arriving, bounded_client
 from ragassay.records import Usage
 from ragassay.tracing import call_span
@@ -159,8 +159,11 @@ class JudgeLM(dspy.LM):
         self.has_decisions = takes_decisions(settings, litellm, bool(options.get("logprobs")))
         self._acompletion = litellm.acompletion
         self._caching = PromptCaching(settings)
-        self._lacks_key = provider_of(settings.model) == "openai" and not (
-            litellm.api_key or litellm.openai_key or _has_key(settings.model)
+        is_openai = provider_of(settings.model) == "openai"
+        self._lacks_key = (
+            is_openai
+            and needs_key(settings.model, settings.api_base)
+            and not (litellm.api_key or litellm.openai_key or _has_key(settings.model))
         )
 
     async def acall(

@@ -20,6 +20,7 @@ from ragassay.errors import FatalModelError, ModelError
 from ragassay.model_names import is_local, provider_of
 from ragassay.model_options import parse_options
 from ragassay.models.call_parameters import (
+    REASONING,
     apply_learnt,
     default_parameters,
     learn,
@@ -30,7 +31,7 @@ from ragassay.models.call_parameters import (
 )
 from ragassay.models.connections import shortened, unreachable
 from ragassay.models.error_words import meaning_of, quota_words
-from ragassay.models.providers import PROVIDERS, Provider, no_key, refusal
+from ragassay.models.providers import PROVIDERS, Provider, address_of, needs_key, no_key, refusal
 from ragassay.models.received import MOST_ERROR_BYTES, refuse_elsewhere
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def check_judges(judges: Sequence[Settings]) -> None:
     if not hosted:
         return
     for one in hosted.values():
-        _require_key(one.model)
+        _require_key(one.model, one.api_base)
     importlib.import_module("httpx")  # Its import is no part of a model's time.
     with ThreadPoolExecutor(len(hosted)) as workers:
         asked = [workers.submit(_check, one) for one in hosted.values()]
@@ -98,15 +99,15 @@ def _check(judge: Settings) -> None:
     if known is None or not known.speaks_openai or _has_key_in_code(judge.model):
         _check_by_litellm(judge)
         return
-    elsewhere = [os.environ[name] for name in known.bases if os.environ.get(name)]
-    base = next(filter(None, (judge.api_base, *elsewhere, known.base)), "").rstrip("/")
+    base = address_of(known, judge.api_base)
     if not base:
         raise FatalModelError(f"{judge.model}: it has no endpoint: name it with --api-base URL")
     given = parse_options(judge.model_options)
     wanted = default_parameters(judge) | {"response_format": PROBE_FORMAT} | given
     wanted["max_tokens"] = 1
     while True:  # Each refusal teaches one parameter to leave out.
-        options = apply_learnt(wanted, learnt_of(judge.model, judge.api_base))
+        learnt = learnt_of(judge.model, judge.api_base)
+        options = apply_learnt(wanted, [name for name in learnt if name != REASONING])
         status, words = _answer_by_http(judge.model, base, known, options)
         meaning = meaning_of(status, words) if status >= 400 else None
         refused = "" if meaning else refused_parameter(status, words, options)
@@ -171,10 +172,10 @@ def _check_by_litellm(judge: Settings) -> None:
             raise FatalModelError(f"{judge.model}: {why}") from error
 
 
-def _require_key(model: str) -> None:
+def _require_key(model: str, api_base: str | None) -> None:
     known = PROVIDERS.get(provider_of(model))
     has_key = known is None or any(map(os.environ.get, known.keys)) or _has_key_in_code(model)
-    if known and known.needs_key and not has_key:
+    if known and not has_key and needs_key(model, api_base):
         raise FatalModelError(f"{model}: {no_key(known.keys)}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,8 +45,33 @@ PROVIDERS = {
     "anthropic": Provider(("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), speaks_openai=False),
     "gemini": Provider(("GEMINI_API_KEY", "GOOGLE_API_KEY"), speaks_openai=False),
     "cohere": Provider(("COHERE_API_KEY",), speaks_openai=False),
+    "lm_studio": Provider(("LM_STUDIO_API_KEY",), "", ("LM_STUDIO_API_BASE",), False),
+    "llamafile": Provider(
+        ("LLAMAFILE_API_KEY",), "http://127.0.0.1:8080/v1", ("LLAMAFILE_API_BASE",), False
+    ),
+    "ollama": Provider(("OLLAMA_API_KEY",), "", ("OLLAMA_API_BASE",), False, False),
+    "ollama_chat": Provider(("OLLAMA_API_KEY",), "", ("OLLAMA_API_BASE",), False, False),
 }
 """Providers that need no LiteLLM to be asked, or to be found without a key."""
+
+
+def address_of(known: Provider, api_base: str | None) -> str:
+    """Return the address at which a provider is asked; empty where nobody names one."""
+    elsewhere = (os.environ.get(name) for name in known.bases)
+    return next(filter(None, (api_base, *elsewhere, known.base)), "").rstrip("/")
+
+
+def needs_key(model: str, api_base: str | None) -> bool:
+    """Return whether a model is sure to refuse whoever has no key.
+
+    `openai/NAME` is also the name of any model on a server of one's own, such as Ollama's, which
+    may ask for none.
+    """
+    known = PROVIDERS.get(provider_of(model))
+    if known is None or not known.needs_key:
+        return False
+    is_elsewhere = address_of(known, api_base) != known.base
+    return not (provider_of(model) == "openai" and is_elsewhere)
 
 
 def no_key(names: Sequence[str]) -> str:

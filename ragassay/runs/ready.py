@@ -103,7 +103,7 @@ def _check_same_run(
 
 def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
     """Return the settings of each model that a run asks, as for a judge of a panel."""
-    judges = [settings.of_judge(n) for n in range(len(settings.judges)) if settings.has_judge]
+    judges = [settings.of_judge(n) for n in range(len(settings.judges)) if settings.names_model]
     seconds = [settings.of_second()] if settings.escalate else []
     for name in others:
         seated = settings.model_copy(update={"panel": (*settings.panel, name)})

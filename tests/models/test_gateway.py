@@ -19,15 +19,20 @@ def model() -> Iterator[ScriptedModel]:
         yield started
 
 
-@pytest.mark.integration
-async def test_a_missing_key_is_final_and_says_which_variable_to_set(model, monkeypatch):
+async def test_a_missing_key_is_final_and_says_which_variable_to_set(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    settings = load_settings(model="openai/gpt-4.1-mini", api_base=model.base_url)
-    lm = JudgeLM(settings)
+    lm = JudgeLM(load_settings(model="openai/gpt-4.1-mini"))  # A call would fail this test.
     with pytest.raises(FatalModelError, match=r"^openai/gpt-4.1-mini: .*set OPENAI_API_KEY in"):
         await lm.acall("q")
     assert lm.fatal is not None, "every further call fails at once"
-    assert model.n_requests == 0
+
+
+@pytest.mark.integration
+async def test_a_server_of_ones_own_is_asked_without_a_key(model, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    lm = JudgeLM(load_settings(model="openai/llama3.1:8b", api_base=model.base_url))
+    (reply,) = await lm.acall("q")
+    assert reply["text"] and model.n_requests == 1
 
 
 async def test_a_key_that_may_stand_in_one_of_two_variables_names_both(monkeypatch):

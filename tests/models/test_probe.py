@@ -123,7 +123,33 @@ def test_a_missing_key_is_named_before_anything_is_asked(provider, monkeypatch):
     for name in keys:
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(FatalModelError, match=f"^{provider}/a: .*set {' or '.join(keys)} in"):
-        check_judges([judge(closed_url(), f"{provider}/a")])
+        check_judges([judge(None, f"{provider}/a")])
+
+
+@pytest.mark.parametrize("url", [None, "http://gpu.invalid:8000/v1"])
+def test_other_providers_need_their_key_wherever_they_are(url, monkeypatch):
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    with pytest.raises(FatalModelError, match="set MISTRAL_API_KEY in"):
+        check_judges([judge(url, "mistral/a")])
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("variable", ["", "OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_a_server_of_ones_own_is_asked_without_a_key(variable, monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    with ScriptedModel() as model:
+        if variable:
+            monkeypatch.setenv(variable, model.base_url)
+        check_judges([judge(None if variable else model.base_url)])
+        assert len(model.probes) == 1
+
+
+@pytest.mark.parametrize("name", ["https://api.openai.com/v1", "https://api.openai.com/v1/"])
+def test_the_address_of_openai_itself_needs_a_key(name, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(FatalModelError, match="set OPENAI_API_KEY in"):
+        check_judges([judge(name)])
 
 
 @pytest.mark.parametrize("provider", [name for name, one in PROVIDERS.items() if one.base])

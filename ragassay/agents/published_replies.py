@@ -1,0 +1,142 @@
+"""Read the rating and the reason from a published judge's reply.
+
+A reply is untrusted: it quotes judged text. So a rating counts only at its place in the form.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ragassay.errors import UnparsableReplyError
+from ragassay.judge_forms import SCALE, FormName, JudgeForm
+
+_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", '""""')
+
+_YESCIEVAL = re.compile(
+    r"""\{\s{0,99}(?:["']?(?P<rubric>[A-Za-z ]{1,40})["']?\s{0,9}:\s{0,99}\{\s{0,99})?"""
+    r"""["']?rating["']?\s{0,9}:\s{0,9}["']?\s{0,9}(?P<rating>[1-5])"""
+    r"""(?:\.0|\s{0,2}/\s{0,2}5)?\s{0,9}(?=["',}]|\s|$)["']?"""
+    r"""(?:\s{0,99},\s{0,99}["']?rationale["']?\s{0,9}:\s{0,9}["']?(?P<rationale>.*))?""",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The reply of YESciEval's judges: {"Cohesion": {"rating": "4", "rationale": "..."}}."""
+
+_CLOSING = re.compile(r"""["']?\s{0,99}(?:\}\s{0,99}){1,3}(?:```)?\s{0,99}$""")
+
+_PROMETHEUS = re.compile(
+    r"\[(?:RESULT|SCORE)\][\s:(\[*]{0,9}(?P<rating>\d{1,9}(?:\.\d{1,9})?)", re.I
+)
+"""The end of a reply of Prometheus 2: its feedback, then [RESULT] 4."""
+
+
+@dataclass(frozen=True)
+class Rating:
+    """What a reply says.
+
+    Attributes:
+        rating: From 1 to 5.
+        rationale: The reason.
+        offset: Where the rating stands in the reply.
+    """
+
+    rating: int
+    rationale: str
+    offset: int
+
+
+def read_rating(form: JudgeForm, text: str, rubric: str) -> Rating:
+    """Return the rating in a reply.
+
+    Args:
+        form: The form that it answers.
+        text: The reply.
+        rubric: The name of the rubric that was asked for.
+
+    Raises:
+        UnparsableReplyError: There is none at its place, or it is of another rubric.
+    """
+    return _READERS[form.name](text, rubric)
+
+
+def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[float, ...] | None:
+    """Return the probability of each rating from 1 to 5, of the token that has the rating.
+
+    Args:
+        form: The form that the reply answers.
+        logprobs: `choices[0].logprobs` of the reply; None where the model returns none.
+        rubric: The name of the rubric that was asked for.
+    """
+    tokens = list(getattr(logprobs, "content", None) or ())
+    try:
+        wanted = read_rating(form, "".join(token.token for token in tokens), rubric).offset
+    except UnparsableReplyError:
+        return None
+    start = 0
+    for token in tokens:
+        if start <= wanted < start + len(token.token):
+            return _weights(token)
+        start += len(token.token)
+    return None
+
+
+def _weights(token: Any) -> tuple[float, ...] | None:
+    """Return the share of each rating among a token's alternatives; None where there are none."""
+    low, high = SCALE
+    weights = dict.fromkeys(map(str, range(low, high + 1)), 0.0)
+    for option in token.top_logprobs or ():
+        digit = option.token.strip(" \t\r\n\"'([")
+        if digit in weights and math.isfinite(option.logprob):
+            weights[digit] += math.exp(min(0.0, option.logprob))
+    total = sum(weights.values())
+    return tuple(weight / total for weight in weights.values()) if total > 0 else None
+
+
+def _read_yescieval(text: str, rubric: str) -> Rating:
+    """Read the first object; a rationale that was cut is still one."""
+    plain = text.translate(_QUOTES)
+    opening = plain.find("{")
+    found = _YESCIEVAL.match(plain, opening) if opening >= 0 else None
+    if found is None:
+        raise UnparsableReplyError(
+            f'the reply is not {{"{rubric.title()}": {{"rating": ..., "rationale": ...}}}}: '
+            f"{text[:200]!r}"
+        )
+    named = (found["rubric"] or rubric).strip()
+    if named.casefold() != rubric.casefold():
+        raise UnparsableReplyError(f"the reply rates {named!r}, not {rubric!r}")
+    start, end = found.span("rationale") if found["rationale"] else (0, 0)
+    return Rating(int(found["rating"]), _rationale(text[start:end]), found.start("rating"))
+
+
+def _rationale(rest: str) -> str:
+    """Return a rationale from what follows its opening quote."""
+    closed = _CLOSING.search(rest[-400:])
+    cut = rest[: len(rest) - len(rest[-400:]) + closed.start()] if closed else rest
+    try:
+        return str(json.loads(f'"{cut}"', strict=False)).strip()
+    except ValueError:  # An unescaped quote, or half an escape at the end.
+        return cut.strip()
+
+
+def _read_prometheus(text: str, rubric: str) -> Rating:
+    """Read what follows the last mark of a result; before it stands the feedback."""
+    found = list(_PROMETHEUS.finditer(text))
+    low, high = SCALE
+    if not found:
+        raise UnparsableReplyError(f"the reply has no [RESULT] with a number: {text[-200:]!r}")
+    rating = float(found[-1]["rating"])
+    if rating not in range(low, high + 1):
+        raise UnparsableReplyError(f"the result {found[-1]['rating']} is not from {low} to {high}")
+    feedback = text[: found[-1].start()].strip().removeprefix("Feedback:").strip()
+    return Rating(int(rating), feedback, found[-1].start("rating"))
+
+
+_READERS: Mapping[FormName, Callable[[str, str], Rating]] = {
+    "yescieval": _read_yescieval,
+    "prometheus": _read_prometheus,
+}

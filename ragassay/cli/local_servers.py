@@ -1,0 +1,138 @@
+"""Print the servers of language models on this machine, with the judges to name."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from ragassay.models.local_answers import ServerModel
+    from ragassay.models.local_servers import LocalServer
+
+NOTHING = (
+    "No server of language models answers at {urls}.",
+    "With Ollama: `ollama serve`, then `ollama pull MODEL`. An address of your own: "
+    "`ragassay models find --url http://HOST:PORT`.",
+)
+
+OLLAMA_HINT = (
+    "Ollama cuts a prompt that is longer than its context, without a word: start it with "
+    "OLLAMA_CONTEXT_LENGTH=16384."
+)
+
+
+def find(ports: Sequence[int], urls: Sequence[str]) -> tuple[tuple[str, ...], list[LocalServer]]:
+    """Return the addresses to look at, and the servers found there.
+
+    Args:
+        ports: Ports of this machine to look at, in place of the usual ones.
+        urls: Addresses to look at, in place of the usual ones.
+
+    Raises:
+        InputError: One is no address.
+    """
+    from ragassay.models.local_servers import as_url, default_urls, find_servers
+
+    named = [f"http://127.0.0.1:{port}" for port in ports] + [as_url(url) for url in urls]
+    looked = tuple(dict.fromkeys(named)) or default_urls(os.environ)
+    return looked, list(find_servers(looked))
+
+
+def print_json(servers: Sequence[LocalServer]) -> None:
+    """Print one object a server."""
+    for server in servers:
+        judges = [_fields(server, model) for model in server.models]
+        entry = {"server": server.kind, "version": server.version, "url": server.url}
+        told = {"judges": judges, "n_left_out": server.n_left_out, "problem": server.problem}
+        typer.echo(json.dumps(entry | told))
+
+
+def print_servers(looked: Sequence[str], servers: Sequence[LocalServer]) -> None:
+    """Print a table of judges for each server, and a command to paste."""
+    from ragassay.terminal import open_console
+
+    console = open_console()
+    if not servers:
+        for line in NOTHING:
+            text = line.format(urls=", ".join(looked))
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+    for server in servers:
+        for line in _heading(server):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        if server.models:
+            _print_judges(server)
+            command = command_for(server, _first_choice(server.models))
+            lines = ["", f"  {command}", ""]
+            if server.kind == "ollama":
+                lines.insert(0, OLLAMA_HINT)
+            for line in lines:
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def command_for(server: LocalServer, model: ServerModel) -> str:
+    """Return the command of a run with one of a server's models as the judge."""
+    name, base = shlex.quote(server.judge_name(model)), shlex.quote(server.api_base)
+    return f"ragassay evaluate answers.jsonl --model {name} --api-base {base}"
+
+
+def _first_choice(models: Sequence[ServerModel]) -> ServerModel:
+    """Return the model to propose: on this machine, and in memory, if there is one."""
+    return min(models, key=lambda model: (bool(model.remote_host), not model.is_loaded))
+
+
+def _heading(server: LocalServer) -> list[str]:
+    from ragassay.models.local_servers import KINDS
+
+    name = " ".join(filter(None, (KINDS[server.kind].name, server.version)))
+    lines = [f"{name} at {server.url}"]
+    if server.problem:
+        lines.append(f"  {server.problem}")
+    elif not server.models:
+        lines.append("  It has no model that can judge.")
+    else:
+        lines.append(f"  --api-base {server.api_base}, and for --model:")
+    if server.n_left_out:
+        is_one = server.n_left_out == 1
+        left_out = f"{server.n_left_out} other model{'' if is_one else 's'}"
+        lines.append(f"  ({left_out} cannot judge: embeddings, rerankers or speech)")
+    return lines
+
+
+def _print_judges(server: LocalServer) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ragassay.terminal import open_console
+
+    table = Table("--model", "parameters", "size", "tokens", "", box=None)
+    table.columns[0].overflow = "fold"
+    for model in server.models:
+        is_here = not model.remote_host
+        size = f"{model.n_bytes / 2**30:.1f} GiB" if model.n_bytes and is_here else ""
+        context = f"{model.n_context:,}" if model.n_context else ""
+        note = "loaded" if model.is_loaded else ""
+        if model.remote_host:
+            note = f"runs at {model.remote_host}: what is judged is sent there"
+        parameters = " ".join(filter(None, (model.parameters, model.quantization)))
+        cells = (server.judge_name(model), parameters, size, context, note)
+        table.add_row(*map(Text, cells))
+    open_console().print(table)
+
+
+def _fields(server: LocalServer, model: ServerModel) -> dict[str, object]:
+    return {
+        "model": server.judge_name(model),
+        "api_base": server.api_base,
+        "bytes": model.n_bytes,
+        "parameters": model.parameters,
+        "quantization": model.quantization,
+        "context_tokens": model.n_context,
+        "loaded": model.is_loaded,
+        "remote_host": model.remote_host,
+        "command": command_for(server, model),
+    }

@@ -1,0 +1,132 @@
+"""`ragassay models` finds local judges, and a run with one of them needs no key."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.testing import ScriptedModel
+from tests.local_doubles import serve_double
+
+pytestmark = pytest.mark.integration
+
+RUN = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key is set, and no address but the double's is named."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OLLAMA_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def find(*arguments: str) -> SimpleNamespace:
+    done = RUN.invoke(app, ["models", "find", *arguments], env={"COLUMNS": "120"})
+    assert done.exit_code == 0, done.output
+    return SimpleNamespace(text=done.output, lines=done.output.splitlines())
+
+
+def test_judges_are_listed_with_a_command_to_paste() -> None:
+    with serve_double("ollama") as double:
+        found = find("--port", str(double.port))
+    assert found.lines[0] == f"Ollama 0.13.0 at {double.url}"
+    assert "openai/llama3.1:8b" in found.text and "8.0B Q4_K_M" in found.text
+    assert "runs at https://ollama.com:443" in found.text, "a cloud model is no local one"
+    assert "nomic" not in found.text and "2 other models cannot judge" in found.text
+    assert "OLLAMA_CONTEXT_LENGTH" in found.text
+    command = next(line for line in found.lines if "ragassay evaluate" in line)
+    assert command.split()[-4:] == [
+        "--model",
+        "openai/llama3.1:8b",
+        "--api-base",
+        f"{double.url}/v1",
+    ]
+
+
+def test_json_has_one_object_a_server() -> None:
+    with serve_double("llama_cpp") as first, serve_double("vllm") as second:
+        found = find("--json", "--url", f"{first.url}/v1", "--port", str(second.port))
+    entries = {entry["server"]: entry for entry in map(json.loads, found.lines)}
+    assert entries.keys() == {"llama_cpp", "vllm"}
+    (judge,) = entries["llama_cpp"]["judges"]
+    assert judge["model"] == "llamafile//models/a b.gguf"
+    assert judge["context_tokens"] == 16_384
+    words = shlex.split(judge["command"])
+    assert words[words.index("--model") + 1] == judge["model"], "a name with a space is quoted"
+
+
+def test_where_nothing_is_found_the_next_step_is_named() -> None:
+    with serve_double("other", answers={}) as double:
+        found = find("--port", str(double.port))
+        assert double.url in found.text and "ollama serve" in found.text
+        assert find("--json", "--port", str(double.port)).text == ""
+
+
+def test_a_server_without_a_judge_says_so() -> None:
+    rows = {"data": [{"id": "bge-m3"}]}
+    with serve_double("other", answers={"/v1/models": rows}) as double:
+        assert "no model that can judge" in find("--port", str(double.port)).text
+    with serve_double("other", answers={"/v1/models": 401}) as double:
+        assert "set OPENAI_API_KEY" in find("--port", str(double.port)).text
+
+
+def test_the_bare_command_lists_servers_and_shipped_models(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serve_double("vllm") as double:
+        monkeypatch.setattr(
+            "ragassay.models.local_servers.default_urls", lambda environment: (double.url,)
+        )
+        done = RUN.invoke(app, ["models"], env={"COLUMNS": "120"})
+    assert done.exit_code == 0
+    assert "hosted_vllm/yescieval" in done.output and "ragassay/judge" in done.output
+
+
+def test_a_wrong_address_is_one_line() -> None:
+    done = RUN.invoke(app, ["models", "find", "--url", "ftp://a"])
+    assert done.exit_code == 1 and "is no address" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "model", "path"),
+    [
+        ("ollama", "openai/llama3.1:8b", "/v1"),
+        ("ollama", "ollama_chat/llama3.1:8b", ""),
+        ("lm_studio", "lm_studio/qwen2.5-7b-instruct", "/v1"),
+        ("vllm", "hosted_vllm/yescieval-x", "/v1"),
+        ("llama_cpp", "llamafile//models/a b.gguf", "/v1"),
+    ],
+)
+def test_a_run_with_a_local_judge_needs_no_key(
+    kind: str, model: str, path: str, tmp_path: Path, sample: Path
+) -> None:
+    with ScriptedModel() as scripted, serve_double(kind, scripted) as double:
+        arguments = ["--model", model, "--api-base", double.url + path, "--limit", "1"]
+        arguments += ["--only", "rubrics", "--rubrics", "correctness", "--out", str(tmp_path)]
+        done = RUN.invoke(app, ["evaluate", str(sample / "answers.jsonl"), *arguments])
+        assert done.exit_code == 0, done.output
+    (line,) = (tmp_path / "evaluations.jsonl").read_text().splitlines()
+    (judgment,) = json.loads(line)["verdicts"]
+    assert judgment["rating"] in range(1, 6) and judgment["failure"] is None
+    has_distribution = judgment["distribution"] is not None
+    assert has_distribution == (not model.startswith("ollama_chat/"))
+    calls = zip(double.asked, double.bodies, strict=True)
+    asked = [body for line, body in calls if "chat" in line][-1]
+    schema = asked.get("format") or asked["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["rating"]["enum"] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("model", ["openai/nope", "ollama_chat/nope"])
+def test_a_model_that_ollama_lacks_is_named(model: str, tmp_path: Path, sample: Path) -> None:
+    with ScriptedModel() as scripted, serve_double("ollama", scripted) as double:
+        base = double.url + ("/v1" if model.startswith("openai/") else "")
+        arguments = ["--model", model, "--api-base", base, "--out", str(tmp_path)]
+        done = RUN.invoke(app, ["evaluate", str(sample / "answers.jsonl"), *arguments])
+    assert done.exit_code == 1 and "has no model 'nope' (404)" in done.stderr
