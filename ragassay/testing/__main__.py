@@ -16,8 +16,8 @@ from ragassay.testing.scripted_model import ScriptedModel
 
 _EPILOG = """\
 Prints its address, http://127.0.0.1:PORT/v1 (with the path of its manner), as the one line of its
-output and serves until it is killed. Replies are made up: valid under the JSON schema that a request asks for, the same for the
-same messages in any process.
+output and serves until it is killed. Replies are made up: valid under the JSON schema that a
+request asks for, the same for the same messages in any process.
 
 Each line of the log is a JSON object with n (place in the order of arrival), key (SHA-256 of the
 messages and the response format), attempt (how often the key had come by then), status (the HTTP
@@ -82,7 +82,7 @@ def _build_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PARAMETER",
-        help="refuse requests that have this parameter (temperature, logprobs, ...); may be repeated",
+        help="refuse requests with this parameter (temperature, logprobs, ...); may be repeated",
     )
     parser.add_argument("--seed", type=int, default=0, help="for the faults' probabilities")
     return parser

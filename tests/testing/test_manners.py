@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -355,6 +357,23 @@ def test_a_local_server_lists_its_models(manner: str) -> None:
 def test_what_a_provider_does_not_do_is_named(arguments: Any, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         ScriptedModel(**arguments)
+
+
+def test_the_process_serves_a_manner_and_its_refusals() -> None:
+    command = [sys.executable, "-m", "ragassay.testing", "--manner", "anthropic"]
+    sent = {"max_tokens": 9, "temperature": 0, "messages": [{"role": "user", "content": "Hi"}]}
+    with subprocess.Popen(
+        [*command, "--refuse", "temperature"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            url = f"{process.stdout.readline().strip()}/v1/messages"
+            refused = httpx.post(url, json=sent, trust_env=False, timeout=30)
+            taken = httpx.post(url, json=sent | {"temperature": None}, trust_env=False, timeout=30)
+        finally:
+            process.kill()
+    assert refused.json()["error"]["message"] == "`temperature` is deprecated for this model."
+    assert taken.json()["content"][0]["type"] == "text"
 
 
 def test_every_manner_says_where_it_was_taken_from() -> None:
