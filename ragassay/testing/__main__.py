@@ -11,12 +11,13 @@ from typing import cast, get_args
 
 from ragassay.errors import InputError
 from ragassay.testing.faults import Fault, FaultKind
+from ragassay.testing.manners import MANNER_NAMES
 from ragassay.testing.scripted_model import ScriptedModel
 
 _EPILOG = """\
-Prints its address, http://127.0.0.1:PORT/v1, as the one line of its output and serves until it is
-killed. Replies are made up: valid under the JSON schema that a request asks for, the same for the
-same messages in any process.
+Prints its address, http://127.0.0.1:PORT/v1 (with the path of its manner), as the one line of its
+output and serves until it is killed. Replies are made up: valid under the JSON schema that a
+request asks for, the same for the same messages in any process.
 
 Each line of the log is a JSON object with n (place in the order of arrival), key (SHA-256 of the
 messages and the response format), attempt (how often the key had come by then), status (the HTTP
@@ -42,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             port=options.port,
             log=options.log,
             keep_requests=False,
+            manner=options.manner,
+            refuses=options.refuse,
         )
     except InputError as error:
         parser.error(str(error))
@@ -70,6 +73,16 @@ def _build_parser() -> argparse.ArgumentParser:
         default=[],
         metavar="KIND[=PROBABILITY]",
         help=f"may be repeated; kinds: {', '.join(get_args(FaultKind))}",
+    )
+    parser.add_argument(
+        "--manner", default="scripted", metavar="NAME", help=f"one of {', '.join(MANNER_NAMES)}"
+    )
+    parser.add_argument(
+        "--refuse",
+        action="append",
+        default=[],
+        metavar="PARAMETER",
+        help="refuse requests with this parameter (temperature, logprobs, ...); may be repeated",
     )
     parser.add_argument("--seed", type=int, default=0, help="for the faults' probabilities")
     return parser

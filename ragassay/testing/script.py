@@ -121,7 +121,7 @@ class Script:
         self._reply = reply or default_reply
         self._plan = FaultPlan(faults)
         self._keep_requests = keep_requests
-        self._refuses = tuple(refuses)
+        self._refuses = (*refuses, *self.manner.lacks)
         self._thinking = thinking
         self._n_cached = n_cached
         self._n_attempts: Counter[str] = Counter()
@@ -140,17 +140,19 @@ class Script:
         """
         asked = body if asked is None else asked
         key, refused = request_key(asked), self.manner.refused_parameter(asked, self._refuses)
-        n, attempt, fault = 0, 0, None
+        n, attempt = 0, 0
         if not is_probe(asked):
             self.n_requests += 1
             n = self.n_requests
-        if refused is None:
-            if n:
-                self._n_attempts[key] += 1
-                attempt = self._n_attempts[key]
-                fault = self._plan.next_fault(key, attempt, asked)
-            else:  # A probe counts for no fault, and meets those of all.
-                fault = self._plan.lasting_fault(asked)
+        if n and refused is None:
+            self._n_attempts[key] += 1
+            attempt = self._n_attempts[key]
+            fault = self._plan.next_fault(key, attempt, asked)
+        else:  # A probe and a refused request count for no fault, and meet those of all.
+            fault = self._plan.lasting_fault(asked)
+        if refused is not None and fault is not None:
+            # A provider looks at the key, the limits and the model before the parameters.
+            fault, refused = (fault, None) if fault.kind in self.manner.errors else (None, refused)
         recorded = RecordedRequest(
             n=n,
             body=body,

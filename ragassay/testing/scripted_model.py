@@ -52,7 +52,8 @@ class ScriptedModel:
         model: The name under which it is asked; None takes one of the provider's.
         refuses: Parameters that it refuses, by their names in OpenAI's protocol, in the provider's
             own words until they are left out: "temperature", "max_tokens", "logprobs", ...;
-            "response_format" is that of type json_schema.
+            "response_format" is that of type json_schema. Those that the provider lacks are refused
+            in any case.
         thinking: The reasoning before each reply, sent in the place that the provider has for it.
         n_cached: The prompt's tokens that are reported as read from a cache; at most all of them.
 

@@ -83,6 +83,7 @@ class Manner(_Data):
         refuses: Its refusals of a parameter, by the parameter's name in OpenAI's protocol; `*`
             stands for any other one. `response_format` is that of type json_schema, `json_object`
             that of type json_object.
+        lacks: Parameters that it refuses for every model, or for the one that is named.
         lists: Bodies of further paths that are read with GET, by path: its models, its version.
     """
 
@@ -100,6 +101,7 @@ class Manner(_Data):
     reply: Mapping[str, Any]
     errors: Mapping[str, ErrorAnswer]
     refuses: Mapping[str, ErrorAnswer] = {}
+    lacks: Sequence[str] = ()
     lists: Mapping[str, Any] = {}
 
     @property
@@ -178,6 +180,7 @@ class Manner(_Data):
             "model": self.answers_as or str(asked.get("model", self.model)),
             "asked": str(asked.get("model", self.model)),
             "text": text or (None if calls or turn.refusal else self.empty),
+            "text_or_empty": text or "",
             "text_or_parts": _text_or_parts(text or self.empty, turn.thinking),
             "thinking": turn.thinking,
             "refusal": turn.refusal,
@@ -202,7 +205,8 @@ class Manner(_Data):
         kind = form.get("type") if isinstance(form, Mapping) else None
         if name in ("response_format", "json_object"):
             return kind == ("json_schema" if name == "response_format" else "json_object")
-        return asked.get(name) not in (None, False)
+        value = asked.get(name)
+        return value is not None and value is not False
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +243,7 @@ def load_manner(name: str) -> Manner:
     """
     if name not in MANNER_NAMES:
         raise InputError(f"unknown manner {name!r}; choose from {', '.join(MANNER_NAMES)}")
-    text = files(__package__).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    text = files("ragassay.testing.manners").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
     data = yaml.safe_load(text)
     parent = data.pop("like", None)
     if parent is not None:

@@ -64,7 +64,7 @@ def _read_responses(body: JsonObject) -> JsonObject:
         stream=body.get("stream"),
         temperature=body.get("temperature"),
         max_tokens=body.get("max_output_tokens"),
-        logprobs="message.output_text.logprobs" in (body.get("include") or ()) or None,
+        logprobs="message.output_text.logprobs" in str(body.get("include")) or None,
         top_logprobs=body.get("top_logprobs"),
         reasoning_effort=_at(body, "reasoning", "effort"),
         response_format=_json_schema(form.get("schema")) if is_schema else form,
@@ -238,14 +238,16 @@ def _snaked(config: object) -> Mapping[str, Any]:
 
 def _lowered(schema: object) -> object:
     """Return a schema with JSON Schema's names of types; Gemini's are in capitals."""
-    if isinstance(schema, Mapping):
-        return {
-            key: value.lower()
-            if key == "type" and isinstance(value, str)
-            else {name: _lowered(inner) for name, inner in value.items()}
-            if key == "properties" and isinstance(value, Mapping)
-            else _lowered(value)
-            for key, value in schema.items()
-            if key not in ("propertyOrdering", "nullable")
-        }
-    return [_lowered(item) for item in schema] if isinstance(schema, list) else schema
+    if isinstance(schema, list):
+        return [_lowered(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    lowered: dict[str, object] = {}
+    for key, value in schema.items():
+        if key == "type" and isinstance(value, str):
+            lowered[key] = value.lower()
+        elif key == "properties" and isinstance(value, Mapping):
+            lowered[key] = {name: _lowered(inner) for name, inner in value.items()}
+        elif key != "propertyOrdering":
+            lowered[key] = _lowered(value)
+    return lowered
