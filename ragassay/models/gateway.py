@@ -26,6 +26,9 @@ from ragassay.errors import (
 )
 from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
+from ragassay.models.batch_prices import batch_price_usd
+from ragassay.models.batch_queue import BatchQueue
+from ragassay.models.batches import batch_queue
 from ragassay.models.call_errors import lacks_key, retry_after_s, shortened, typed_error
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
@@ -129,6 +132,7 @@ class JudgeLM(dspy.LM):
             timeout=settings.timeout_s,
             **options,
         )
+        self._is_batched = settings.batch and not is_local(settings.model)
         self._n_slots = settings.n_slots
         self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
         self._endpoint = settings.api_base or provider_of(settings.model)
@@ -175,6 +179,9 @@ class JudgeLM(dspy.LM):
                     shown = error if is_local(self.model) else None
                     raise self._typed(error, arrival) from shown
             paid.usage = _usage(response, is_local(self.model))
+            if self._queue:
+                price = batch_price_usd(self.model, getattr(response, "usage", None))
+                paid.usage = paid.usage.model_copy(update={"cost_usd": price})
         meter = _METER.get()
         if meter is not None:
             meter.usage = meter.usage + paid.usage
@@ -182,16 +189,24 @@ class JudgeLM(dspy.LM):
 
     async def _complete(self, messages: Any, options: dict[str, Any]) -> ModelResponse:
         provider, is_here = provider_of(self.model), is_local(self.model)
-        if provider in BOUNDED:
+        if queue := self._queue:
+            options["client"] = queue.client
+        elif provider in BOUNDED:
             options["client"] = bounded_client(provider)
         with call_span(self.model, messages, options) as note:
             # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
-            async with asyncio.timeout(None if is_here else options.get("timeout")):
+            async with asyncio.timeout(None if is_here or queue else options.get("timeout")):
                 response = await self._acompletion(
                     model=self.model, messages=messages, drop_params=True, **options
                 )
             note(response)
         return response
+
+    @property
+    def _queue(self) -> BatchQueue | None:
+        """The queue of batches that the calls wait in; None where each is sent by itself."""
+        base = self.kwargs.get("api_base")
+        return batch_queue(self.model, base) if self._is_batched else None
 
     @property
     def _slot(self) -> asyncio.Semaphore:

@@ -8,6 +8,7 @@ summary.json        the run in numbers
 report.md, report.html
 audit.json          the certificate of the judge (`Audit`), where `--audit` was asked for
 audit/              the damaged answers and their evaluations, a folder like this one
+batches/            batches submitted with `--batch`, and their replies
 state.sqlite        states of unfinished evaluations (LangGraph's checkpoints)
 verdicts.sqlite     finished verdicts by the hash of what they depend on (LangGraph's cache)
 """
@@ -25,6 +26,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ragassay.errors import InputError, RunMismatchError, first_problem
+from ragassay.models.batch_store import BatchStore
 from ragassay.models.weights import sha256_of
 from ragassay.records import (
     UNSCORED_KINDS,
@@ -127,6 +129,7 @@ class RunFolder:
         Their other verdicts stay in the cache and are not requested again.
         """
         self.failures_file.unlink(missing_ok=True)
+        BatchStore(self.path).forget_collected()
         scored = CompactEvaluations(
             e
             for e in self.iter_evaluations()

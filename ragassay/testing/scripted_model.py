@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from ragassay.errors import InputError
+from ragassay.testing.batch_plan import BatchPlan, ScriptedBatch
 from ragassay.testing.completions import compact_json
 from ragassay.testing.faults import Fault
 from ragassay.testing.script import RecordedRequest, Reply, Script
@@ -45,6 +46,8 @@ class ScriptedModel:
         log: A file to which each finished request appends a line of JSON (`n`, `key`, `attempt`,
             `status`, `fault`, `client_there`), flushed just before its answer is sent.
         keep_requests: Whether `requests` keeps the bodies; turn it off for a very long run.
+        batches: How batches fare, by the interfaces of OpenAI, Azure and Anthropic; None serves no
+            batches.
 
     Example:
         >>> model = ScriptedModel(reply=lambda messages, schema: {"score": 4})
@@ -67,12 +70,14 @@ class ScriptedModel:
         port: int = 0,
         log: Path | None = None,
         keep_requests: bool = True,
+        batches: BatchPlan | None = None,
     ) -> None:
         if latency_s < 0:
             raise InputError(f"latency_s={latency_s} must not be negative")
         self._script = Script(reply, faults, keep_requests=keep_requests)
         self._latency_s = latency_s
         self._wanted_port = port
+        self._batch_plan = batches
         self._log = log
         self._log_file: TextIO | None = None
         self._port: int | None = None
@@ -115,6 +120,12 @@ class ScriptedModel:
     def max_in_flight(self) -> int:
         """The largest number of completions waiting for their answer at one time."""
         return self._server.max_in_flight if self._server else 0
+
+    @property
+    def batches(self) -> tuple[ScriptedBatch, ...]:
+        """The batches created so far, in order of arrival."""
+        server = self._server.batch_server if self._server else None
+        return tuple(server.batches.values()) if server else ()
 
     def start(self) -> Self:
         """Start serving; do nothing if it already serves.
@@ -174,7 +185,9 @@ class ScriptedModel:
 
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        self._server = ChatServer(self._script, self._latency_s, self._note_finished)
+        self._server = ChatServer(
+            self._script, self._latency_s, self._note_finished, self._batch_plan
+        )
         async with self._server.serving(_HOST, self._wanted_port) as port:
             started.set_result(port)
             await self._stop.wait()
