@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,10 @@ from ragassay.errors import BatchError, FatalModelError, ModelError
 from ragassay.model_names import provider_of
 from ragassay.models.batch_calls import BatchCalls, UnknownBatchError
 from ragassay.models.batch_prices import estimate_usd
-from ragassay.models.batch_services import EXPIRED, NOT_ANSWERED, BatchRequest
+from ragassay.models.batch_services import CANCELLED, EXPIRED, TOO_LATE, BatchRequest
 from ragassay.models.batch_store import ItemReply, JsonBody, SubmittedBatch
 from ragassay.models.received import note_error, receive
+from ragassay.records import FailureReason
 
 if TYPE_CHECKING:
     import httpx
@@ -33,8 +34,15 @@ BUSY_SHARE = 0.25
 FIRST_CHECK_S, LONGEST_CHECK_S, CHECK_GROWTH = 5.0, 300.0, 1.5
 """Pauses between two looks at a batch: most take minutes, some a day."""
 
-TEMPORARY = frozenset({408, 409, 425, 429})
-"""Statuses below 500 of requests that may succeed when they are asked again."""
+REASONS: Mapping[int, FailureReason] = {
+    408: "timeout",
+    409: "error",
+    425: "error",
+    429: "rate_limit",
+    CANCELLED: "error",
+    TOO_LATE: "timeout",
+}
+"""Reasons of requests that may succeed when they are asked again, by status; above 500 all may."""
 
 
 @dataclass
@@ -95,7 +103,7 @@ class BatchQueue:
 
         try:
             reply = await self.ask(json.loads(request.content))
-            if reply.status >= 500 or reply.status in TEMPORARY:
+            if reply.status >= 500 or reply.status in REASONS:
                 raise _unanswered(reply)
         except ModelError as error:
             note_error(error)  # LiteLLM wraps it in one of its own.
@@ -219,9 +227,11 @@ class BatchQueue:
             raise FatalModelError(f"batch {batch.id} was refused: {status.refusal}")
         replies = await self._calls.collect(status)
         self._batches.store.save_replies(batch, replies)
-        ending = EXPIRED if status.ending == "expired" else f"the batch is {status.ending}"
+        unanswered, why = CANCELLED, f"the batch is {status.ending}"
+        if status.ending == "expired":
+            unanswered, why = TOO_LATE, EXPIRED
         for key in batch.keys:
-            missing = ItemReply(key, NOT_ANSWERED, {"error": {"message": ending}})
+            missing = ItemReply(key, unanswered, {"error": {"message": why}})
             self._hand_out(replies.get(key, missing))
 
     def _hand_out(self, reply: ItemReply) -> None:
@@ -249,12 +259,9 @@ def _unanswered(reply: ItemReply) -> BatchError:
     """Return the error of a request that its batch did not answer."""
     error = reply.body.get("error")
     message = error.get("message") if isinstance(error, dict) else None
-    reason = "rate_limit" if reply.status == 429 else "timeout"
-    if message != EXPIRED and reply.status >= 500:
-        reason = "server_error"
     return BatchError(
         f"a request of a batch has no reply: {message or reply.status}; --retry-failed asks again",
-        reason,
+        REASONS.get(reply.status, "server_error"),
     )
 
 

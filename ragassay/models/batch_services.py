@@ -22,8 +22,8 @@ TIMEOUT_S = 600.0
 EXPIRED = "the provider did not answer it in time"
 """Why a request has no reply in an expired batch."""
 
-NOT_ANSWERED = 503
-"""Status of a request that the provider did not come to."""
+TOO_LATE, CANCELLED = 504, 499
+"""Statuses of a request that the provider did not come to."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,9 @@ class FileBatches:
         if response and not (error and response.get("status_code") == 200):
             status, body = int(response.get("status_code") or 200), response.get("body")
         else:
-            status, body = NOT_ANSWERED, {"error": error or {"message": EXPIRED}}
+            is_cancelled = (error or {}).get("code") == "batch_cancelled"
+            status = CANCELLED if is_cancelled else TOO_LATE
+            body = {"error": error or {"message": EXPIRED}}
         return ItemReply(key=line["custom_id"], status=status, body=_object(body))
 
 
@@ -205,9 +207,7 @@ class VertexBatches(FileBatches):
         body, problem = _object(line.get("response")), line.get("status")
         if body and not problem:
             return ItemReply(key=str(key), status=200, body=body)
-        return ItemReply(
-            key=str(key), status=NOT_ANSWERED, body={"error": {"message": problem or EXPIRED}}
-        )
+        return ItemReply(key=str(key), status=503, body={"error": {"message": problem or EXPIRED}})
 
 
 class AnthropicBatches:
@@ -278,8 +278,9 @@ def _anthropic_reply(line: Mapping[str, Any]) -> ItemReply:
         inner = _object(error.get("error"))
         status = ANTHROPIC_ERROR_STATUS_CODE_MAP.get(str(inner.get("type")), 500)
         return ItemReply(key=key, status=status, body=error)
-    problem = EXPIRED if kind == "expired" else f"it was {kind}"
-    return ItemReply(key=key, status=NOT_ANSWERED, body={"error": {"message": problem}})
+    if kind == "expired":
+        return ItemReply(key=key, status=TOO_LATE, body={"error": {"message": EXPIRED}})
+    return ItemReply(key=key, status=CANCELLED, body={"error": {"message": f"it was {kind}"}})
 
 
 def _lines(content: bytes) -> Iterator[Mapping[str, Any]]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from ragassay.errors import (
+    BudgetError,
     FatalModelError,
     ModelError,
     RefusedError,
@@ -255,6 +256,9 @@ class JudgeLM(dspy.LM):
         cause = error.__cause__ or error.__context__
         ours = next((e for e in (error, cause, arrival.error) if isinstance(e, ModelError)), None)
         if ours and not isinstance(ours, FatalModelError):
+            return ours
+        if isinstance(ours, BudgetError):  # a batch that would cost too much; it names no judge
+            self.fatal = ours
             return ours
         if ours:
             typed = FatalModelError(str(ours).removeprefix(f"{self.model}: "))

@@ -20,8 +20,8 @@ from ragassay.runs.folder import RunFolder, append_line
 from ragassay.runs.judging import judge_here
 
 NOT_RESUMED = (
-    "batch without out: if this run is stopped, its batches are lost and paid for; out=FOLDER keeps "
-    "them"
+    "batch without out: if this run is stopped, its batches are lost and paid for; out=FOLDER "
+    "keeps them"
 )
 
 
