@@ -6,8 +6,9 @@ Anthropic takes the requests themselves; LiteLLM looks after its batches but can
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -118,12 +119,14 @@ class FileBatches:
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
         """Upload the requests and create a batch of them."""
         lines = "".join(f"{json.dumps(self._line(one))}\n" for one in requests)
-        file = await self._litellm.acreate_file(
+        file = await _in_thread(
+            self._litellm.create_file,
             file=(f"{name}.jsonl", lines.encode(), "application/jsonl"),
             purpose="batch",
             **self._upload_options(),
         )
-        batch = await self._litellm.acreate_batch(
+        batch = await _in_thread(
+            self._litellm.create_batch,
             completion_window="24h",
             endpoint=_OPENAI_PATH,
             input_file_id=file.id,
@@ -134,13 +137,14 @@ class FileBatches:
 
     async def find(self, name: str) -> str | None:
         """Look for our name among the latest batches."""
-        listed = await self._litellm.alist_batches(limit=100, **self._options)
+        listed = await _in_thread(self._litellm.list_batches, limit=100, **self._options)
         named = (one for one in listed.data or () if (one.metadata or {}).get("ragassay") == name)
         return next((str(one.id) for one in named), None)
 
     async def check(self, batch_id: str) -> BatchStatus:
         """Return how far a batch is."""
-        batch = await self._litellm.aretrieve_batch(batch_id=batch_id, **self._options)
+        options = self._options
+        batch = await _in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **options)
         if batch.status == "failed":
             problems = getattr(batch.errors, "data", None) or ()
             words = "; ".join(str(one.message) for one in problems if one.message)
@@ -153,7 +157,8 @@ class FileBatches:
         """Download the file of replies and that of errors."""
         replies: dict[str, ItemReply] = {}
         for file in status.files:
-            content = await self._litellm.afile_content(file_id=file, **self._options)
+            options = self._options
+            content = await _in_thread(self._litellm.file_content, file_id=file, **options)
             found = (self._reply(line) for line in _lines(content.content))
             replies |= {reply.key: reply for reply in found if reply}
         return replies
@@ -233,7 +238,7 @@ class AnthropicBatches:
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
         """Create a batch: LiteLLM knows its address and its headers, but does not send it."""
         from litellm.llms.anthropic.batches.transformation import AnthropicBatchesConfig
-        from litellm.llms.custom_httpx.http_handler import get_async_httpx_client
+        from litellm.llms.custom_httpx.http_handler import HTTPHandler
 
         config, nothing = AnthropicBatchesConfig(), dict[str, Any]()
         data: Any = nothing
@@ -242,8 +247,9 @@ class AnthropicBatches:
             {}, self._model, [], nothing, {"api_base": self._base}, api_base=self._base
         )
         body = {"requests": [{"custom_id": one.key, "params": one.body} for one in requests]}
-        client = get_async_httpx_client("anthropic")  # type: ignore[arg-type]
-        reply = await client.post(url, json=body, headers=headers, timeout=TIMEOUT_S)
+        reply = await _in_thread(
+            HTTPHandler(timeout=TIMEOUT_S).post, url, json=body, headers=headers
+        )
         return str(reply.json()["id"])
 
     async def find(self, name: str) -> str | None:
@@ -252,18 +258,25 @@ class AnthropicBatches:
 
     async def check(self, batch_id: str) -> BatchStatus:
         """Return how far a batch is; it ends with a reply to each request, whatever it says."""
-        batch = await self._litellm.aretrieve_batch(batch_id=batch_id, **self._options)
+        options = self._options
+        batch = await _in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **options)
         return BatchStatus(batch.status == "completed", "", "completed", (batch_id,))
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
         """Download the replies."""
-        content = await self._litellm.afile_content(file_id=status.files[0], **self._options)
+        file, options = status.files[0], self._options
+        content = await _in_thread(self._litellm.file_content, file_id=file, **options)
         found = (_anthropic_reply(line) for line in _lines(content.content))
         return {reply.key: reply for reply in found}
 
 
 _OPENAI_PATH = "/v1/chat/completions"
 _LABEL = "ragassay_key"
+
+
+async def _in_thread(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
+    """Call a function of LiteLLM: its asynchronous ones leave clients open, whose loops end."""
+    return await asyncio.to_thread(function, *values, **options)
 
 
 def _anthropic_reply(line: Mapping[str, Any]) -> ItemReply:

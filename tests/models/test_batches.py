@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import ragassay.models.batch_calls as calls
+import ragassay.models.batch_calls as batch_calls
 import ragassay.models.batch_queue as queues
 from ragassay.errors import (
     BatchError,
@@ -26,7 +26,7 @@ from ragassay.models.batch_services import AnthropicBatches, FileBatches, Vertex
 from ragassay.models.batch_store import BATCHES, BatchStore, SubmittedBatch
 from ragassay.models.batches import batching
 from ragassay.models.gateway import JudgeLM, metered
-from ragassay.models.limiter import RunLimiter
+from ragassay.models.limiter import RunLimiter, limited
 from ragassay.settings import load_settings
 from ragassay.testing import BatchPlan, Fault, ScriptedModel, last_user_text
 
@@ -53,7 +53,7 @@ def soon(monkeypatch):
     monkeypatch.setattr(queues, "QUIET_S", 0.1)
     monkeypatch.setattr(queues, "BUSY_SHARE", 100.0)
     monkeypatch.setattr(queues, "FIRST_CHECK_S", 0.05)
-    monkeypatch.setattr(calls, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(batch_calls, "FIRST_PAUSE_S", 0.01)
 
 
 def repeat_question(messages: Any, schema: Any) -> Any:
@@ -101,14 +101,14 @@ async def ask(
     tell: Callable[[str], None] = lambda words: None,
 ) -> list[Any]:
     """Return the text of each reply, or the error, in the order of the questions."""
-    async with batching(folder, limiter or RunLimiter(), tell):
-        found = await asyncio.gather(
-            *(
+    limiter = limiter or RunLimiter()
+    async with batching(folder, limiter, tell):
+        with limited(limiter):
+            calls = [
                 lm.acall(messages=[{"role": "user", "content": q}], response_format=SCHEMA)
                 for q in questions
-            ),
-            return_exceptions=True,
-        )
+            ]
+            found = await asyncio.gather(*calls, return_exceptions=True)
     return [one if isinstance(one, BaseException) else _asked(one) for one in found]
 
 
