@@ -17,6 +17,7 @@ RagassayError
     ├── CutReplyError                the reply's tokens ended before its verdict
     ├── RefusedError                 the model refused, or the request was refused
     ├── PromptTooLongError           the prompt does not fit into the model's context
+    ├── BatchError                   a batch ended without a reply: `--retry-failed` asks again
     └── FatalModelError              a wrong key, an unknown model: every further call fails too
         └── BudgetError              the money that a run or a job may cost is spent
 """
@@ -128,6 +129,19 @@ class PromptTooLongError(ModelError):
     """The prompt does not fit into the model's context."""
 
     reason: FailureReason = "too_long"
+
+
+class BatchError(ModelError):
+    """A batch ended without a reply to a request; it is not asked again in this run.
+
+    Args:
+        message: For a person.
+        reason: The kind of failure.
+    """
+
+    def __init__(self, message: str, reason: FailureReason) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class FatalModelError(ModelError):

@@ -23,6 +23,9 @@ TUNED_JUDGE = f"{PROVIDER}/judge"
 INSTRUMENTS = f"{PROVIDER}/instruments"
 """No judge: instruments decide what they can tell, and no language model is asked."""
 
+BATCH_PROVIDERS = ("openai", "azure", "anthropic", "vertex_ai")
+"""LiteLLM providers whose batch interfaces are used."""
+
 DEFAULT_MODEL = INSTRUMENTS
 """What judges where no judge is named."""
 

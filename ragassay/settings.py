@@ -20,6 +20,7 @@ from ragassay.judge_forms import FORMS, FormChoice, JudgeForm, form_of
 from ragassay.limits import MAX_LINE_BYTES
 from ragassay.metrics.uncertainty import parse_condition
 from ragassay.model_names import (
+    BATCH_PROVIDERS,
     DEFAULT_MODEL,
     EMBEDDED,
     INSTRUMENTS,
@@ -39,6 +40,10 @@ SOURCE_CHARS_LOCAL = 9_000
 """About 2,200 tokens: five abstracts, on which the embedded judge spends seconds."""
 
 SOURCE_CHARS_HOSTED = 200_000
+
+
+BATCH_SLOTS = 100_000
+"""Most calls that wait for batches at a time: as many as the largest batch holds."""
 
 
 Look = Literal["search", "agent"]
@@ -221,6 +226,13 @@ class Settings(BaseSettings):
         le=4096,
         description="Most concurrent model calls of each judge; 0 chooses by the judge: 64 for the "
         "embedded one, which answers them in one batch, else 16.",
+    )
+    batch: bool = Field(
+        default=False,
+        description="Ask hosted judges by their providers' batch interfaces, at half the price "
+        f"({', '.join(BATCH_PROVIDERS)}): replies come within a day, most within an hour. A run "
+        "that is stopped goes on by the same command. `concurrency`, `max_rpm` and `timeout_s` do "
+        "not apply to it.",
     )
     max_rpm: int = Field(
         default=0,
@@ -427,6 +439,24 @@ class Settings(BaseSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _batched_by_its_provider(self) -> Settings:
+        if not self.batch:
+            return self
+        judges = (*self.judges, *filter(None, (self.escalated_to,)))
+        hosted = [judge for judge in judges if not is_local(judge)]
+        if not hosted:
+            raise ValueError("batch: no hosted judge is asked: name one, or leave batch out")
+        for judge in hosted:
+            if provider_of(judge) not in BATCH_PROVIDERS:
+                raise ValueError(
+                    f"batch: {judge} cannot be asked in batches, only judges of "
+                    f"{', '.join(BATCH_PROVIDERS)} can: leave batch out"
+                )
+        if self.engine != "local":
+            raise ValueError("batch: a batch needs no cluster: leave out engine or batch")
+        return self
+
     @field_validator("when")
     @classmethod
     def _is_condition(cls, text: str) -> str:
@@ -536,6 +566,8 @@ class Settings(BaseSettings):
     @property
     def n_slots(self) -> int:
         """Most concurrent model calls."""
+        if self.batch and not is_local(self.model):
+            return BATCH_SLOTS
         return self.concurrency or (64 if is_ours(self.model) else 16)
 
     @property

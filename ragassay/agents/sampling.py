@@ -116,6 +116,8 @@ async def _draw_once(draw: Draw, lm: Any) -> dspy.Prediction | None:
     other questions wait for it: each would pay for a reply that is then not used.
     """
     if lm.n_samples > 1 and not lm.has_decisions:
+        if lm.gives_logprobs is None and lm.is_batched:
+            return await _noted(draw, lm)  # A batch of one question takes as long as any.
         if lm.gives_logprobs is None:
             async with lm.first_reply:
                 if lm.gives_logprobs is None:

@@ -11,13 +11,14 @@ import contextvars
 import importlib
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import dspy
 
 from ragassay.errors import (
+    BudgetError,
     FatalModelError,
     ModelError,
     SettingsError,
@@ -25,6 +26,9 @@ from ragassay.errors import (
 from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.answered_by import answered_by
+from ragassay.models.batch_prices import batch_price_usd
+from ragassay.models.batch_queue import BatchQueue
+from ragassay.models.batches import batch_queue
 from ragassay.models.call_errors import (
     is_about_the_question,
     lacks_key,
@@ -144,6 +148,7 @@ class JudgeLM(dspy.LM):
             **options,
         )
         self._api_base = settings.api_base
+        self.is_batched = settings.batch and not is_local(settings.model)
         self._n_slots = settings.n_slots
         self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
         self._first_replies: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
@@ -185,13 +190,17 @@ class JudgeLM(dspy.LM):
         wanted = self.kwargs | kwargs | self._given
         if wanted.get("response_format") and not is_ours(self.model):
             wanted["response_format"] = _portable(wanted["response_format"])
-        first = self._caching.first_alone(messages, wanted)
+        # Alone in its batch, the first call would take as long as all others.
+        first = nullcontext() if self.is_batched else self._caching.first_alone(messages, wanted)
         async with first, self._slot, self._admitted() as paid:
             if self._lacks_key:  # LiteLLM's own client would ask without one.
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
             response = await self._ask(messages or [{"role": "user", "content": prompt}], wanted)
             paid.usage = read_usage(response, is_local(self.model))
             paid.usage += Usage(answered_by=(answered_by(self.model, response),))
+            if self._queue:
+                price = batch_price_usd(self.model, getattr(response, "usage", None))
+                paid.usage = paid.usage.model_copy(update={"cost_usd": price})
         meter = _METER.get()
         if meter is not None:
             meter.usage = meter.usage + paid.usage
@@ -258,15 +267,23 @@ class JudgeLM(dspy.LM):
     async def _complete(self, messages: Any, options: Mapping[str, Any]) -> ModelResponse:
         provider, is_here = provider_of(self.model), is_local(self.model)
         options = dict(options)
-        if provider in BOUNDED:
+        if queue := self._queue:
+            options["client"] = queue.client
+        elif provider in BOUNDED:
             options["client"] = bounded_client(provider)
         with call_span(self.model, messages, options) as note:
             # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
-            async with asyncio.timeout(None if is_here else options.get("timeout")):
+            async with asyncio.timeout(None if is_here or queue else options.get("timeout")):
                 sent = options | self._caching.prepare(messages, options)
                 response = await self._acompletion(model=self.model, drop_params=True, **sent)
             note(response)
         return response
+
+    @property
+    def _queue(self) -> BatchQueue | None:
+        """The queue of batches that the calls wait in; None where each is sent by itself."""
+        base = self.kwargs.get("api_base")
+        return batch_queue(self.model, base) if self.is_batched else None
 
     @property
     def _slot(self) -> asyncio.Semaphore:
@@ -301,6 +318,9 @@ class JudgeLM(dspy.LM):
         cause = error.__cause__ or error.__context__
         ours = next((e for e in (error, cause, arrival.error) if isinstance(e, ModelError)), None)
         if ours and not isinstance(ours, FatalModelError):
+            return ours
+        if isinstance(ours, BudgetError):  # a batch that would cost too much; it names no judge
+            self.fatal = ours
             return ours
         if ours:
             typed = FatalModelError(str(ours).removeprefix(f"{self.model}: "))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 HEADROOM = 0.98
 """Share of a bound that is used: at the bound itself, calls that come a moment late break it."""
 
+UNKNOWN_PRICE = "max_usd: the price of a judge is not known; leave the bound out"
+
 
 class Limiter(Protocol):
     """Admits model calls; each admitted call is settled."""
@@ -67,7 +69,8 @@ class RunLimiter:
     @classmethod
     def of(cls, settings: Settings) -> RunLimiter:
         """Return the bounds that the settings name."""
-        return cls(settings.max_rpm, settings.max_usd)
+        # A batch is one call: providers count its requests apart from those of a minute.
+        return cls(0 if settings.batch else settings.max_rpm, settings.max_usd)
 
     def count(self, cost_usd: float | None) -> None:
         """Count what was spent in another process, or by an earlier start of the run."""
@@ -125,12 +128,32 @@ class RunLimiter:
             if self._paused.get(endpoint, 0.0) == until:
                 return
 
+    def check_estimate(self, estimate_usd: float | None) -> None:
+        """Refuse calls whose highest cost is more than what is left.
+
+        Args:
+            estimate_usd: Their highest cost; None where a price is unknown.
+
+        Raises:
+            BudgetError: It is more, or unknown, and the money is bounded.
+        """
+        if self._max_usd is None:
+            return
+        if self.spent_usd is None or estimate_usd is None:
+            raise BudgetError(UNKNOWN_PRICE)
+        if self.spent_usd + estimate_usd > self._max_usd:
+            raise BudgetError(
+                f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent, and what is "
+                f"asked next may cost {estimate_usd:.4f} USD; nothing is lost, and the same "
+                "command with more goes on from here"
+            )
+
     def _check_budget(self) -> None:
         """Refuse a call that the money cannot cover, if it costs as much as the others did."""
         if self._max_usd is None:
             return
         if self.spent_usd is None:
-            raise BudgetError("max_usd: the price of a judge is not known; leave the bound out")
+            raise BudgetError(UNKNOWN_PRICE)
         mean = self._settled_usd / self._n_settled if self._n_settled else 0.0
         if self.spent_usd + mean * (self._n_under_way + 1) > self._max_usd:
             raise BudgetError(

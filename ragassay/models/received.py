@@ -63,6 +63,13 @@ def arriving() -> Iterator[Arrival]:
         _ARRIVAL.reset(token)
 
 
+def note_error(error: ModelError) -> None:
+    """Note what is wrong with the reply of the enclosed call, before LiteLLM reports it."""
+    arrival = _ARRIVAL.get()
+    if arrival is not None:
+        arrival.error = error
+
+
 def bounded_client(provider: str) -> Any:
     """Return LiteLLM's client for a provider, one in each event loop, that reads within bounds."""
     from litellm.llms.custom_httpx.http_handler import get_async_httpx_client

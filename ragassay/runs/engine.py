@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,11 +13,17 @@ from langgraph.cache.base import BaseCache
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
+from ragassay.models.batches import batching
 from ragassay.records import Compact, CompactEvaluations, Evaluation, Record, RecordFailure
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import RunFolder, append_line
 from ragassay.runs.judging import Keep, judge_here
 from ragassay.runs.spent import count_spent, write_spent
+
+NOT_RESUMED = (
+    "batch without out: if this run is stopped, its batches are lost and paid for; out=FOLDER "
+    "keeps them"
+)
 
 
 @dataclass
@@ -87,8 +94,23 @@ async def _judge(
 
         await judge_in_cluster(records, tools, folder, keep, listen)
         return
-    async with _opened_storage(folder) as (cache, checkpointer):
+    async with _opened_storage(folder) as (cache, checkpointer), _batching(tools, folder, listen):
         await judge_here(records, tools, keep, listen, cache, checkpointer)
+
+
+@asynccontextmanager
+async def _batching(
+    tools: Toolbox, folder: RunFolder | None, listen: Listener
+) -> AsyncIterator[None]:
+    """Answer the enclosed calls in batches, where the settings say so."""
+    if not tools.settings.batch:
+        yield
+        return
+    if folder is None:
+        warnings.warn(NOT_RESUMED, stacklevel=2)
+    path = folder.path if folder else None
+    async with batching(path, tools.limiter, lambda words: listen(Event(phase=words))):
+        yield
 
 
 def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | None) -> RunOutcome:

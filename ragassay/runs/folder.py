@@ -12,6 +12,7 @@ audit.json          the certificate of the judge (`Audit`), where `--audit` was 
 audit/              the damaged answers and their evaluations, a folder like this one
 repeats.json, .csv  how often the judge contradicts itself (`Repeats`), where `--repeat` was given
 repeats/2, 3, ...   the same answers judged again, each a folder like this one
+batches/            batches submitted with `--batch`, and their replies
 state.sqlite        states of unfinished evaluations (LangGraph's checkpoints)
 verdicts.sqlite     finished verdicts by the hash of what they depend on (LangGraph's cache)
 """
@@ -29,6 +30,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ragassay.errors import InputError, RunMismatchError, first_problem
+from ragassay.models.batch_store import BatchStore
 from ragassay.models.weights import sha256_of
 from ragassay.records import (
     UNSCORED_KINDS,
@@ -141,6 +143,7 @@ class RunFolder:
         Their other verdicts stay in the cache and are not requested again.
         """
         self.failures_file.unlink(missing_ok=True)
+        BatchStore(self.path).forget_collected()
         scored = CompactEvaluations(
             e
             for e in self.iter_evaluations()

@@ -89,6 +89,8 @@ class _Runner:
         self._keep, self._listen = keep, listen
         has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judges)
         limit = N_LOCAL_IN_FLIGHT if has_small else tools.settings.n_slots
+        if tools.settings.batch:  # A batch holds the calls of all answers.
+            limit = tools.n_slots
         self._slots = asyncio.Semaphore(max(2, limit))
 
     async def run(self, record: Record) -> None:

@@ -1,5 +1,6 @@
 """Test doubles that ragassay ships: a scripted model and a scripted PubMed, real HTTP servers."""
 
+from ragassay.testing.batch_plan import BatchPlan, ScriptedBatch
 from ragassay.testing.completions import ToolCall
 from ragassay.testing.entrez import EntrezRequest, EntrezTrouble, ScriptedEntrez
 from ragassay.testing.faults import Fault, FaultKind
@@ -9,6 +10,7 @@ from ragassay.testing.script import RecordedRequest, Reply, default_reply
 from ragassay.testing.scripted_model import ScriptedModel
 
 __all__ = [
+    "BatchPlan",
     "EntrezRequest",
     "EntrezTrouble",
     "Fault",
@@ -16,6 +18,7 @@ __all__ = [
     "Manner",
     "RecordedRequest",
     "Reply",
+    "ScriptedBatch",
     "ScriptedEntrez",
     "ScriptedModel",
     "ToolCall",

@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from ragassay.errors import InputError
+from ragassay.testing.batch_plan import BatchPlan
+from ragassay.testing.batch_server import BatchServer
 from ragassay.testing.completions import models_body
 from ragassay.testing.faults import Fault
 from ragassay.testing.requests import JsonObject
@@ -35,6 +37,7 @@ class ChatServer:
         latency_s: How long each answer waits; waiting requests overlap.
         on_finished: Called just before an answer is sent, with the request, the status and whether
             the client is still there.
+        batches: How batches fare; None serves no batch interface.
     """
 
     def __init__(
@@ -42,12 +45,14 @@ class ChatServer:
         script: Script,
         latency_s: float,
         on_finished: Callable[[RecordedRequest, int, bool], None],
+        batches: BatchPlan | None = None,
     ) -> None:
         self._script = script
         self._latency_s = latency_s
         self._on_finished = on_finished
         self._n_in_flight = 0
         self.max_in_flight = 0
+        self.batch_server = BatchServer(script, batches) if batches else None
 
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
@@ -69,6 +74,8 @@ class ChatServer:
         for path in manner.lists.keys() | {"/v1/models"}:
             app.router.add_get(path, self._list_models)
         app.router.add_get("/health", self._report_health)
+        if self.batch_server:
+            self.batch_server.add_routes(app)
         return app
 
     async def _list_models(self, request: web.Request) -> web.Response:

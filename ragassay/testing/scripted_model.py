@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from ragassay.errors import InputError
+from ragassay.testing.batch_plan import BatchPlan, ScriptedBatch
 from ragassay.testing.completions import compact_json
 from ragassay.testing.faults import Fault
 from ragassay.testing.manners import load_manner
@@ -56,6 +57,8 @@ class ScriptedModel:
             in any case.
         thinking: The reasoning before each reply, sent in the place that the provider has for it.
         n_cached: The prompt's tokens that are reported as read from a cache; at most all of them.
+        batches: How batches fare, by the interfaces of OpenAI, Azure and Anthropic; None serves no
+            batches.
 
     Raises:
         InputError: a number is negative, there is no such manner, or it has no such fault or
@@ -84,6 +87,7 @@ class ScriptedModel:
         refuses: Sequence[str] = (),
         thinking: str | None = None,
         n_cached: int = 0,
+        batches: BatchPlan | None = None,
     ) -> None:
         for name, number in (("latency_s", latency_s), ("n_cached", n_cached)):
             if number < 0:
@@ -103,6 +107,7 @@ class ScriptedModel:
         )
         self._latency_s = latency_s
         self._wanted_port = port
+        self._batch_plan = batches
         self._log = log
         self._log_file: TextIO | None = None
         self._port: int | None = None
@@ -150,6 +155,12 @@ class ScriptedModel:
     def max_in_flight(self) -> int:
         """The largest number of completions waiting for their answer at one time."""
         return self._server.max_in_flight if self._server else 0
+
+    @property
+    def batches(self) -> tuple[ScriptedBatch, ...]:
+        """The batches created so far, in order of arrival."""
+        server = self._server.batch_server if self._server else None
+        return tuple(server.batches.values()) if server else ()
 
     def start(self) -> Self:
         """Start serving; do nothing if it already serves.
@@ -209,7 +220,9 @@ class ScriptedModel:
 
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        self._server = ChatServer(self._script, self._latency_s, self._note_finished)
+        self._server = ChatServer(
+            self._script, self._latency_s, self._note_finished, self._batch_plan
+        )
         async with self._server.serving(_HOST, self._wanted_port) as port:
             started.set_result(port)
             await self._stop.wait()

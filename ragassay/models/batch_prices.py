@@ -1,0 +1,62 @@
+"""Prices of requests that a provider answers in a batch, by LiteLLM's price list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+UNBOUNDED_REPLY_TOKENS = 2_000
+"""Tokens assumed of a reply whose length the request does not bound."""
+
+CHARS_A_TOKEN = 4
+
+_BOUNDS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+
+
+def batch_price_usd(model: str, usage: Any) -> float | None:
+    """Return the price of a usage (LiteLLM's `Usage`) in a batch.
+
+    Returns:
+        In USD, by the model's batch prices, else half of its other prices; None for a model that is
+        not in the list.
+    """
+    from litellm.cost_calculator import batch_cost_calculator
+
+    from ragassay.models.gateway import import_litellm
+
+    if usage is None:
+        return None
+    litellm = import_litellm()
+    unlisted = litellm.exceptions.ModelNotMappedError, litellm.exceptions.BadRequestError
+    try:
+        litellm.get_model_info(model=model)  # An unlisted model would cost nothing below.
+        sent, received = batch_cost_calculator(usage, model)
+    except unlisted:
+        return None
+    return float(sent) + float(received)
+
+
+def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) -> float | None:
+    """Return the highest cost of requests: every reply at full length, nothing cached.
+
+    Args:
+        model: LiteLLM name of the model.
+        bodies: Each request's length in characters and its body.
+    """
+    from litellm.types.utils import Usage
+
+    n_sent = n_received = 0
+    for n_chars, body in bodies:
+        n_sent += n_chars // CHARS_A_TOKEN
+        n_received += _most_reply_tokens(body)
+    return batch_price_usd(
+        model,
+        Usage(prompt_tokens=n_sent, completion_tokens=n_received, total_tokens=n_sent + n_received),
+    )
+
+
+def _most_reply_tokens(body: Mapping[str, Any]) -> int:
+    nested = body.get("generationConfig")  # where Gemini has it
+    known = {**(nested if isinstance(nested, Mapping) else {}), **body}
+    bounds = (known.get(name) for name in _BOUNDS)
+    return next((one for one in bounds if isinstance(one, int)), UNBOUNDED_REPLY_TOKENS)

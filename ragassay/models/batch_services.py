@@ -1,0 +1,316 @@
+"""The batch interfaces of providers: submit requests together, look after them, fetch the replies.
+
+OpenAI, Azure and Vertex take a file of requests, by LiteLLM's functions for files and batches.
+Anthropic takes the requests themselves; LiteLLM looks after its batches but cannot create one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ragassay.errors import ModelError
+from ragassay.model_names import provider_of
+from ragassay.models.batch_store import ItemReply, JsonBody
+
+MIB = 2**20
+TIMEOUT_S = 600.0
+"""Longest wait for an upload or a download."""
+
+EXPIRED = "the provider did not answer it in time"
+"""Why a request has no reply in an expired batch."""
+
+TOO_LATE, CANCELLED = 504, 499
+"""Statuses of a request that the provider did not come to."""
+
+
+@dataclass(frozen=True)
+class BatchRequest:
+    """One request of a batch: its key, and the body that it would have by itself."""
+
+    key: str
+    body: JsonBody
+
+
+@dataclass(frozen=True)
+class BatchStatus:
+    """What a provider says of a batch.
+
+    Attributes:
+        is_over: Whether nothing more will come.
+        refusal: Why the provider refused the batch as a whole; empty where it did not.
+        ending: How it ended: completed, expired, cancelled.
+        files: Ids of the files with its replies.
+    """
+
+    is_over: bool
+    refusal: str = ""
+    ending: str = ""
+    files: tuple[str, ...] = ()
+
+
+class BatchService(Protocol):
+    """A provider's batch interface.
+
+    Attributes:
+        most_requests: Most requests of a batch.
+        most_bytes: Longest batch.
+    """
+
+    most_requests: int
+    most_bytes: int
+
+    async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
+        """Create a batch under our name for it; return the provider's."""
+        ...
+
+    async def find(self, name: str) -> str | None:
+        """Return the provider's name of a batch whose creation was not confirmed; None without."""
+        ...
+
+    async def check(self, batch_id: str) -> BatchStatus:
+        """Return how far a batch is."""
+        ...
+
+    async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
+        """Return the replies of a batch that is over, by key, in no order."""
+        ...
+
+
+def batch_service(model: str, api_base: str | None) -> BatchService:
+    """Return the batch interface of a model's provider; see `model_names.BATCH_PROVIDERS`."""
+    provider = provider_of(model)
+    if provider == "anthropic":
+        return AnthropicBatches(model, api_base)
+    if provider == "vertex_ai":
+        return VertexBatches(model, api_base)
+    return FileBatches(model, api_base)
+
+
+class FileBatches:
+    """Batches of OpenAI and Azure: a file of requests, and a file of replies.
+
+    Args:
+        model: LiteLLM name of the model.
+        api_base: Its endpoint, if not the provider's own.
+    """
+
+    most_requests = 50_000
+    most_bytes = 100 * MIB
+
+    def __init__(self, model: str, api_base: str | None) -> None:
+        from ragassay.models.gateway import import_litellm
+
+        self._litellm = import_litellm()
+        self._model = model
+        # Azure's own documents name the path without a version.
+        self._path = "/chat/completions" if provider_of(model) == "azure" else _OPENAI_PATH
+        self._options: dict[str, Any] = {
+            "custom_llm_provider": provider_of(model),
+            "timeout": TIMEOUT_S,
+            "max_retries": 0,  # the queue tries again itself, and says so
+        }
+        if api_base:
+            self._options["api_base"] = api_base
+
+    async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
+        """Upload the requests and create a batch of them."""
+        lines = "".join(f"{json.dumps(self._line(one))}\n" for one in requests)
+        file = await _in_thread(
+            self._litellm.create_file,
+            file=(f"{name}.jsonl", lines.encode(), "application/jsonl"),
+            purpose="batch",
+            **self._upload_options(),
+        )
+        batch = await _in_thread(
+            self._litellm.create_batch,
+            completion_window="24h",
+            endpoint=_OPENAI_PATH,
+            input_file_id=file.id,
+            metadata={"ragassay": name},
+            **self._options,
+        )
+        return str(batch.id)
+
+    async def find(self, name: str) -> str | None:
+        """Look for our name among the latest batches."""
+        listed = await _in_thread(self._litellm.list_batches, limit=100, **self._options)
+        named = (one for one in listed.data or () if (one.metadata or {}).get("ragassay") == name)
+        return next((str(one.id) for one in named), None)
+
+    async def check(self, batch_id: str) -> BatchStatus:
+        """Return how far a batch is."""
+        options = self._options
+        batch = await _in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **options)
+        if batch.status == "failed":
+            problems = getattr(batch.errors, "data", None) or ()
+            words = "; ".join(str(one.message) for one in problems if one.message)
+            return BatchStatus(True, words or "no reason is given")
+        files = (batch.output_file_id, getattr(batch, "error_file_id", None))
+        is_over = batch.status in ("completed", "expired", "cancelled")
+        return BatchStatus(is_over, "", batch.status, tuple(str(one) for one in files if one))
+
+    async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
+        """Download the file of replies and that of errors."""
+        replies: dict[str, ItemReply] = {}
+        for file in status.files:
+            options = self._options
+            content = await _in_thread(self._litellm.file_content, file_id=file, **options)
+            found = (self._reply(line) for line in _lines(content.content))
+            replies |= {reply.key: reply for reply in found if reply}
+        return replies
+
+    def _upload_options(self) -> dict[str, Any]:
+        return self._options
+
+    def _line(self, request: BatchRequest) -> JsonBody:
+        return {
+            "custom_id": request.key,
+            "method": "POST",
+            "url": self._path,
+            "body": request.body,
+        }
+
+    def _reply(self, line: Mapping[str, Any]) -> ItemReply | None:
+        response, error = line.get("response") or {}, line.get("error")
+        if not line.get("custom_id"):
+            return None
+        if response and not (error and response.get("status_code") == 200):
+            status, body = int(response.get("status_code") or 200), response.get("body")
+        else:
+            is_cancelled = (error or {}).get("code") == "batch_cancelled"
+            status = CANCELLED if is_cancelled else TOO_LATE
+            body = {"error": error or {"message": EXPIRED}}
+        return ItemReply(key=line["custom_id"], status=status, body=_object(body))
+
+
+class VertexBatches(FileBatches):
+    """Batches of Gemini on Vertex: as OpenAI's, in a bucket, with requests in Gemini's own form.
+
+    LiteLLM uploads to the bucket that GCS_BATCH_BUCKET_NAME or GCS_BUCKET_NAME names.
+    """
+
+    def _upload_options(self) -> dict[str, Any]:
+        return self._options | {"passthrough": True, "model": self._model}
+
+    async def find(self, name: str) -> str | None:
+        """Find nothing: Vertex keeps no name of ours."""
+        return None
+
+    def _line(self, request: BatchRequest) -> JsonBody:
+        # What comes back is in no order and has no id, but it repeats the request.
+        labels = {**_object(request.body.get("labels")), _LABEL: request.key}
+        return {"request": {**request.body, "labels": labels}}
+
+    def _reply(self, line: Mapping[str, Any]) -> ItemReply | None:
+        key = _object(_object(line.get("request")).get("labels")).get(_LABEL)
+        if not key:
+            return None
+        body, problem = _object(line.get("response")), line.get("status")
+        if body and not problem:
+            return ItemReply(key=str(key), status=200, body=body)
+        return ItemReply(key=str(key), status=503, body={"error": {"message": problem or EXPIRED}})
+
+
+class AnthropicBatches:
+    """Message batches of Anthropic.
+
+    Args:
+        model: LiteLLM name of the model.
+        api_base: Its endpoint, if not the provider's own.
+    """
+
+    most_requests = 100_000
+    most_bytes = 200 * MIB
+
+    def __init__(self, model: str, api_base: str | None) -> None:
+        from ragassay.models.gateway import import_litellm
+
+        self._litellm = import_litellm()
+        self._model, self._base = model, api_base
+        self._options: dict[str, Any] = {"custom_llm_provider": "anthropic", "timeout": TIMEOUT_S}
+        if api_base:
+            self._options["api_base"] = api_base
+
+    async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
+        """Create a batch: LiteLLM knows its address and its headers, but does not send it."""
+        from litellm.llms.anthropic.batches.transformation import AnthropicBatchesConfig
+        from litellm.llms.custom_httpx.http_handler import HTTPHandler
+
+        config, nothing = AnthropicBatchesConfig(), dict[str, Any]()
+        data: Any = nothing
+        url = config.get_complete_batch_url(self._base, None, "", nothing, nothing, data)
+        headers = config.validate_environment(
+            {}, self._model, [], nothing, {"api_base": self._base}, api_base=self._base
+        )
+        body = {"requests": [{"custom_id": one.key, "params": one.body} for one in requests]}
+        reply = await _in_thread(
+            HTTPHandler(timeout=TIMEOUT_S).post, url, json=body, headers=headers
+        )
+        return str(reply.json()["id"])
+
+    async def find(self, name: str) -> str | None:
+        """Find nothing: Anthropic keeps no name of ours."""
+        return None
+
+    async def check(self, batch_id: str) -> BatchStatus:
+        """Return how far a batch is; it ends with a reply to each request, whatever it says."""
+        options = self._options
+        batch = await _in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **options)
+        return BatchStatus(batch.status == "completed", "", "completed", (batch_id,))
+
+    async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
+        """Download the replies."""
+        file, options = status.files[0], self._options
+        content = await _in_thread(self._litellm.file_content, file_id=file, **options)
+        found = (_anthropic_reply(line) for line in _lines(content.content))
+        return {reply.key: reply for reply in found}
+
+
+_OPENAI_PATH = "/v1/chat/completions"
+_LABEL = "ragassay_key"
+
+
+async def _in_thread(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
+    """Call a function of LiteLLM: its asynchronous ones leave clients open, whose loops end."""
+    return await asyncio.to_thread(function, *values, **options)
+
+
+def _anthropic_reply(line: Mapping[str, Any]) -> ItemReply:
+    from litellm.llms.anthropic.common_utils import ANTHROPIC_ERROR_STATUS_CODE_MAP
+
+    result = _object(line.get("result"))
+    key, kind = str(line.get("custom_id")), result.get("type")
+    if kind == "succeeded":
+        return ItemReply(key=key, status=200, body=_object(result.get("message")))
+    if kind == "errored":
+        error = _object(result.get("error"))
+        inner = _object(error.get("error"))
+        status = ANTHROPIC_ERROR_STATUS_CODE_MAP.get(str(inner.get("type")), 500)
+        return ItemReply(key=key, status=status, body=error)
+    if kind == "expired":
+        return ItemReply(key=key, status=TOO_LATE, body={"error": {"message": EXPIRED}})
+    return ItemReply(key=key, status=CANCELLED, body={"error": {"message": f"it was {kind}"}})
+
+
+def _lines(content: bytes) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a file of replies.
+
+    Raises:
+        ModelError: A line is no JSON object.
+    """
+    for line in content.splitlines():
+        if line.strip():
+            try:
+                found = json.loads(line)
+            except ValueError as error:
+                raise ModelError("the file of a batch's replies cannot be read") from error
+            if isinstance(found, Mapping):
+                yield found
+
+
+def _object(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}

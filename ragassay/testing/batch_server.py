@@ -1,0 +1,240 @@
+"""The batch interfaces of the scripted model: OpenAI's files and batches, Anthropic's batches.
+
+Each request of a batch is answered as it would be by itself, faults included, and recorded among
+the scripted model's requests.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from aiohttp import web
+
+from ragassay.testing.anthropic_messages import chat_request, message_body
+from ragassay.testing.batch_plan import BatchPlan, ScriptedBatch
+from ragassay.testing.completions import compact_json, error_body
+from ragassay.testing.requests import JsonObject
+from ragassay.testing.script import Script, refuse_unusable
+
+
+class BatchServer:
+    """Serves batches from a script.
+
+    Args:
+        script: Answers the requests.
+        plan: How the batches fare.
+    """
+
+    def __init__(self, script: Script, plan: BatchPlan) -> None:
+        self._script, self.plan = script, plan
+        self._files: dict[str, bytes] = {}
+        self._n_calls = 0
+        self.batches: dict[str, ScriptedBatch] = {}
+
+    def add_routes(self, app: web.Application) -> None:
+        """Add the interfaces to a server: OpenAI's, Azure's and Anthropic's."""
+        routes: list[tuple[str, str, Callable[[web.Request], Any]]] = [
+            ("POST", "/files", self._upload),
+            ("GET", "/files/{id}/content", self._download),
+            ("POST", "/batches", self._create),
+            ("GET", "/batches", self._list),
+            ("GET", "/batches/{id}", self._retrieve),
+            ("POST", "/messages/batches", self._create_messages),
+            ("GET", "/messages/batches/{id}", self._retrieve_messages),
+            ("GET", "/messages/batches/{id}/results", self._download_messages),
+        ]
+        for method, path, handle in routes:
+            for base in ("/v1", "/openai"):
+                app.router.add_route(method, base + path, self._guarded(handle))
+
+    def _guarded(self, handle: Callable[[web.Request], Any]) -> Callable[[web.Request], Any]:
+        async def guarded(request: web.Request) -> web.Response:
+            self._n_calls += 1
+            if self._n_calls <= self.plan.n_unavailable:
+                body = error_body("The server is overloaded.", "server_error", None)
+                return _json(body, status=503)
+            return await handle(request)
+
+        return guarded
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        form = await request.post()
+        upload = form["file"]
+        assert isinstance(upload, web.FileField)
+        name = f"file-{len(self._files) + 1}"
+        self._files[name] = upload.file.read()
+        return _json(_file_object(name, self._files[name], upload.filename, str(form["purpose"])))
+
+    async def _download(self, request: web.Request) -> web.Response:
+        content = self._files.get(request.match_info["id"])
+        if content is None:
+            return _no("file", request.match_info["id"])
+        return web.Response(body=content, content_type="application/octet-stream")
+
+    async def _create(self, request: web.Request) -> web.Response:
+        asked = await request.json()
+        lines = [json.loads(line) for line in self._files[asked["input_file_id"]].splitlines()]
+        requests = {line["custom_id"]: line["body"] for line in lines}
+        batch = self._add("openai", requests, {**asked, "n_lines": len(lines)})
+        return _json(self._openai_object(batch))
+
+    async def _list(self, request: web.Request) -> web.Response:
+        ours = [batch for batch in self.batches.values() if batch.protocol == "openai"]
+        data = [self._openai_object(batch) for batch in reversed(ours)]
+        return _json({"object": "list", "data": data, "has_more": False})
+
+    async def _retrieve(self, request: web.Request) -> web.Response:
+        batch = self.batches.get(request.match_info["id"])
+        if batch is None:
+            return _no("batch", request.match_info["id"])
+        return _json(self._openai_object(batch))
+
+    async def _create_messages(self, request: web.Request) -> web.Response:
+        asked = await request.json()
+        requests = {one["custom_id"]: one["params"] for one in asked["requests"]}
+        return _json(self._anthropic_object(self._add("anthropic", requests, {})))
+
+    async def _retrieve_messages(self, request: web.Request) -> web.Response:
+        batch = self.batches.get(request.match_info["id"])
+        if batch is None:
+            return _no("batch", request.match_info["id"])
+        return _json(self._anthropic_object(batch))
+
+    async def _download_messages(self, request: web.Request) -> web.Response:
+        replies, errors = self._lines(self.batches[request.match_info["id"]])
+        return web.Response(body=_jsonl([*replies, *errors]), content_type="application/x-jsonl")
+
+    def _add(self, protocol: Any, requests: Mapping[str, JsonObject], asked: Any) -> ScriptedBatch:
+        prefix = "msgbatch_" if protocol == "anthropic" else "batch_"
+        batch = ScriptedBatch(f"{prefix}{len(self.batches) + 1}", protocol, requests, asked)
+        self.batches[batch.id] = batch
+        return batch
+
+    def _is_over(self, batch: ScriptedBatch) -> bool:
+        return time.monotonic() - batch.created_s >= self.plan.takes_s
+
+    def _lines(self, batch: ScriptedBatch) -> tuple[list[JsonObject], list[JsonObject]]:
+        """Answer the requests of a batch, once: replies and errors, each in no order."""
+        if batch.lines is None:
+            items = list(batch.requests.items())
+            n = len(items)
+            n_left = {"completed": self.plan.n_expired, "failed": n}.get(self.plan.ending, n // 2)
+            answered, left = items[: n - n_left], items[n - n_left :]
+            answer = self._answer if batch.protocol == "openai" else self._answer_message
+            missed = _missed if batch.protocol == "openai" else _missed_message
+            kind = "canceled" if self.plan.ending == "cancelled" else "expired"
+            replies = [answer(key, body) for key, body in answered]
+            errors = [missed(key, kind) for key, _ in left]
+            order = random.Random(batch.id)
+            order.shuffle(replies)
+            order.shuffle(errors)
+            batch.lines = (replies, errors)
+        return batch.lines
+
+    def _answer(self, key: str, body: JsonObject) -> JsonObject:
+        status, reply = self._asked(body)
+        response = {"status_code": status, "request_id": f"req-{key}", "body": reply}
+        return {"id": f"batch_req_{key}", "custom_id": key, "response": response, "error": None}
+
+    def _answer_message(self, key: str, body: JsonObject) -> JsonObject:
+        status, reply = self._asked(chat_request(body))
+        if status == 200:
+            result = {"type": "succeeded", "message": message_body(body, reply)}
+        else:
+            error = cast(Mapping[str, Any], reply["error"])
+            kind = _ANTHROPIC_ERRORS.get(status, "api_error")
+            inner = {"type": kind, "message": error["message"]}
+            result = {"type": "errored", "error": {"type": "error", "error": inner}}
+        return {"custom_id": key, "result": result}
+
+    def _asked(self, body: JsonObject) -> tuple[int, JsonObject]:
+        recorded, fault = self._script.take(refuse_unusable(body))
+        answer = self._script.answer(recorded, fault)
+        return answer.status, json.loads(answer.body)
+
+    def _openai_object(self, batch: ScriptedBatch) -> JsonObject:
+        is_over, n = self._is_over(batch), len(batch.requests)
+        status = self.plan.ending if is_over else "in_progress"
+        replies, errors = self._lines(batch) if is_over and status != "failed" else ([], [])
+        found: dict[str, object] = {
+            "id": batch.id,
+            "object": "batch",
+            "endpoint": batch.metadata["endpoint"],
+            "input_file_id": batch.metadata["input_file_id"],
+            "completion_window": "24h",
+            "status": status,
+            "created_at": 1_700_000_000,
+            "metadata": batch.metadata.get("metadata"),
+            "request_counts": {"total": n, "completed": len(replies), "failed": len(errors)},
+        }
+        for name, lines in (("output_file_id", replies), ("error_file_id", errors)):
+            found[name] = f"{batch.id}-{name}" if lines else None
+            if lines:
+                self._files[f"{batch.id}-{name}"] = _jsonl(lines)
+        if status == "failed":
+            problem = {"code": "token_limit_exceeded", "message": self.plan.refusal}
+            found["errors"] = {"object": "list", "data": [problem]}
+        return found
+
+    def _anthropic_object(self, batch: ScriptedBatch) -> JsonObject:
+        is_over, n = self._is_over(batch), len(batch.requests)
+        counts = {"processing": 0 if is_over else n, "succeeded": n if is_over else 0}
+        return {
+            "id": batch.id,
+            "type": "message_batch",
+            "processing_status": "ended" if is_over else "in_progress",
+            "request_counts": {**counts, "errored": 0, "canceled": 0, "expired": 0},
+            "created_at": "2025-01-01T00:00:00Z",
+            "expires_at": "2025-01-02T00:00:00Z",
+            "ended_at": "2025-01-01T01:00:00Z" if is_over else None,
+            "results_url": f"/v1/messages/batches/{batch.id}/results" if is_over else None,
+        }
+
+
+_ANTHROPIC_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
+
+
+def _missed(key: str, kind: str) -> JsonObject:
+    code = "batch_expired" if kind == "expired" else "batch_cancelled"
+    error = {"code": code, "message": f"This request could not be executed: {kind}."}
+    return {"id": f"batch_req_{key}", "custom_id": key, "response": None, "error": error}
+
+
+def _missed_message(key: str, kind: str) -> JsonObject:
+    return {"custom_id": key, "result": {"type": kind}}
+
+
+def _file_object(name: str, content: bytes, filename: str, purpose: str) -> JsonObject:
+    return {
+        "id": name,
+        "object": "file",
+        "bytes": len(content),
+        "created_at": 1_700_000_000,
+        "filename": filename,
+        "purpose": purpose,
+        "status": "processed",
+    }
+
+
+def _no(kind: str, name: str) -> web.Response:
+    return _json(
+        error_body(f"No {kind} found with id '{name}'.", "invalid_request_error", None), 404
+    )
+
+
+def _jsonl(lines: Sequence[JsonObject]) -> bytes:
+    return "".join(f"{compact_json(line)}\n" for line in lines).encode()
+
+
+def _json(body: JsonObject, status: int = 200) -> web.Response:
+    return web.json_response(body, status=status)
