@@ -1,4 +1,4 @@
-"""How each provider of models answers, as data: one YAML file a provider, and what reads them.
+"""Answers of each provider of models, as data: one YAML file a provider, and its reader.
 
 Each file says where its shapes and words were taken from (`sources`, `source`).
 """

@@ -106,7 +106,7 @@ class Manner(_Data):
 
     @property
     def has_refusal_field(self) -> bool:
-        """Whether a refusal has a field of its own in its replies."""
+        """True where a refusal has a field of its own in its replies."""
         return mentions(self.reply, "refusal")
 
     def read_request(self, body: JsonObject, model: str | None = None) -> JsonObject:
@@ -211,7 +211,7 @@ class Manner(_Data):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a model says to one request, before a provider gives it its form.
+    """A model's answer to one request, before a provider gives it its form.
 
     Attributes:
         asked: The request in the form of OpenAI's chat completions.
