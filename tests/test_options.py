@@ -58,6 +58,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     ),
     "evaluators": (("--evaluator", "mine:short"), "mine:short"),
     "strategy": (("--strategy", "few_shot"), "few_shot"),
+    "judge_form": (("--judge-form", "plain"), "plain"),
     "signals": (("--signals",), True),
     "evidence": (("--evidence", "agent"), "agent"),
     "embedder": (("--embedder", "mine"), "mine"),
