@@ -109,14 +109,14 @@ def _read_yescieval(text: str, rubric: str) -> Rating:
     named = (found["rubric"] or rubric).strip()
     if named.casefold() != rubric.casefold():
         raise UnparsableReplyError(f"the reply rates {named!r}, not {rubric!r}")
-    start, end = found.span("rationale") if found["rationale"] else (0, 0)
-    return Rating(int(found["rating"]), _rationale(text[start:end]), found.start("rating"))
+    start = found.start("rationale") if found["rationale"] else len(text)
+    closed = _CLOSING.search(plain, max(start, len(plain) - 400))
+    cut = text[start : closed.start() if closed else len(text)]
+    return Rating(int(found["rating"]), _unescaped(cut), found.start("rating"))
 
 
-def _rationale(rest: str) -> str:
-    """Return a rationale from what follows its opening quote."""
-    closed = _CLOSING.search(rest[-400:])
-    cut = rest[: len(rest) - len(rest[-400:]) + closed.start()] if closed else rest
+def _unescaped(cut: str) -> str:
+    """Return what the text between a JSON string's quotes means."""
     try:
         return str(json.loads(f'"{cut}"', strict=False)).strip()
     except ValueError:  # An unescaped quote, or half an escape at the end.

@@ -82,6 +82,7 @@ _LOCAL_BOUNDS = frozenset(
 def import_litellm() -> Any:
     """Import LiteLLM with its telemetry off, its price list of the package, its own client."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
     # OpenAI's client takes as much processor time as all the rest of a call.
     os.environ.setdefault("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", "True")
     with patient_collector():

@@ -8,11 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from local_doubles import serve_double
 from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.testing import ScriptedModel
-from tests.local_doubles import serve_double
 
 pytestmark = pytest.mark.integration
 

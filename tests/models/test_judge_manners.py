@@ -70,7 +70,8 @@ async def test_refused_parameter_is_left_out_for_the_run(
         n_first = model.n_requests
         assert (await judged(settings)).rating == 4
     # One extra call a parameter, and none afterwards; OpenRouter names none of those it refuses.
-    assert n_first <= 1 + (len(REFUSABLE) if manner == "openrouter" else len(refuses))
+    tried = {*refuses, *load_manner(manner).lacks} & {*SENT, "seed"}
+    assert n_first <= 1 + (len(REFUSABLE) if manner == "openrouter" else len(tried))
     assert model.n_requests == n_first + 1
 
 

@@ -8,11 +8,11 @@ import time
 from typing import Any
 
 import pytest
+from local_doubles import ANSWERS, serve_double
 
 from ragassay.errors import InputError
 from ragassay.models.local_answers import NO_JUDGE_NAMES
 from ragassay.models.local_servers import KINDS, as_url, default_urls, find_servers
-from tests.local_doubles import ANSWERS, serve_double
 
 pytestmark = pytest.mark.integration
 

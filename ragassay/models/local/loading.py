@@ -80,16 +80,25 @@ def _loaded_base(
     source = source_of(name, cache_dir)
     chosen = best_dtype() if dtype == "auto" else getattr(torch, dtype)
     with loading(name):
-        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         model = AutoModelForCausalLM.from_pretrained(
             source, dtype=chosen, trust_remote_code=False
         ).eval()
+        tokenizer = AutoTokenizer.from_pretrained(
+            _tokenizer_source(model, source), trust_remote_code=False
+        )
     if model.config.model_type not in ARCHITECTURES:
         raise SettingsError(
             f"model {name!r} is a {model.config.model_type!r}; in-process judging knows "
             f"{', '.join(ARCHITECTURES)}: serve it over HTTP and name its endpoint instead"
         )
     return model, tokenizer
+
+
+def _tokenizer_source(model: PreTrainedModel, source: str) -> str:
+    """Return where a model's tokenizer is: a published adapter, such as YESciEval's, has none."""
+    adapters = getattr(model, "peft_config", None) or {}
+    bases = (config.base_model_name_or_path for config in adapters.values())
+    return next(filter(None, bases), source)
 
 
 def adapted(model: PreTrainedModel, folder: Path) -> PreTrainedModel:

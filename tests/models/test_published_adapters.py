@@ -1,0 +1,84 @@
+"""A published judge that is an adapter on a base, as YESciEval's are, runs in this process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from tiny_llama import tiny_model, tiny_tokenizer
+
+from ragassay.agents.published_prompts import render
+from ragassay.agents.published_replies import read_rating
+from ragassay.judge_forms import FORMS, form_of
+from ragassay.models.local.engine import Prompt
+from ragassay.models.local.loading import load_engine
+from ragassay.prompts import load_rubrics
+from ragassay.records import Case
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A tiny random base, and an adapter on it without a tokenizer, as the hub has them."""
+    folder = tmp_path_factory.mktemp("published")
+    base, adapter = folder / "base", folder / "YESciEval-tiny"
+    tokenizer = tiny_tokenizer()
+    model = tiny_model(len(tokenizer))
+    model.save_pretrained(base)
+    tokenizer.save_pretrained(base)
+    config = LoraConfig(r=4, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM")
+    tuned = get_peft_model(model, config)
+    torch.manual_seed(3)
+    with torch.no_grad():
+        for name, parameter in tuned.named_parameters():
+            if "lora_B" in name:
+                parameter.copy_(torch.randn_like(parameter) * 0.3)
+    tuned.save_pretrained(adapter)
+    shape = json.loads((adapter / "adapter_config.json").read_text())
+    shape["base_model_name_or_path"] = str(base)
+    (adapter / "adapter_config.json").write_text(json.dumps(shape))
+    return base, adapter
+
+
+def test_an_adapter_is_loaded_over_its_base_with_the_bases_tokenizer(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    base, adapter = folders
+    case = Case(record_id="r", question="Drug?", answer="The trial.", sentences=())
+    messages = render(FORMS["prometheus"], case, load_rubrics()["cohesion"])
+    prompt = Prompt(tuple((m["role"], m["content"]) for m in messages), None, max_tokens=8, n_top=5)
+    (tuned,) = load_engine(str(adapter), tmp_path, "float32").answer([prompt])
+    (plain,) = load_engine(str(base), tmp_path, "float32").answer([prompt])
+    assert tuned.n_prompt_tokens == plain.n_prompt_tokens
+    assert tuned.text != plain.text, "the adapter's weights are used"
+    assert len(tuned.tokens) == 8
+
+
+def test_a_tiny_judge_says_what_transformers_says(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    base, adapter = folders
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base), adapter).eval()
+    messages = [{"role": "system", "content": "Rate."}, {"role": "user", "content": "The trial."}]
+    inputs = tokenizer.apply_chat_template(
+        messages, add_generation_prompt=True, return_tensors="pt", return_dict=True
+    )
+    written = model.generate(**inputs, max_new_tokens=8, do_sample=False)
+    expected = tokenizer.decode(
+        written[0][inputs["input_ids"].shape[1] :], skip_special_tokens=True
+    )
+    prompt = Prompt(tuple((m["role"], m["content"]) for m in messages), None, max_tokens=8, n_top=0)
+    (found,) = load_engine(str(adapter), tmp_path, "float32").answer([prompt])
+    assert found.text == expected
+
+
+def test_a_folder_is_asked_in_its_form_where_the_user_says_so(folders: tuple[Path, Path]) -> None:
+    name = f"ragassay/{folders[1]}"
+    assert form_of(name) is None and form_of(name, "yescieval") is FORMS["yescieval"]
+    assert read_rating(FORMS["yescieval"], '{"rating": "3"}', "cohesion").rating == 3

@@ -1,0 +1,197 @@
+"""A run with a published judge: it rates what it was trained on, instruments decide the rest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+from yescieval_double import install_yescieval, own_packages
+
+import ragassay
+from ragassay.cli import app
+from ragassay.errors import ExtraError, SettingsError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
+from ragassay.settings import Settings, load_settings
+from ragassay.testing import ScriptedModel
+
+PROMETHEUS, YESCIEVAL = "openai/prometheus-7b-v2.0", "openai/yescieval-bioasq"
+GIVEN: dict[str, Any] = {
+    "question": "Does drug A lower blood pressure?",
+    "answer": "Drug A lowers blood pressure by 5 mmHg [1]. It may cause a cough [2].",
+    "sources": ["Drug A lowered blood pressure by 5 mmHg.", "Cough was seen in some patients."],
+}
+
+
+@pytest.fixture(autouse=True)
+def packages() -> Iterator[None]:
+    """Nothing that a test has installed stays."""
+    with own_packages():
+        yield
+
+
+def reply(messages: Any, schema: Any) -> Any:
+    """Reply as the judge does that is asked; a schema is of ragassay's own prompts."""
+    text = messages[-1]["content"]
+    if schema is not None:
+        return {"rating": 2, "rationale": "Asked as any other model.", "sentences": []}
+    if "###Score Rubrics:" in text:
+        return "Close to its sources. [RESULT] 4"
+    name = messages[0]["content"].removeprefix("Invented: rate ").rstrip(".")
+    return f'{{"{name}": {{"rating": "3", "rationale": "As {name.lower()} goes."}}}}'
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    """A judge that answers in its own form."""
+    with ScriptedModel(reply=reply) as started:
+        yield started
+
+
+@pytest.mark.integration
+def test_prometheus_rates_all_rubrics_and_instruments_decide_the_rest(
+    model: ScriptedModel,
+) -> None:
+    found = ragassay.evaluate(**GIVEN, model=PROMETHEUS, api_base=model.base_url)
+    assert [one.rating for one in found.judgments] == [4] * 9
+    assert all(
+        one.distribution and one.rationale == "Close to its sources." for one in found.judgments
+    )
+    assert model.n_requests == 9, "it is asked for ratings, and for nothing else"
+    assert {request.schema for request in model.requests} == {None}
+    assert {request.body["max_tokens"] for request in model.requests} == {1024}
+    assert len(found.citations) == 2
+    assert {verdict.usage.n_calls for verdict in found.citations} == {0}
+
+
+@pytest.mark.integration
+def test_yescieval_rates_its_nine_by_its_own_words(
+    model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_yescieval(tmp_path, monkeypatch)
+    found = ragassay.evaluate(**GIVEN, model=YESCIEVAL, api_base=model.base_url, only=["rubrics"])
+    assert {one.rubric: one.rationale for one in found.judgments} == {
+        one.rubric: f"As {one.rubric} goes." for one in found.judgments
+    }
+    assert len(found.judgments) == 9 and model.n_requests == 9
+
+
+@pytest.mark.integration
+def test_a_judge_whose_name_does_not_tell_is_asked_in_the_form_that_is_named(
+    model: ScriptedModel,
+) -> None:
+    asked: dict[str, Any] = {"api_base": model.base_url, "rubrics": ["cohesion"]}
+    asked |= {"only": ["rubrics"]}
+    named = ragassay.evaluate(**GIVEN, model="openai/team-judge", judge_form="prometheus", **asked)
+    plain = ragassay.evaluate(**GIVEN, model=PROMETHEUS, judge_form="plain", **asked)
+    assert [one.rating for one in (*named.judgments, *plain.judgments)] == [4, 2]
+
+
+@pytest.mark.integration
+def test_a_reply_out_of_form_is_unscored(model: ScriptedModel) -> None:
+    with ScriptedModel(reply=lambda messages, schema: "I would say four.") as rambling:
+        found = ragassay.evaluate(
+            **GIVEN,
+            model=PROMETHEUS,
+            api_base=rambling.base_url,
+            only=["rubrics"],
+            rubrics=["cohesion"],
+        )
+    (judgment,) = found.judgments
+    assert judgment.rating is None and judgment.failure is not None
+    assert judgment.failure.reason == "unparsable" and "no [RESULT]" in judgment.failure.detail
+
+
+@pytest.mark.integration
+def test_on_a_panel_each_is_asked_in_its_own_form(model: ScriptedModel) -> None:
+    found = ragassay.evaluate(
+        **GIVEN,
+        model=["openai/general", f"{PROMETHEUS}@{model.base_url}"],
+        api_base=model.base_url,
+        only=["rubrics"],
+        rubrics=["cohesion"],
+    )
+    (judgment,) = found.judgments
+    assert {one.judge: one.rating for one in judgment.members} == {
+        "openai/general": 2,
+        PROMETHEUS: 4,
+    }
+    forms = [request.schema is None for request in model.requests]
+    assert forms.count(True) == 1, "who has a form of its own does not hear the others"
+
+
+@pytest.mark.integration
+def test_the_second_judge_decides_what_instruments_leave_open(model: ScriptedModel) -> None:
+    settings = load_settings(
+        model=PROMETHEUS, api_base=model.base_url, escalate="openai/second@" + model.base_url
+    )
+    assert settings.escalated_when == "undecided"
+    tools = Toolbox.of(settings)
+    assert tools.second is not None and tools.second.jury.name == "openai/second"
+
+
+def test_what_it_cannot_rate_is_refused_in_words() -> None:
+    for given, told in (
+        ({"model": PROMETHEUS, "verifier": "judge"}, "verifier judge: .* rates rubrics only"),
+        ({"model": PROMETHEUS, "grader": "judge"}, "grader judge: .* rates rubrics only"),
+        ({"model": PROMETHEUS, "evidence": "agent"}, "cannot call tools"),
+        ({"model": "openai/a", "escalate": PROMETHEUS}, "Prometheus 2, which rates rubrics only"),
+        ({"model": "ragassay/instruments", "judge_form": "prometheus"}, "name the judge"),
+    ):
+        with pytest.raises(SettingsError, match=told):
+            Toolbox.of(load_settings(**given))
+
+
+def test_rubrics_of_another_set_are_refused_where_signals_cannot_rate_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_yescieval(tmp_path, monkeypatch)
+    with pytest.raises(SettingsError, match=r"YESciEval's judge, which rates the rubrics of yesci"):
+        Toolbox.of(load_settings(model=YESCIEVAL, rubric_set="summeval"))
+    Toolbox.of(load_settings(model=PROMETHEUS, rubric_set="summeval"))
+    with pytest.raises(SettingsError, match="rates scales from 1 to 5 only"):
+        Toolbox.of(load_settings(model=PROMETHEUS, rubric_set="usr"))
+
+
+def test_without_its_words_yescieval_is_refused_before_any_call() -> None:
+    import importlib.metadata
+
+    try:
+        importlib.metadata.version("yescieval")
+    except importlib.metadata.PackageNotFoundError:
+        with pytest.raises(ExtraError, match="pip install yescieval"):
+            Toolbox.of(load_settings(model=YESCIEVAL))
+    Toolbox.of(load_settings(model=YESCIEVAL, judge_form="plain"))
+
+
+def test_the_form_and_who_decides_are_on_record() -> None:
+    settings = load_settings(model=PROMETHEUS, panel=("openai/general",))
+    assert settings.form_names == ("prometheus", "plain")
+    assert Settings().form_names == ("plain",)
+    tools = Toolbox.of(settings)
+    assert tools.jury.name == INSTRUMENTS and tools.jury.name_of("") == PROMETHEUS
+    assert tools.verifier_name == MINILM_VERIFIER
+    assert settings.of_judge(1).judge_form == "auto"
+    same = Toolbox.of(load_settings(model=PROMETHEUS, judge_form="prometheus"))
+    plain = Toolbox.of(load_settings(model=PROMETHEUS, judge_form="plain"))
+    auto = Toolbox.of(load_settings(model=PROMETHEUS))
+    assert auto.identity == same.identity != plain.identity
+
+
+@pytest.mark.integration
+def test_the_run_names_who_rated_and_who_decided_the_rest(
+    model: ScriptedModel, tmp_path: Path, sample: Path
+) -> None:
+    arguments = ["evaluate", str(sample / "answers.jsonl"), "--limit", "1", "--out", str(tmp_path)]
+    arguments += ["--model", "openai/team-judge", "--judge-form", "prometheus"]
+    done = CliRunner().invoke(app, [*arguments, "--api-base", model.base_url])
+    assert done.exit_code == 0, done.output
+    manifest = json.loads((tmp_path / "run.json").read_text())
+    assert (manifest["judge"], manifest["base"]) == ("openai/team-judge", INSTRUMENTS)
+    assert manifest["settings"]["form_names"] == "prometheus"
+    page = (tmp_path / "report.html").read_text()
+    assert "Rated the rubrics" in page and "Judged all but the rubrics" in page
