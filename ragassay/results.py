@@ -156,9 +156,9 @@ class Results(Sequence[Evaluation]):
             case ".csv":
                 write_whole(target, _csv(self._rows()))
             case ".html":
-                write_pieces(target, html_pieces(*parts))
+                write_pieces(target, html_pieces(*parts, repeats=self.repeats))
             case ".md":
-                write_pieces(target, markdown_pieces(*parts))
+                write_pieces(target, markdown_pieces(*parts, repeats=self.repeats))
             case other:
                 raise InputError(f"cannot save as {other!r}: use .jsonl, .csv, .html or .md")
         return target

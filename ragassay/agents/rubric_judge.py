@@ -109,8 +109,8 @@ class RubricJudge(Agent):
     ) -> Request:
         """Return the request to rate the case's answer.
 
-        The score is the expectation over the rating tokens if the model gives log-probabilities,
-        else the written rating.
+        The score is the expectation over the ratings where the judge gives a distribution, else the
+        written rating.
 
         Args:
             case: The case.

@@ -23,7 +23,8 @@ from ragassay.models.decisions import decide
 from ragassay.records import Usage
 
 TEMPERATURE = 1.0
-"""Temperature of a sample; a model that takes no temperature has its own."""
+"""Temperature of a sample, which models take that take no other one. Some providers' default is
+lower, and would make a judge look surer than it is."""
 
 LOGPROBS = "log-probabilities"
 DECISIONS = "decisions"
@@ -171,16 +172,13 @@ async def _drawn(draw: Draw, lm: Any, places: Sequence[int]) -> list[dspy.Predic
 def sample_options(options: Mapping[str, Any], place: int) -> dict[str, Any]:
     """Return the options in which a sample differs from a call of the judge.
 
-    A judge that is sent no temperature keeps its own. Each sample has a seed of its own: with the
-    same seed all would be one reply.
+    Each sample has a seed of its own: with the same seed all would be one reply.
 
     Example:
         >>> sample_options({"temperature": 0, "seed": 1}, 2)
         {'logprobs': None, 'top_logprobs': None, 'temperature': 1.0, 'seed': 3}
     """
-    found: dict[str, Any] = {"logprobs": None, "top_logprobs": None}
-    if options.get("temperature") is not None:
-        found["temperature"] = TEMPERATURE
+    found: dict[str, Any] = {"logprobs": None, "top_logprobs": None, "temperature": TEMPERATURE}
     if options.get("seed") is not None:
         found["seed"] = options["seed"] + place
     return found

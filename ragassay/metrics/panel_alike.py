@@ -80,8 +80,8 @@ def erring_pairs(
     pairs: list[PanelPair] = []
     for first, second in combinations(errors, 2):
         both = [key for key in errors[first] if key in errors[second]]
-        sides = ([errors[judge][key] for key in both] for judge in (first, second))
-        alike = error_correlation(*sides, [key[0] for key in both])
+        one, other = ([errors[judge][key] for key in both] for judge in (first, second))
+        alike = error_correlation(one, other, [key[0] for key in both])
         pairs.append(PanelPair(first=first, second=second, alike=alike, is_of_errors=True))
     return tuple(pairs)
 

@@ -159,7 +159,7 @@ class VerdictBase(Frozen):
             not given.
         entropy_bits: Entropy of that distribution; None where not given.
         escalation: Set where the first judge was not sure and a second one was asked.
-        usage: Tokens and cost.
+        usage: Tokens and cost, who answered, and where the distribution comes from.
         failure: Set exactly where there is no value.
     """
 
@@ -215,9 +215,8 @@ class Judgment(VerdictBase):
         rubric: The rubric's name, e.g. "cohesion".
         scale: The rubric's lowest and highest rating.
         rating: The rating that the judge wrote, on the scale; None where unscored.
-        score: The expectation over the rating tokens, on the scale; the rating itself where the
-            model gives no log-probabilities; None where unscored. Of a panel, the mean of its
-            members.
+        score: The expectation over the distribution, on the scale; the rating itself where there is
+            none; None where unscored. Of a panel, the mean of its members.
         distribution: Probability of each rating, from the scale's lowest; None where not given.
         rationale: The judge's reason.
         sentences: Numbers (1-based) of the sentences that the rationale names.

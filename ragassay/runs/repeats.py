@@ -16,6 +16,7 @@ from ragassay.evaluators.under_way import UnderWay
 from ragassay.metrics.aggregates import question_of
 from ragassay.metrics.repeats import Asked, repeat_figures
 from ragassay.records import Evaluation, Repeats, Usage
+from ragassay.records.base import CALL_FAULTS
 from ragassay.reports.repeats import repeats_csv
 from ragassay.runs.evaluate import Job, RunResult, run
 from ragassay.runs.events import Listener
@@ -78,5 +79,5 @@ def asked_verdicts(evaluations: Iterable[Evaluation], tools: Toolbox) -> Iterato
         for kind, verdicts in questions_of([evaluation], tools.registered).items():
             for verdict in verdicts:
                 for one in getattr(verdict, "members", ()) or (verdict,):
-                    if one.usage.answered_by or one.failure is not None:
+                    if one.usage.answered_by or (one.failure and one.failure.reason in CALL_FAULTS):
                         yield Asked(kind, evaluation.record_id, question, one)

@@ -203,9 +203,9 @@ async def test_the_first_sample_goes_alone_so_that_the_others_find_its_prompt_in
     [
         ({"temperature": 0, "seed": 1}, 0, {"temperature": 1.0, "seed": 1}),
         ({"temperature": 0, "seed": 1}, 4, {"temperature": 1.0, "seed": 5}),
-        ({"temperature": None, "seed": 1}, 1, {"seed": 2}),  # a reasoning model's only one
-        ({}, 3, {}),
-        ({"temperature": 0}, 3, {"temperature": 1.0}),
+        ({"temperature": None, "seed": 1}, 1, {"temperature": 1.0, "seed": 2}),  # a reasoning model
+        ({}, 3, {"temperature": 1.0}),
+        ({"temperature": 0, "seed": None}, 3, {"temperature": 1.0}),
     ],
 )
 def test_options_of_a_sample(options, place, expected):

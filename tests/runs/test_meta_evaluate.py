@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.records import Document, Evaluation, HumanLabel
+from ragassay.metrics.panel import panel_judgment
+from ragassay.records import Document, Evaluation, HumanLabel, Judgment
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import read_job, run
 from ragassay.runs.folder import RunFolder
@@ -260,3 +261,34 @@ async def test_labels_of_medaesqa_fit_a_run_over_the_same_file(tmp_path):
     assert found.alignment.unaligned == ()
     assert {task.task for task in found.tasks} == {"relevance", "citation", "accuracy"}
     assert {ranking.name for ranking in found.rankings} >= {"precision", "citation support"}
+
+
+def test_a_panels_errors_are_compared_where_people_rated(tmp_path):
+    # People say 3 everywhere: errors of a are 1, -1, 2, 0, those of b the same but for the last.
+    rows = ((4, 4), (2, 2), (5, 5), (3, 2))
+    members = [
+        [
+            Judgment(rubric="cohesion", judge=judge, rating=rating, score=float(rating))
+            for judge, rating in zip("ab", row, strict=True)
+        ]
+        for row in rows
+    ]
+    judged = [
+        answer(f"r{n}", f"t{n}", judgments=(panel_judgment(panel),))
+        for n, panel in enumerate(members)
+    ]
+    given = [
+        {"task": "rubric", "label": "3", "record_id": f"r{n}", "item": "cohesion"} for n in range(4)
+    ]
+    labels = [HumanLabel.model_validate(one) for one in given]
+    (pair,) = measure(judged, labels, "a", lambda: WordEmbedder().encode).panel
+    # Means .5 and .25; sums of products 5.5, of squares 5 and 6.75: 5.5 / sqrt(5 * 6.75) = .9467.
+    assert (pair.first, pair.second, pair.alike.n) == ("a", "b", 4)
+    assert pair.alike.value == pytest.approx(0.9467, abs=1e-4)
+    written_run(tmp_path / "run", judged)
+    people = tmp_path / "labels.jsonl"
+    people.write_text("".join(json.dumps(one) + "\n" for one in given))
+    command = ["meta-evaluate", str(tmp_path / "run"), "--human", str(people)]
+    said = " ".join(CliRunner().invoke(app, command).stdout.split())
+    assert "a and b err alike (correlation 0.95" in said
+    assert "the 2 judges are worth 1.0 independent ones" in said

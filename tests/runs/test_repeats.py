@@ -117,6 +117,13 @@ def test_instruments_are_not_asked_twice(tmp_path):
     assert NOTHING_REPEATED in (out / "report.md").read_text()
 
 
+def test_beside_a_judge_instruments_are_left_out_of_the_figures():
+    with ScriptedModel(rates(4)) as model:
+        found = evaluated(model, only=["rubrics", "citations"], verifier="embedded", repeat=2)
+    assert found.repeats is not None
+    assert [figure.kind for figure in found.repeats.figures] == ["rubric"]
+
+
 def test_the_command_prints_what_changed_and_plans_the_calls(tmp_path):
     answers = tmp_path / "answers.jsonl"
     answers.write_text("".join(json.dumps(one) + "\n" for one in ANSWERS))
