@@ -79,7 +79,7 @@ async def paraphrased_job(
     file = folder / PARAPHRASES if folder else None
     known = {p.sentence: p for p in read_lines(file, Paraphrase)} if file else {}
     for found in known.values():
-        limiter.count(found.usage.cost_usd)
+        limiter.count(found.usage.cost_usd, found.usage.n_calls)
     waiting = [sentence for sentence in sentences if sentence not in known]
     listen(Event(n_expected=len(waiting)))
     with limited(limiter):
