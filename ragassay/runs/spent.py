@@ -1,4 +1,4 @@
-"""Remember beside a run's results what the run has spent, so that a bound holds over several starts.
+"""Keep beside a run's results what it has spent, so that a bound holds over several starts.
 
 The evaluations alone do not tell: verdicts on unfinished answers have cost something too.
 """
@@ -35,7 +35,7 @@ def bounded_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
     Raises:
         InputError: The note of what was spent is damaged.
     """
-    file = out.with_name(f".{out.name}.spent.json")
+    file = out.with_name(f"{out.name}.spent.json")
     count_spent(file, limiter, ())
     try:
         with limited(limiter):

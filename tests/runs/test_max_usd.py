@@ -130,7 +130,7 @@ COMMANDS: dict[str, Command] = {
     ],
     "audit": lambda at, one, two: [
         *("audit", answers(at), "--out", f"{at}/audit", "--only", "rubrics"),
-        *("--paraphraser", two, "--attack", "repeat_all", "--rubric", "conciseness"),
+        *("--paraphraser", two, "--attacks", "repeat_all", "--rubric", "conciseness"),
     ],
     "nuggets create": lambda at, one, two: [
         *("nuggets", "create", answers(at), "--out", f"{at}/nuggets.jsonl", "--accept-all"),
