@@ -30,7 +30,10 @@ Target = Annotated[Path, typer.Option("--out", help="The file to write.")]
 
 
 @app.command()
-@takes(EvaluateKeywords, "corpus", "model", "api_base", "questions", "limit", "column_map")
+@takes(
+    EvaluateKeywords,
+    *("corpus", "model", "api_base", "max_rpm", "max_usd", "questions", "limit", "column_map"),
+)
 def create(
     answers: AnswersArgument,
     *,
@@ -118,7 +121,9 @@ def create(
 
 @app.command()
 @takes(
-    EvaluateKeywords, "nuggets", "corpus", "model", "api_base", "questions", "limit", "column_map"
+    EvaluateKeywords,
+    *("nuggets", "corpus", "model", "api_base", "max_rpm", "max_usd"),
+    *("questions", "limit", "column_map"),
 )
 def assign(
     answers: AnswersArgument,

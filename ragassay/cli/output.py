@@ -213,6 +213,8 @@ def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "
 
     import typer
 
+    from ragassay.reports.cascade_view import usd_text
+    from ragassay.reports.cost_view import estimate_text
     from ragassay.reports.text import count_text
 
     if as_json:
@@ -226,9 +228,9 @@ def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "
         f"about {plan.n_prompt_tokens:,} prompt tokens; {plan.n_shared_tokens:,} of them "
         "are contexts that calls on one answer share"
     )
+    if line := estimate_text(plan.cost):
+        typer.echo(line)
     if plan.n_escalated:
-        from ragassay.reports.cascade_view import usd_text
-
         typer.echo(
             f"of {second}, were nothing sure, {plan.n_escalated} calls more, about "
             f"{plan.n_escalated_tokens:,} prompt tokens: at most {usd_text(plan.escalated_usd)}"

@@ -47,7 +47,7 @@ Papers = Annotated[
 @takes(
     EvaluateKeywords,
     *("model", "api_base", "escalate", "when", "only", "pairs_per_call", "embedder", "out"),
-    *("prompts", "concurrency", "limit", "retry_failed"),
+    *("prompts", "concurrency", "max_rpm", "max_usd", "limit", "retry_failed"),
     ending="-qa",
 )
 def evaluate(
@@ -111,7 +111,8 @@ def evaluate(
 @app.command()
 @takes(
     EvaluateKeywords,
-    *("model", "api_base", "escalate", "when", "out", "prompts", "concurrency", "retry_failed"),
+    *("model", "api_base", "escalate", "when", "out", "prompts", "concurrency"),
+    *("max_rpm", "max_usd", "retry_failed"),
     ending="-audit",
 )
 def audit(

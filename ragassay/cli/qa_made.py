@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from ragassay.runs.qa.generate import Generated
 
 
-@takes(EvaluateKeywords, "model", "api_base", "prompts", "concurrency", "limit")
+@takes(
+    EvaluateKeywords, "model", "api_base", "prompts", "concurrency", "max_rpm", "max_usd", "limit"
+)
 def generate(
     papers: Annotated[
         Path,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragassay.runs.rationales import ReasonAudit
 
 
-@takes(EvaluateKeywords, "model", "api_base", "limit", "out", "concurrency")
+@takes(EvaluateKeywords, "model", "api_base", "limit", "out", "concurrency", "max_rpm", "max_usd")
 def rationales(
     reasons: Annotated[
         Path,

@@ -21,7 +21,9 @@ Collection = Annotated[str, typer.Option(help="Name of the queries' collection."
 Kind = Annotated[Literal["questions", "nuggets"] | None, typer.Option(help="What the items are.")]
 
 
-@takes(EvaluateKeywords, "corpus", "model", "api_base", "concurrency", "limit")
+@takes(
+    EvaluateKeywords, "corpus", "model", "api_base", "concurrency", "max_rpm", "max_usd", "limit"
+)
 def create(
     queries: Annotated[
         Path,

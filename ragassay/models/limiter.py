@@ -72,8 +72,22 @@ class RunLimiter:
         # A batch is one call: providers count its requests apart from those of a minute.
         return cls(0 if settings.batch else settings.max_rpm, settings.max_usd)
 
-    def count(self, cost_usd: float | None) -> None:
-        """Count what was spent in another process, or by an earlier start of the run."""
+    @property
+    def n_priced(self) -> int:
+        """Number of calls that the mean cost of a call is known from."""
+        return self._n_settled
+
+    def count(self, cost_usd: float | None, n_calls: int = 0) -> None:
+        """Count what was spent in another process, or by an earlier start of the run.
+
+        Args:
+            cost_usd: What was spent; None where a price is unknown.
+            n_calls: Number of calls that it paid for, if the next call may cost as much as they
+                did; 0 where that is not known.
+        """
+        if n_calls and cost_usd:
+            self._n_settled += n_calls
+            self._settled_usd += cost_usd
         unknown = self.spent_usd is None or cost_usd is None
         self.spent_usd = None if unknown else (self.spent_usd or 0.0) + (cost_usd or 0.0)
 

@@ -6,8 +6,21 @@ from ragassay.model_names import is_local
 from ragassay.models.gateway import import_litellm
 
 
-def listed_price_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int) -> float | None:
-    """Return the price of a number of tokens, none of them cached by the provider.
+def listed_price_usd(
+    model: str,
+    n_prompt_tokens: int,
+    n_completion_tokens: int,
+    n_read: int = 0,
+    n_written: int = 0,
+) -> float | None:
+    """Return the price of a number of tokens.
+
+    Args:
+        model: LiteLLM name.
+        n_prompt_tokens: Tokens sent, cached ones included.
+        n_completion_tokens: Tokens received.
+        n_read: Those of the tokens sent that the provider reads from its cache.
+        n_written: Those of them that it writes to its cache.
 
     Returns:
         In USD; 0 for a model of this process, None for one that is not in the list.
@@ -21,7 +34,28 @@ def listed_price_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int)
             model=model,
             prompt_tokens=n_prompt_tokens,
             completion_tokens=n_completion_tokens,
+            cache_read_input_tokens=n_read,
+            cache_creation_input_tokens=n_written,
         )
     except unlisted:
         return None
     return float(sent) + float(received)
+
+
+def batch_price_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int) -> float | None:
+    """Return the price of a number of tokens through the provider's batch interface.
+
+    Returns:
+        In USD; None where LiteLLM's price list has no such price.
+    """
+    if is_local(model):
+        return None
+    try:
+        info = import_litellm().get_model_info(model)
+    except Exception:  # LiteLLM raises a bare Exception for a model that is not listed
+        return None
+    sent = info.get("input_cost_per_token_batches")
+    received = info.get("output_cost_per_token_batches")
+    if sent is None or received is None:
+        return None
+    return n_prompt_tokens * sent + n_completion_tokens * received

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from ragassay.records import FAILED_CALLS, Summary, Usage
+from ragassay.reports.cascade_view import usd_text
 
 COST_COLUMNS = (
     "Part",
@@ -49,6 +51,39 @@ def view_costs(summary: Summary) -> tuple[CostRow, ...]:
     """
     rows = [_row(part_title(part), usage) for part, usage in summary.usage_by_part.items()]
     return (*rows, _row("All", summary.usage)) if rows else ()
+
+
+class Estimated(Protocol):
+    """An estimate of a run's cost in USD; see `ragassay.runs.estimate.Estimate`."""
+
+    @property
+    def usd(self) -> float | None:
+        """Without a cache."""
+        ...
+
+    @property
+    def cached_usd(self) -> float | None:
+        """With the provider's cache."""
+        ...
+
+    @property
+    def batch_usd(self) -> float | None:
+        """Through the provider's batch interface."""
+        ...
+
+
+def estimate_text(cost: Estimated) -> str:
+    """Return the most that a run costs, in one line; empty where it costs nothing."""
+    if cost.usd == 0:
+        return ""
+    if cost.usd is None:
+        return "what they cost is unknown: LiteLLM's price list does not have the model"
+    parts = [f"at most {usd_text(cost.usd)}, every reply at full length"]
+    if cost.cached_usd is not None and cost.cached_usd < cost.usd:
+        parts.append(f"{usd_text(cost.cached_usd)} with the provider's cache of prompts")
+    if cost.batch_usd is not None:
+        parts.append(f"{usd_text(cost.batch_usd)} at its batch price")
+    return "; ".join(parts)
 
 
 def part_title(part: str) -> str:

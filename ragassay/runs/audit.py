@@ -67,7 +67,7 @@ def plan_audit(job: AuditJob, tools: Toolbox) -> Plan:
             plan(replace(job.job, records=tuple(records)), tools_for(parts, tools))
             for parts, records in job.groups().items()
         ),
-        plan_paraphrases(job),
+        plan_paraphrases(job, tools.settings),
     )
 
 

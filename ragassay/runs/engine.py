@@ -14,7 +14,14 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
 from ragassay.models.batches import batching
-from ragassay.records import Compact, CompactEvaluations, Evaluation, Record, RecordFailure
+from ragassay.records import (
+    Compact,
+    CompactEvaluations,
+    Evaluation,
+    Record,
+    RecordFailure,
+    Usage,
+)
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import RunFolder, append_line
 from ragassay.runs.judging import Keep, judge_here
@@ -119,11 +126,11 @@ def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | Non
     if folder is None:
         return outcome
     wanted = {record.id: fingerprint(tools, record) for record in records}
-    earlier: list[float | None] = []
+    earlier: list[Usage] = []
     for evaluation in folder.iter_evaluations():
         if wanted.get(evaluation.record_id) == evaluation.fingerprint:
             outcome.add(evaluation)
-            earlier.append(evaluation.usage.cost_usd)
+            earlier.append(evaluation.usage)
     count_spent(folder.spent_file, tools.limiter, earlier)
     for failure in folder.failures():
         if failure.record_id in wanted:

@@ -6,7 +6,7 @@ import asyncio
 import importlib.metadata
 import threading
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.evaluators.questions import questions_of
@@ -19,6 +19,7 @@ from ragassay.metrics.summary import summarize
 from ragassay.model_names import EMBEDDED_BASE
 from ragassay.models.cards import load_card
 from ragassay.models.prices import listed_price_usd
+from ragassay.models.prompt_caching import CHARS_A_TOKEN
 from ragassay.models.tuned import note_of
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256
 from ragassay.records import (
@@ -32,6 +33,7 @@ from ragassay.records import (
 )
 from ragassay.runs.endpoints import endpoint_notes, keep_endpoints
 from ragassay.runs.engine import RunOutcome, run_records
+from ragassay.runs.estimate import Estimate, SharedCalls, estimate_cost
 from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.job import Job, job_of, prepared, read_job
@@ -74,8 +76,6 @@ NOTED_PACKAGES = (
 TASK_CHARS = 700
 """Approximate length of a prompt without its context."""
 
-CHARS_A_TOKEN = 4
-
 
 @dataclass(frozen=True)
 class RunResult:
@@ -102,6 +102,7 @@ class Plan:
         n_escalated_tokens: Approximate number of tokens sent with them.
         escalated_usd: Their highest cost by LiteLLM's price list, every reply at full length; None
             if the price is unknown.
+        cost: The highest cost of the other calls.
     """
 
     n_records: int
@@ -111,6 +112,7 @@ class Plan:
     n_escalated: int = 0
     n_escalated_tokens: int = 0
     escalated_usd: float | None = 0.0
+    cost: Estimate = field(default_factory=Estimate)
 
     def __add__(self, other: Plan) -> Plan:
         """Return the sum of two plans."""
@@ -124,24 +126,27 @@ class Plan:
             None
             if self.escalated_usd is None or other.escalated_usd is None
             else self.escalated_usd + other.escalated_usd,
+            self.cost + other.cost,
         )
 
 
 def plan(job: Job, tools: Toolbox) -> Plan:
     """Count calls and tokens without asking a model."""
     n_calls = n_shared = n_escalated = n_repeated = 0
+    a_task, sharing = TASK_CHARS // CHARS_A_TOKEN, list[SharedCalls]()
     n_a_question = _most_calls_a_question(tools)
     for record in job.records:
         file = file_of(record, tools)
-        calls = sum(
+        counts = [
             evaluator.n_most_calls(file, tools) * (n_a_question if evaluator.is_weighed else 1)
             for evaluator in tools.evaluators
-        )
-        calls += n_most_searches(file, tools)
+        ]
+        counts.append(n_most_searches(file, tools))
         again, context = n_most_escalated(file, tools), len(file.case.context) // CHARS_A_TOKEN
+        sharing += [SharedCalls(count, context, a_task) for count in counts if count]
+        calls = sum(counts)
         n_calls, n_shared = n_calls + calls, n_shared + calls * context
         n_escalated, n_repeated = n_escalated + again, n_repeated + again * context
-    a_task = TASK_CHARS // CHARS_A_TOKEN
     n_sent_on = n_repeated + n_escalated * a_task
     return Plan(
         len(job.records),
@@ -151,6 +156,7 @@ def plan(job: Job, tools: Toolbox) -> Plan:
         n_escalated,
         n_sent_on,
         _most_usd(tools.settings, n_escalated, n_sent_on),
+        estimate_cost(sharing, tools.settings) if sharing else Estimate(),
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator
 from typing import Any
 
 from ragassay.models.call_usage import unbooked_usage
 from ragassay.models.gateway import metered
-from ragassay.models.limiter import RunLimiter
 from ragassay.records import Usage
 from ragassay.runs.events import Event, Listener
 
@@ -33,14 +32,3 @@ async def follow_graph(stream: AsyncIterator[Any], listen: Listener) -> Usage:
     if failed.n_calls:
         listen(Event(usage=failed))
     return failed
-
-
-def count_earlier(limiter: RunLimiter, states: Iterable[Mapping[str, Any]]) -> None:
-    """Count in a run's limiter what earlier starts of the run have spent.
-
-    Args:
-        limiter: Of the run.
-        states: Values of the graph's states, each with its `usage` if a call was made.
-    """
-    for values in states:
-        limiter.count(values.get("usage", Usage()).cost_usd)

@@ -113,7 +113,7 @@ def generate_and_judge(
     asked = hash_of(*(s.model for s in generators), *digests)
     runs: list[Path] = []
     limiter = RunLimiter.of(judges[0])  # one bound for writing and for all judges
-    limiter.count(written.usage.cost_usd)
+    limiter.count(written.usage.cost_usd, written.usage.n_calls)
     for settings in judges:
         tools = replace(Toolbox.of(settings), limiter=limiter)
         job = job_of(written.records, tools.retrieval.corpus)

@@ -19,11 +19,11 @@ from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
 from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
 from ragassay.graphs.persistence import Saver
-from ragassay.models.limiter import limited
 from ragassay.records import Document, Record, Usage
 from ragassay.runs.events import Event, Listener
-from ragassay.runs.following import count_earlier, follow_graph
+from ragassay.runs.following import follow_graph
 from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text, until_read
+from ragassay.runs.spent import bounded_job
 from ragassay.runs.states import opened_states
 from ragassay.text.segmenter import segment
 
@@ -124,9 +124,8 @@ async def write_nuggets(
     async with opened_states(out) as saver:
         graph = build_nugget_graph(tools.settings.max_attempts, saver)
         writer = _Writer(graph, saver, tools, listen)
-        await writer.count_earlier(jobs)
         try:
-            with limited(tools.limiter), ungrouped(FatalModelError, StorageError):
+            with bounded_job(out, tools.limiter), ungrouped(FatalModelError, StorageError):
                 async with asyncio.TaskGroup() as group:
                     started = [group.create_task(writer.start(job)) for job in jobs]
         except FatalModelError:
@@ -153,11 +152,6 @@ class _Writer:
         self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
         self._failed: dict[str, Usage] = {}
-
-    async def count_earlier(self, jobs: Sequence[NuggetJob]) -> None:
-        """Count what earlier starts have spent."""
-        states = [await self._graph.aget_state(self._config(job)) for job in jobs]
-        count_earlier(self._tools.limiter, [state.values for state in states])
 
     async def start(self, job: NuggetJob) -> Written | tuple[NuggetJob, EditRequest]:
         """Continue a job to its end, or to where it waits for a person."""

@@ -15,12 +15,14 @@ from ragassay.graphs.paraphrase import ParaphraseTools, Sentences, build_paraphr
 from ragassay.model_names import split_endpoint
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter, limited
+from ragassay.models.prompt_caching import CHARS_A_TOKEN
 from ragassay.models.tuned import untuned
 from ragassay.perturbations import Rephrase, damage_answers
 from ragassay.perturbations.redundancy import REDUNDANCY
 from ragassay.records import DamagedAnswer, Paraphrase
 from ragassay.runs.audit_job import AuditJob
-from ragassay.runs.evaluate import CHARS_A_TOKEN, TASK_CHARS, Plan
+from ragassay.runs.estimate import Estimate, SharedCalls, estimate_cost
+from ragassay.runs.evaluate import TASK_CHARS, Plan
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import append_line, read_lines, write_lines
 from ragassay.settings import Settings
@@ -33,11 +35,15 @@ def paraphraser_name(job: AuditJob) -> str:
     return split_endpoint(job.options.paraphraser)[0]
 
 
-def plan_paraphrases(job: AuditJob) -> Plan:
+def plan_paraphrases(job: AuditJob, settings: Settings) -> Plan:
     """Count the calls and tokens of the redundant sentences."""
     sentences = sentences_to_rephrase(job) if job.options.paraphraser else ()
     n_chars = sum(len(sentence) for sentence in sentences) + len(sentences) * TASK_CHARS
-    return Plan(0, len(sentences), n_chars // CHARS_A_TOKEN, 0)
+    cost = Estimate()
+    if sentences:
+        calls = SharedCalls(len(sentences), 0, n_chars // CHARS_A_TOKEN // len(sentences))
+        cost = estimate_cost([calls], paraphraser_settings(settings, job.options.paraphraser))
+    return Plan(0, len(sentences), n_chars // CHARS_A_TOKEN, 0, cost=cost)
 
 
 def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
@@ -79,7 +85,7 @@ async def paraphrased_job(
     file = folder / PARAPHRASES if folder else None
     known = {p.sentence: p for p in read_lines(file, Paraphrase)} if file else {}
     for found in known.values():
-        limiter.count(found.usage.cost_usd)
+        limiter.count(found.usage.cost_usd, found.usage.n_calls)
     waiting = [sentence for sentence in sentences if sentence not in known]
     listen(Event(n_expected=len(waiting)))
     with limited(limiter):

@@ -209,14 +209,15 @@ async def write_all(
 
 async def _write_in_turn(models: Sequence[ModelSyntheses], bar: Bar) -> None:
     settings = models[0].tools.settings
-    spent = sum((one.usage for model in models for one in model.syntheses), Usage()).cost_usd
+    usage = sum((one.usage for model in models for one in model.syntheses), Usage())
+    spent, n_calls = usage.cost_usd, usage.n_calls
     is_spread = settings.engine == "ray" and any(model.left for model in models)
     with _one_cluster(settings) if is_spread else nullcontext():
         for model in models:
-            model.tools.limiter.count(spent)
+            model.tools.limiter.count(spent, n_calls)
             with bar(model.n_questions, f"{model.tools.settings.model} writes") as listen:
                 await model.write(listen)
-            spent = model.tools.limiter.spent_usd
+            spent, n_calls = model.tools.limiter.spent_usd, model.tools.limiter.n_priced
 
 
 def _one_cluster(settings: Settings) -> AbstractContextManager[object]:

@@ -20,12 +20,12 @@ from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.graphs.exam_state import ExamItems, ExamJob
 from ragassay.graphs.exams import ExamGraph, build_exam_graph
 from ragassay.graphs.persistence import Saver
-from ragassay.models.limiter import limited
 from ragassay.records import Document, Failure, Usage
 from ragassay.runs.events import Event, Listener
-from ragassay.runs.following import count_earlier, follow_graph
+from ragassay.runs.following import follow_graph
 from ragassay.runs.job import opened_corpus
 from ragassay.runs.nuggets import nugget_jobs
+from ragassay.runs.spent import bounded_job
 from ragassay.runs.states import opened_states
 from ragassay.runs.testbank_meaning import folded_banks
 from ragassay.runs.testbank_rules import BY_RULE, clause_nuggets
@@ -203,8 +203,7 @@ async def _written_by_judge(
 ) -> tuple[WrittenBank, ...]:
     async with opened_states(out) as saver:
         writer = _Writer(build_exam_graph(tools.settings.max_attempts, saver), saver, tools, listen)
-        await writer.count_earlier(jobs)
-        with limited(tools.limiter), ungrouped(FatalModelError, StorageError):
+        with bounded_job(out, tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
     return tuple(task.result() for task in started)
@@ -216,12 +215,6 @@ class _Writer:
     def __init__(self, graph: ExamGraph, saver: Saver, tools: Toolbox, listen: Listener) -> None:
         self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
-
-    async def count_earlier(self, jobs: Sequence[ExamJob]) -> None:
-        """Count what earlier starts have spent."""
-        configs: list[RunnableConfig] = [self._config(job) for job in jobs]
-        states = [await self._graph.aget_state(config) for config in configs]
-        count_earlier(self._tools.limiter, [state.values for state in states])
 
     async def write(self, job: ExamJob, origin: Origin) -> WrittenBank:
         """Bring a job to its end; one that failed before is tried again."""

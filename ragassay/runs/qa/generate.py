@@ -31,11 +31,11 @@ from ragassay.graphs.qa_parts import window_of
 from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, Rate
 from ragassay.instruments.qa_extractor import EXTRACTOR, extract_pairs
 from ragassay.models.gateway import JudgeLM
-from ragassay.models.limiter import limited
 from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
 from ragassay.records.papers import paper_record
 from ragassay.runs.events import Event, Listener
-from ragassay.runs.following import count_earlier, follow_graph
+from ragassay.runs.following import follow_graph
+from ragassay.runs.spent import bounded_job
 from ragassay.runs.states import opened_states
 from ragassay.runs.testbank_meaning import repeats
 from ragassay.settings import Settings
@@ -220,8 +220,7 @@ async def generate_pairs(
     async with opened_states(out) as saver:
         graph = build_qa_graph(tools.tools.settings.max_attempts, saver)
         writer = _Writer(graph, saver, tools, listen)
-        await writer.count_earlier(jobs)
-        with limited(tools.tools.limiter), ungrouped(FatalModelError, StorageError):
+        with bounded_job(out, tools.tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
     return _written([task.result() for task in started], out)
@@ -262,11 +261,6 @@ class _Writer:
     def __init__(self, graph: QAGraph, saver: Saver, tools: QATools, listen: Listener) -> None:
         self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.tools.settings.n_slots))
-
-    async def count_earlier(self, jobs: Sequence[QAJob]) -> None:
-        """Count what earlier starts have spent."""
-        states = [await self._graph.aget_state(self._config(job)) for job in jobs]
-        count_earlier(self._tools.tools.limiter, [state.values for state in states])
 
     async def write(self, job: QAJob) -> PaperPairs:
         """Bring a job to its end; one without a pair is tried again."""
