@@ -32,7 +32,9 @@ MEANINGS: tuple[tuple[Meaning, str, str], ...] = (
     ("busy", r"model is unloaded|loading model", "Model is unloaded."),
 )  # fmt: skip
 
-_MEANINGS: tuple[tuple[Meaning, re.Pattern[str]], ...] = tuple((meaning, re.compile(words, re.IGNORECASE)) for meaning, words, _ in MEANINGS)
+_MEANINGS: tuple[tuple[Meaning, re.Pattern[str]], ...] = tuple(
+    (meaning, re.compile(words, re.IGNORECASE)) for meaning, words, _ in MEANINGS
+)
 _EXCEEDED = re.compile(r"exceeded (?:your|its) current quota", re.IGNORECASE)
 _A_WHILE = re.compile(r"per[_ ]?(?:minute|second)|retry[_ ]?(?:in|delay|after)", re.IGNORECASE)
 """Gemini says of a rate, too, that the quota is exceeded."""

@@ -55,6 +55,7 @@ class SampledLM(dspy.LM):
 
     takes_schema = False
     has_decisions = False
+    is_batched = False
 
     def __init__(self, values: list[Any], field: str = "rating", **known: Any) -> None:
         super().__init__("openai/fake", temperature=0, seed=7)
