@@ -7,6 +7,7 @@ reach, with its user and password.
 from __future__ import annotations
 
 import base64
+import functools
 import os
 import re
 from collections.abc import Iterator
@@ -67,14 +68,20 @@ def without_known(text: str) -> str:
 
 
 def _environment() -> Iterator[str]:
-    for name, value in os.environ.items():
-        if _SECRET_NAME.search(name):
+    for name in os.environ:
+        if _is_secret(name):
+            value = os.environ.get(name, "")
             for part in re.split(r"[\s,=]+", value) if name.endswith("HEADERS") else (value,):
                 yield from _forms(part)
 
 
-def _forms(value: str) -> Iterator[str]:
-    if len(value) >= N_CHARS_LEAST and any(map(str.isdigit, value)):
-        yield value
-        yield quote(value, safe="")
-        yield base64.b64encode(value.encode()).decode()
+@functools.lru_cache(maxsize=1024)  # each reply is searched for the secrets of the environment
+def _is_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _forms(value: str) -> tuple[str, ...]:
+    if len(value) < N_CHARS_LEAST or not any(map(str.isdigit, value)):
+        return ()
+    return value, quote(value, safe=""), base64.b64encode(value.encode()).decode()

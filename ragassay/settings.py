@@ -703,6 +703,12 @@ def noted_settings(settings: Settings) -> dict[str, str | int | float | bool | N
     return noted
 
 
+def default_of(name: str) -> str | int | float | bool | None:
+    """Return a setting's default as a manifest stores it; None for one that is computed."""
+    field = Settings.model_fields.get(name)
+    return _plain(field.default) if field else None
+
+
 def _plain(value: object) -> str | int | float | bool | None:
     if value is None or isinstance(value, str | int | float | bool):
         return value

@@ -54,6 +54,7 @@ from ragassay.models.local.provider import register_provider
 from ragassay.models.prompt_caching import PromptCaching
 from ragassay.models.providers import PROVIDERS, needs_key, no_key
 from ragassay.models.received import Arrival, arriving, bounded_client
+from ragassay.models.unlogged import unlogged
 from ragassay.records import Usage
 from ragassay.tracing import call_span
 
@@ -276,7 +277,8 @@ class JudgeLM(dspy.LM):
             # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
             async with asyncio.timeout(None if is_here or queue else options.get("timeout")):
                 sent = options | self._caching.prepare(messages, options)
-                response = await self._acompletion(model=self.model, drop_params=True, **sent)
+                with unlogged():
+                    response = await self._acompletion(model=self.model, drop_params=True, **sent)
             note(response)
         return response
 

@@ -44,6 +44,7 @@ from ragassay.records import (
     Summary,
 )
 from ragassay.reports import html_pieces, markdown_pieces
+from ragassay.settings import default_of
 from ragassay.storage import locked, storing
 
 M = TypeVar("M", bound=BaseModel)
@@ -243,13 +244,13 @@ def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
 def check_same_settings(
     found: Mapping[str, Setting], wanted: Mapping[str, Setting], folder: Path
 ) -> None:
-    """Refuse a run's folder for one of other settings.
+    """Refuse a run's folder for one of other settings; one that had a setting not yet had its default.
 
     Raises:
         RunMismatchError: Names the first difference.
     """
     for name in sorted(found.keys() | wanted.keys()):
-        old, new = found.get(name), wanted.get(name)
+        old, new = found.get(name, default_of(name)), wanted.get(name)
         if old != new:
             raise mismatch(folder, _SAID.get(name, name), old, new)
 

@@ -8,6 +8,7 @@ sentences of abstracts and papers none is taken for one (`benchmarks/pleas.py`).
 
 from __future__ import annotations
 
+import functools
 import re
 
 _CHAT_MARKS = re.compile(
@@ -38,6 +39,7 @@ _ORDER = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=10_000)  # answers of several systems share their sources
 def speaks_to_judge(sentence: str) -> bool:
     """Return whether a sentence addresses whoever, or whatever, judges the text that it is in.
 

@@ -79,6 +79,18 @@ async def test_a_run_with_a_limit_is_continued_without_it(sample, tmp_path):
         assert not second & {r.key for r in model.requests[:n_asked]}
 
 
+async def test_a_folder_from_before_a_setting_had_its_default(job, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with ScriptedModel() as model:
+        await run(job, tools_for(model, job, rubrics=("cohesion",)), folder)
+        noted = json.loads(folder.manifest_file.read_text(encoding="utf-8"))
+        del noted["settings"]["samples"]
+        folder.manifest_file.write_text(json.dumps(noted), encoding="utf-8")
+        await run(job, tools_for(model, job, rubrics=("cohesion",)), folder)
+        with pytest.raises(RunMismatchError, match="samples"):
+            await run(job, tools_for(model, job, rubrics=("cohesion",), samples=3), folder)
+
+
 async def test_a_folder_of_another_run_is_refused(job, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:

@@ -1,0 +1,35 @@
+"""LiteLLM records a call for callbacks where there are any, and only there."""
+
+from __future__ import annotations
+
+import litellm
+import pytest
+from litellm._internal_context import is_internal_call
+
+from ragassay.models.gateway import JudgeLM, metered
+from ragassay.models.unlogged import CALLBACKS, unlogged
+from ragassay.settings import load_settings
+from ragassay.testing import ScriptedModel
+
+
+@pytest.fixture(autouse=True)
+def no_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in CALLBACKS:
+        monkeypatch.setattr(litellm, name, [])
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_a_users_callback_gets_each_call(name, monkeypatch):
+    with unlogged():
+        assert is_internal_call.get()
+    monkeypatch.setattr(litellm, name, ["a tool of the user's"])
+    with unlogged():
+        assert not is_internal_call.get()
+
+
+@pytest.mark.integration
+async def test_the_cost_of_a_call_that_is_not_recorded_is_known():
+    with ScriptedModel() as model, metered() as meter:
+        settings = load_settings(model="openai/gpt-4.1-mini", api_base=model.base_url)
+        await JudgeLM(settings).acall("Does it help?")
+    assert meter.usage.cost_usd
