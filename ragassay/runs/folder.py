@@ -244,7 +244,7 @@ def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
 def check_same_settings(
     found: Mapping[str, Setting], wanted: Mapping[str, Setting], folder: Path
 ) -> None:
-    """Refuse a run's folder for one of other settings; one that had a setting not yet had its default.
+    """Refuse a run's folder for one of other settings; a setting that it lacks had its default.
 
     Raises:
         RunMismatchError: Names the first difference.

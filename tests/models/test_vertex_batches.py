@@ -1,4 +1,4 @@
-"""Batches of Gemini on Vertex: LiteLLM speaks to a bucket and a job interface that stand in here."""
+"""Batches of Gemini on Vertex: doubles stand in for the bucket and the interface of jobs."""
 
 from __future__ import annotations
 
