@@ -100,7 +100,7 @@ def test_a_wrong_address_is_one_line() -> None:
         ("ollama", "openai/llama3.1:8b", "/v1"),
         ("ollama", "ollama_chat/llama3.1:8b", ""),
         ("lm_studio", "lm_studio/qwen2.5-7b-instruct", "/v1"),
-        ("vllm", "hosted_vllm/yescieval-x", "/v1"),
+        ("vllm", "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct", "/v1"),
         ("llama_cpp", "llamafile//models/a b.gguf", "/v1"),
     ],
 )
