@@ -252,7 +252,5 @@ def learnt_note(model: str, learnt: Collection[str]) -> str:
     if "max_completion_tokens" in learnt:  # It says more than the renaming does.
         refused = [words for words in refused if not words.startswith("max_completion_tokens")]
     if REASONING in learnt:
-        refused.append(
-            f"it reasons first, so its replies may take {REASONING_FACTOR} times as long"
-        )
+        refused.append(f"it reasons first, so replies may take {REASONING_FACTOR} times the tokens")
     return f"{model}: {'; '.join(refused)}" if refused else ""

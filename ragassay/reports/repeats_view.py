@@ -76,13 +76,13 @@ def confidence_text(counts: Mapping[str, int]) -> str:
 
     Example:
         >>> confidence_text({"5 samples": 9})
-        'How sure the judge is comes from 5 samples (9 verdicts).'
+        'Ratings and labels rest on 5 samples (9 verdicts).'
     """
     if not counts:
         return ""
     ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     parts = [f"{source} ({count_text(n, 'verdict')})" for source, n in ranked]
-    return f"How sure the judge is comes from {join_words(parts)}."
+    return f"Ratings and labels rest on {join_words(parts)}."
 
 
 def _in_sentence(figure: RepeatFigure) -> str:
