@@ -152,7 +152,7 @@ def test_a_judge_without_log_probabilities_is_sampled(tmp_path, no_logprobs):
     assert all(j.distribution == (0, 0, 0, 1, 0) for e in found for j in e.judgments)
     assert found.summary.notes == ()
     report = (tmp_path / "run" / "report.md").read_text()
-    assert "How sure the judge is comes from 3 samples (4 verdicts)." in report
+    assert "Ratings and labels rest on 3 samples (4 verdicts)." in report
 
 
 def test_a_judge_with_log_probabilities_is_not_sampled_and_the_run_says_so_once(tmp_path):
