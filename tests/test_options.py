@@ -78,6 +78,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "pairs_per_call": (("--pairs-per-call", "5"), 5),
     "concurrency": (("--concurrency", "3"), 3),
     "max_rpm": (("--max-rpm", "600"), 600),
+    "batch": (("--batch", "--judge", "openai/a"), True),
     "max_usd": (("--max-usd", "2.5"), 2.5),
     "engine": (("--engine", "ray"), "ray"),
     "address": (("--address", "auto"), "auto"),
@@ -99,6 +100,7 @@ CASES = {
 }
 BESIDE: dict[str, dict[str, Any]] = {
     "when": {"escalate": "openai/a"},
+    "batch": {"model": "openai/a"},
     "grader": {"model": ["openai/a"]},
     "retry_failed": {"out": "{folder}/run"},
 }
