@@ -84,6 +84,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "pairs_per_call": (("--pairs-per-call", "5"), 5),
     "concurrency": (("--concurrency", "3"), 3),
     "max_rpm": (("--max-rpm", "600"), 600),
+    "batch": (("--batch", "--judge", "openai/a"), True),
     "max_usd": (("--max-usd", "2.5"), 2.5),
     "engine": (("--engine", "ray"), "ray"),
     "address": (("--address", "auto"), "auto"),

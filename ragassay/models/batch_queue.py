@@ -276,17 +276,19 @@ def _waiting_client(provider: str, respond: Any) -> Any:
     """Return the HTTP client that LiteLLM takes for a provider, with our own answers."""
     import httpx
 
-    transport, hooks = httpx.MockTransport(respond), {"response": [receive]}
+    transport = httpx.MockTransport(respond)
+    hooks: Any = {"response": [receive]}
     if provider == "azure":
         from openai import AsyncAzureOpenAI
 
+        client: Any = httpx.AsyncClient(transport=transport, event_hooks=hooks)
         # Nothing is sent to this address, and no key is needed.
         return AsyncAzureOpenAI(
             api_key="none",
             azure_endpoint="https://batch.invalid",
             api_version="2024-10-21",
             max_retries=0,
-            http_client=httpx.AsyncClient(transport=transport, event_hooks=hooks),
+            http_client=client,
         )
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 

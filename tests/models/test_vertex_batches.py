@@ -1,4 +1,4 @@
-"""Batches of Gemini on Vertex: doubles stand in for the bucket and the interface of jobs."""
+"""Batches of Gemini on Vertex: LiteLLM speaks to a bucket and a job interface that are doubles."""
 
 from __future__ import annotations
 
