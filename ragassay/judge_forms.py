@@ -23,7 +23,7 @@ SCALE = (1, 5)
 
 @dataclass(frozen=True)
 class JudgeForm:
-    """How a published judge is asked.
+    """The form in which a published judge is asked.
 
     Attributes:
         name: Its name in the settings.

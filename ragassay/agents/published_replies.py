@@ -36,7 +36,7 @@ _PROMETHEUS = re.compile(
 
 @dataclass(frozen=True)
 class Rating:
-    """What a reply says.
+    """The rating and the reason in a reply.
 
     Attributes:
         rating: From 1 to 5.

@@ -30,7 +30,7 @@ _OWNERS = {"vllm": "vllm", "llamacpp": "llama_cpp"}
 
 
 REFUSED = object()
-"""What a path answered that wants a key."""
+"""The answer of a path that wants a key."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ServerRead:
 
 @dataclass(frozen=True)
 class Answers:
-    """What one address answered: by path the JSON, `REFUSED`, or None."""
+    """The answers of one address: by path the JSON, `REFUSED`, or None."""
 
     by_path: Mapping[str, Any]
 

@@ -37,7 +37,7 @@ MOST_DETAILS = 100
 """Most models of an Ollama whose details are asked for."""
 
 PATHS = ("/v1/models", "/api/version", "/api/tags", "/api/v0/models", "/version", "/props")
-"""What every address is asked for; its kind shows in what it knows."""
+"""Paths that every address is asked for; the answers tell its kind."""
 
 
 @dataclass(frozen=True)

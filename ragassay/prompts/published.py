@@ -11,7 +11,7 @@ from ragassay.records.base import Frozen
 
 
 class PrometheusWords(Frozen):
-    """What Prometheus 2 is told without its package.
+    """The prompt of Prometheus 2 without its package.
 
     Attributes:
         system: What it is.
