@@ -59,7 +59,6 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "evaluators": (("--evaluator", "mine:short"), "mine:short"),
     "strategy": (("--strategy", "few_shot"), "few_shot"),
     "model_options": (("--model-option", "top_p=0.5"), "top_p=0.5"),
-    "batch": (("--batch", "--model", "openai/a"), True),
     "samples": (("--samples", "5"), 5),
     "decisions": (("--decisions", "on"), "on"),
     "judge_seed": (("--judge-seed", "7"), 7),

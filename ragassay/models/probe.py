@@ -164,7 +164,9 @@ def _check_by_litellm(judge: Settings) -> None:
         ) from error
     lm = JudgeLM(judge)
     try:
-        asyncio.run(lm.acall(messages=PROBE, max_tokens=1, timeout=TIMEOUT_S))
+        form = PROBE_FORMAT if lm.takes_schema else None
+        asked = lm.acall(messages=PROBE, max_tokens=1, response_format=form, timeout=TIMEOUT_S)
+        asyncio.run(asked)
     except FatalModelError:
         raise
     except ModelError as error:
