@@ -19,6 +19,7 @@ from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import ScriptedModel
 
+evaluate: Any = ragassay.evaluate
 PROMETHEUS, YESCIEVAL = "openai/prometheus-7b-v2.0", "openai/yescieval-bioasq"
 GIVEN: dict[str, Any] = {
     "question": "Does drug A lower blood pressure?",
@@ -56,7 +57,7 @@ def model() -> Iterator[ScriptedModel]:
 def test_prometheus_rates_all_rubrics_and_instruments_decide_the_rest(
     model: ScriptedModel,
 ) -> None:
-    found = ragassay.evaluate(**GIVEN, model=PROMETHEUS, api_base=model.base_url)
+    found = evaluate(**GIVEN, model=PROMETHEUS, api_base=model.base_url)
     assert [one.rating for one in found.judgments] == [4] * 9
     assert all(
         one.distribution and one.rationale == "Close to its sources." for one in found.judgments
@@ -73,7 +74,7 @@ def test_yescieval_rates_its_nine_by_its_own_words(
     model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_yescieval(tmp_path, monkeypatch)
-    found = ragassay.evaluate(**GIVEN, model=YESCIEVAL, api_base=model.base_url, only=["rubrics"])
+    found = evaluate(**GIVEN, model=YESCIEVAL, api_base=model.base_url, only=["rubrics"])
     assert {one.rubric: one.rationale for one in found.judgments} == {
         one.rubric: f"As {one.rubric} goes." for one in found.judgments
     }
@@ -86,15 +87,15 @@ def test_a_judge_whose_name_does_not_tell_is_asked_in_the_form_that_is_named(
 ) -> None:
     asked: dict[str, Any] = {"api_base": model.base_url, "rubrics": ["cohesion"]}
     asked |= {"only": ["rubrics"]}
-    named = ragassay.evaluate(**GIVEN, model="openai/team-judge", judge_form="prometheus", **asked)
-    plain = ragassay.evaluate(**GIVEN, model=PROMETHEUS, judge_form="plain", **asked)
+    named = evaluate(**GIVEN, model="openai/team-judge", judge_form="prometheus", **asked)
+    plain = evaluate(**GIVEN, model=PROMETHEUS, judge_form="plain", **asked)
     assert [one.rating for one in (*named.judgments, *plain.judgments)] == [4, 2]
 
 
 @pytest.mark.integration
 def test_a_reply_out_of_form_is_unscored(model: ScriptedModel) -> None:
     with ScriptedModel(reply=lambda messages, schema: "I would say four.") as rambling:
-        found = ragassay.evaluate(
+        found = evaluate(
             **GIVEN,
             model=PROMETHEUS,
             api_base=rambling.base_url,
@@ -108,7 +109,7 @@ def test_a_reply_out_of_form_is_unscored(model: ScriptedModel) -> None:
 
 @pytest.mark.integration
 def test_on_a_panel_each_is_asked_in_its_own_form(model: ScriptedModel) -> None:
-    found = ragassay.evaluate(
+    found = evaluate(
         **GIVEN,
         model=["openai/general", f"{PROMETHEUS}@{model.base_url}"],
         api_base=model.base_url,
