@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import dspy
 
 from ragassay.agents.adapter import CASE_FIELD, SharedPrefixAdapter, response_format
+from ragassay.agents.calls import read_call
 from ragassay.agents.sampling import ask_judge
-from ragassay.errors import CutReplyError, SettingsError, UnparsableReplyError
+from ragassay.errors import SettingsError
 from ragassay.models.gateway import metered
 from ragassay.prompts import load_prompts
 from ragassay.prompts.compiled import CompiledPrompt
@@ -123,50 +124,18 @@ class Agent(dspy.Module):
             options["max_tokens"] = lm.kwargs["max_tokens"] * asked.n_parts
         messages = self.adapter.format(asked.signature, asked.demos, asked.inputs)
 
+        def read(reply: Mapping[str, Any]) -> dspy.Prediction:
+            fields = self.adapter.parse(asked.signature, reply["text"])
+            return dspy.Prediction(**fields, logprobs=reply["logprobs"])
+
         async def draw(more: Mapping[str, Any]) -> dspy.Prediction:
-            fields, logprobs = await self._answer(
-                lm, asked.signature, messages, {**options, **more}
-            )
-            return dspy.Prediction(**fields, logprobs=logprobs)
+            return await read_call(lm, messages, {**options, **more}, read)
 
         with metered() as meter:
             if not self.wants_logprobs:
                 return asked.read(await draw({}), meter.usage)
             found, source = await ask_judge(draw, lm, asked.signature, messages)
         return asked.read(found, meter.usage + source)
-
-    async def _answer(
-        self, lm: Any, signature: Any, messages: list[dict[str, Any]], options: dict[str, Any]
-    ) -> tuple[dict[str, Any], Any]:
-        """Return a reply's fields and log-probabilities; one that was cut is asked for again.
-
-        Raises:
-            CutReplyError: It was cut again, with twice the tokens.
-        """
-        reply = (await lm.acall(messages=messages, **options))[0]
-        try:
-            return self.adapter.parse(signature, reply["text"]), reply["logprobs"]
-        except UnparsableReplyError:
-            if not reply.get("is_cut"):
-                raise
-        bound = options.get("max_tokens") or lm.kwargs.get("max_tokens")
-        if bound:
-            # Of a model that is now known to reason, the gateway multiplies it further.
-            longer = {**options, "max_tokens": bound * 2}
-            reply = (await lm.acall(messages=messages, **longer))[0]
-            try:
-                return self.adapter.parse(signature, reply["text"]), reply["logprobs"]
-            except UnparsableReplyError:
-                if not reply.get("is_cut"):
-                    raise
-        raise CutReplyError(_cut_words(lm.model, reply["text"], bound))
-
-
-def _cut_words(model: str, text: str, bound: int | None) -> str:
-    """Return what to do about a reply that was cut."""
-    what = "its reasoning took all its tokens" if not text.strip() else f"it ends {text[-60:]!r}"
-    told = "raise --max-reply-tokens" if bound else "give --model-option max_tokens=N"
-    return f"the reply of {model} was cut: {what}; {told}"
 
 
 @functools.cache

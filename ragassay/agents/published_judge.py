@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dspy
 
+from ragassay.agents.calls import read_call
 from ragassay.agents.published_prompts import render
 from ragassay.agents.published_replies import rating_distribution, read_rating
 from ragassay.judge_forms import SCALE, JudgeForm
@@ -25,9 +26,15 @@ async def rate_published(case: Case, rubric: Rubric, form: JudgeForm) -> Judgmen
     lm = dspy.settings.lm
     most = max(form.max_reply_tokens, lm.kwargs.get("max_tokens") or 0)
     with metered() as meter:
-        reply = (await lm.acall(messages=render(form, case, rubric), max_tokens=most))[0]
-    found = read_rating(form, reply["text"], rubric.name)
-    weights = rating_distribution(form, reply["logprobs"], rubric.name)
+        found, weights = await read_call(
+            lm,
+            render(form, case, rubric),
+            {"max_tokens": most},
+            lambda reply: (
+                read_rating(form, reply["text"], rubric.name),
+                rating_distribution(form, reply["logprobs"], rubric.name),
+            ),
+        )
     low, high = SCALE
     score = float(found.rating)
     if weights is not None:
