@@ -52,7 +52,7 @@ class Samples:
 
     @property
     def name(self) -> str:
-        """How many there are, such as "5 samples" or "4 of 5 samples"."""
+        """Return their number in words, such as "5 samples" or "4 of 5 samples"."""
         n = len(self.replies)
         return f"{n} of {n + self.n_failed} samples" if self.n_failed else f"{n} samples"
 

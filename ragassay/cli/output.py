@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragassay.records import (
     Audit,
@@ -19,8 +19,6 @@ from ragassay.records import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ragassay.runs.evaluate import Plan
     from ragassay.runs.grading import Graded
 
@@ -91,7 +89,7 @@ def print_run(
     console.print(where, markup=False, highlight=False, soft_wrap=True)
 
 
-def _print_cost(console: Console, summary: Summary) -> None:
+def _print_cost(console: Any, summary: Summary) -> None:
     """Print the bill by part; one line where one part has cost all, or nothing cost anything."""
     from ragassay.reports.provenance import usage_text
     from ragassay.reports.tables import cost_table

@@ -34,7 +34,7 @@ class Asked:
 
     @property
     def key(self) -> Key:
-        """What was asked, the same in every repetition."""
+        """A question, the same in every repetition."""
         return self.kind, self.record_id, self.verdict.item, self.verdict.judge
 
 

@@ -1,4 +1,4 @@
-"""Who answered a call, as the provider says: the model's dated name and the system's fingerprint.
+"""Name who answered a call, as the provider says: the dated model and the system's fingerprint.
 
 A hosted name such as gpt-4.1-mini stands for a model that its provider replaces. Two replies with
 different dated names or fingerprints come from different systems, whatever the seed.

@@ -37,7 +37,7 @@ class BatchRequest:
 
 @dataclass(frozen=True)
 class BatchStatus:
-    """What a provider says of a batch.
+    """The state of a batch, as its provider reports it.
 
     Attributes:
         is_over: Whether nothing more will come.

@@ -6,6 +6,7 @@ parameter is left out once the endpoint has refused it by name, for the rest of 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -137,16 +138,21 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
     for one in REFUSABLE:
         if not _is_sent(one, sent):
             continue
-        near = re.search(
-            rf"(?P<name>{one.words})\b[^\n]{{0,160}}?(?:{_REFUSES})"
-            rf"|(?:{_REFUSES})[^\n]{{0,160}}?\b(?P<after>{one.words})\b",
-            message,
-            re.IGNORECASE,
-        )
+        near = _near(one.words).search(message)
         if near:
             places.append((near.start("name" if near["name"] else "after"), one.name))
     # A server that names what to use instead names what it refuses first.
     return min(places)[1] if places else ""
+
+
+@functools.cache
+def _near(words: str) -> re.Pattern[str]:
+    """Return a pattern of a parameter's names beside words of a refusal."""
+    return re.compile(
+        rf"(?P<name>{words})\b[^\n]{{0,160}}?(?:{_REFUSES})"
+        rf"|(?:{_REFUSES})[^\n]{{0,160}}?\b(?P<after>{words})\b",
+        re.IGNORECASE,
+    )
 
 
 def _is_sent(one: Refusable, sent: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What providers' errors mean, by their words: their statuses and codes differ."""
+"""Tell providers' errors by their words: the statuses and codes of one cause differ."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class JudgeLM(dspy.LM):
 
     @property
     def reasons(self) -> bool:
-        """Whether the model is known to reason before it replies."""
+        """Return whether the model is known to reason before it replies."""
         known = learnt_of(self.model, self._api_base)
         return REASONING in known or self.kwargs.get("max_tokens") is None
 

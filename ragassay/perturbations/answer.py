@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.records import Document, Record, SentenceInput
-from ragassay.text.segmenter import find_statements
+from ragassay.text.segmenter import find_statements, stand_alone
 from ragassay.text.statements import Statement
 
 MASK = "\ue000"
@@ -132,8 +132,10 @@ class CutAnswer:
             sources: The record's sources.
         """
         if self.is_listed:
-            places = self.places
-            return tuple(n for n, i in enumerate(places, 1) if self.pieces[i].is_changed)
+            said = [piece for piece in self.pieces if piece.written.strip()]
+            stand = stand_alone(find_statements(self.joined(), sources))
+            alone = [piece for piece, stands in zip(said, stand, strict=True) if stands]
+            return tuple(n for n, piece in enumerate(alone, 1) if piece.is_changed)
         ranges, start = [], 0
         for piece in self.pieces:
             start += len(piece.before)

@@ -10,7 +10,7 @@ from ragassay.records.verdicts import Usage
 
 
 class RepeatFigure(Frozen):
-    """How often one kind of verdict changes when the same thing is judged again.
+    """The share of one kind of verdict that changes when the same thing is judged again.
 
     Attributes:
         kind: The kind of question, such as "rubric" or "claim".

@@ -208,7 +208,7 @@ class PanelMember(Frozen):
 
 
 class PanelPair(Frozen):
-    """How alike two judges of a panel are.
+    """The agreement of two judges of a panel.
 
     Attributes:
         first: A judge.

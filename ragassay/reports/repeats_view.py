@@ -41,7 +41,7 @@ class RepeatRow:
 
 @dataclass(frozen=True, slots=True)
 class RepeatsView:
-    """What changed between repetitions: a sentence, and a row for each kind of question."""
+    """The changes between repetitions: a sentence, and a row for each kind of question."""
 
     line: str
     rows: tuple[RepeatRow, ...]

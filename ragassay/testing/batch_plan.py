@@ -1,4 +1,4 @@
-"""How the scripted model's batches fare, and those that were created."""
+"""Plan the fate of the scripted model's batches, and hold those that were created."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Ending = Literal["completed", "expired", "failed", "cancelled"]
 
 @dataclass
 class BatchPlan:
-    """How the batches of a scripted model fare; it may change while they are under way.
+    """The fate of a scripted model's batches; it may change while they are under way.
 
     Attributes:
         takes_s: How long a batch takes.

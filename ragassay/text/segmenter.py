@@ -123,12 +123,13 @@ def _listed_sentences(
     text, statements, listed = _listed_statements(given, resolver)
     sentences: list[AnswerSentence] = []
     early: tuple[Citation, ...] = ()
-    for one, citations in zip(statements, listed, strict=True):
+    for one, citations, stands in zip(statements, listed, stand_alone(statements), strict=True):
         resolved = resolver.citations([*resolver.listed(citations), *one.targets])
-        if WORD.search(one.text) or (one.text and not one.marks):
+        if stands:
+            said = one.text if WORD.search(one.text) or not one.marks else text[one.start : one.end]
             cited = tuple(dict.fromkeys([*early, *resolved]))
             place = {"index": len(sentences) + 1, "start": one.start, "end": one.end}
-            sentences.append(AnswerSentence(text=one.text, citations=cited, **place))
+            sentences.append(AnswerSentence(text=said, citations=cited, **place))
             early = ()
         elif sentences:  # a sentence of marks alone: they go with the one before
             cited = tuple(dict.fromkeys([*sentences[-1].citations, *resolved]))
@@ -137,6 +138,15 @@ def _listed_sentences(
         else:
             early += resolved
     return text, sentences
+
+
+def stand_alone(statements: Sequence[Statement]) -> list[bool]:
+    """Return which sentences of a list are no mere marks, whose citations a neighbour takes.
+
+    Where all are marks alone, the first stands for the answer.
+    """
+    stand = [bool(one.text and (WORD.search(one.text) or not one.marks)) for one in statements]
+    return stand if any(stand) else [n == 0 for n in range(len(statements))]
 
 
 def _listed_statements(
@@ -155,7 +165,8 @@ def _listed_statements(
 
 def _without_list_mark(text: str, span: Span) -> Span:
     mark = LIST_MARK.match(text, *span)
-    if mark and WORD.search(re.sub(r"\[[^\[\]]*\]", "", text[mark.end() : span[1]])):
+    rest = re.sub(r"\[[^\[\]]*\]", "", text[mark.end() : span[1]]) if mark else ""
+    if mark and re.search(r"[^\W\d_]", rest):  # behind a list mark stand words, no mere numbers
         return mark.end(), span[1]
     return span
 

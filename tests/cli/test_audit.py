@@ -22,7 +22,7 @@ def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def certain_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rating is a score of just that: the scripted model does not waver between two."""
-    monkeypatch.setattr("ragassay.testing.completions.build_logprobs", certain_logprobs)
+    monkeypatch.setattr("ragassay.testing.manners.manner.build_logprobs", certain_logprobs)
 
 
 def flatters(messages, schema):

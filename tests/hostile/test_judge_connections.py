@@ -158,7 +158,7 @@ def test_a_fault_that_passes_costs_an_attempt_and_no_verdict(answers, monkeypatc
     [
         (lambda ex: ex.send(error("busy"), 429), "Rate limit: 1 verdict unscored"),
         (lambda ex: ex.send(completion("Four.")), "Unparsable reply: 1 verdict unscored"),
-        (lambda ex: ex.send(error("no credit"), 402), "Refused: 1 verdict unscored"),
+        (lambda ex: ex.send(error("no way"), 422), "Refused: 1 verdict unscored"),
     ],
 )
 def test_a_run_in_which_every_call_failed_exits_with_1_and_is_mended(

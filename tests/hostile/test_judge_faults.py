@@ -86,7 +86,7 @@ FAULTS: Faults = {
     "503": (reply(error("overloaded"), 503, Retry_After="0.1"), "server_error", "overloaded"),
     "an error in a 200": (reply(error("no GPU", code=500)), "server_error", "no GPU"),
     "400": (reply(error("bad field"), 400), "refused", "bad field"),
-    "402": (reply(error("no credit"), 402), "refused", "no credit"),
+    "422": (reply(error("no way"), 422), "refused", "no way"),
     "413": (reply(error("too large"), 413), "refused", "too large"),
     "too long a prompt": (
         reply(error("maximum context length is 9", code="context_length_exceeded"), 400),
@@ -131,7 +131,7 @@ FAULTS: Faults = {
     "content of 5": (reply(completion(5)), "unparsable", "no chat completion"),
     "usage in words": (reply(WELL | {"usage": {"prompt_tokens": "many"}}), "unparsable", ""),
     "prose": (reply(completion("I would say four.")), "unparsable", "no JSON object"),
-    "a cut reply": (reply(completion('{"rating": 4, "rat')), "unparsable", "Unterminated"),
+    "a cut reply": (reply(completion('{"rationale": "x", "rat')), "unparsable", "no field"),
     "wrong schema": (reply(completion('{"score": 4}')), "unparsable", "no field 'rating'"),
     "two ratings": (
         reply(completion('{"rating": 4, "rating": 5, "rationale": "x"}')),
@@ -153,11 +153,10 @@ FAULTS: Faults = {
             '"high"': "'high', which",
             "null": "'None', which",
             "true": "'True', which",
-            "[4]": "'[4]', which",
-            "NaN": "NaN is not JSON",
-            "Infinity": "Infinity is not JSON",
+            "NaN": "'NaN', which",
+            "Infinity": "'Infinity', which",
             "1e400": "'inf', which",
-            "9" * 5_000: "digits",
+            "9" * 5_000: "99', which",
         }.items()
     },
     "a refusal": (
@@ -173,6 +172,8 @@ READ: dict[str, tuple[Callable[[Exchange], None], float]] = {
     "nothing wrong": (reply(WELL), 4),
     'rating "5"': (reply(rated('"5"')), 5),
     "rating 4.0": (reply(rated("4.0")), 4),
+    "rating [4]": (reply(rated("[4]")), 4),
+    "a reason cut": (reply(completion('{"rating": 4, "rat')), 4),
     "half a character": (reply(rated("4", r"\ud800 \u0000 fine")), 4),
     "log-probabilities of nan": (reply(logprobs(float("nan"))), 4),
     "log-probabilities beyond 1": (reply(logprobs(1e308)), 4),

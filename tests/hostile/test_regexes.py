@@ -14,6 +14,7 @@ from hostile.regexes import Attack, Expression, attacks, expressions
 
 from ragassay import errors
 from ragassay.formats.papers import headings
+from ragassay.models import error_words
 from ragassay.prompts.verifiers import load_verifier_kinds
 from ragassay.text import context_marks
 
@@ -21,6 +22,7 @@ VARIABLES = {
     ("ragassay/errors.py", "pattern"): tuple(pattern for pattern, _ in errors._PLAIN),
     ("ragassay/formats/papers/headings.py", "words"): tuple(headings._KINDS.values()),
     ("ragassay/text/context_marks.py", "rule"): tuple(rule for _, rule in context_marks._RULES),
+    ("ragassay/models/error_words.py", "words"): tuple(w for _, w, _ in error_words.MEANINGS),
     ("ragassay/prompts/verifiers.py", "one.pattern"): tuple(
         kind.pattern for kind in load_verifier_kinds().all.values() if kind.pattern
     ),

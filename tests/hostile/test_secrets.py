@@ -98,7 +98,7 @@ def echo_in_turn(exchange: Exchange) -> None:
     ways[n % len(ways)]()
 
 
-STATUSES = (400, 402, 413, 429, 500, 503)
+STATUSES = (400, 413, 422, 429, 500, 503)
 
 
 @dataclass
@@ -195,7 +195,7 @@ TRIES = {
         "audit {folder}/answers.jsonl --out {folder}/run --only rubrics --rubric cohesion "
         f"--limit 1 {OF_PLAIN}",
         3,
-        answer=echo(402),
+        answer=echo(422),
     ),
     "grades": Try(
         f"grade {{folder}}/answers.jsonl --grade thomas --out {{folder}}/run {OF_PLAIN}",

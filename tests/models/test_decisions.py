@@ -17,7 +17,6 @@ from ragassay.agents.sampling import ask_judge
 from ragassay.models.decisions import decide, takes_decisions
 from ragassay.models.gateway import JudgeLM, import_litellm, metered
 from ragassay.settings import load_settings
-from ragassay.testing.completions import completion_body
 
 pytestmark = pytest.mark.integration
 
@@ -45,6 +44,19 @@ class Server(ThreadingHTTPServer):
         return [path for path, _ in self.bodies]
 
 
+def completion(text: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "scripted",
+        "system_fingerprint": "scripted",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: Any
 
@@ -53,7 +65,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.bodies.append((self.path, body))
         if self.path.endswith("/chat/completions"):
             reply = json.dumps({"rating": 4, "rationale": RATIONALE})
-            return self._send(200, json.dumps(completion_body({}, "k" * 24, reply)))
+            return self._send(200, json.dumps(completion(reply)))
         answers = self.server.answers
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, int):

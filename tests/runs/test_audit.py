@@ -40,7 +40,7 @@ DRUGS = ("brelozant", "metformin", "warfarin", "losartan", "ibuprofen", "digoxin
 @pytest.fixture(autouse=True)
 def certain_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rating is a score of just that: the scripted model does not waver between two."""
-    monkeypatch.setattr("ragassay.testing.completions.build_logprobs", certain_logprobs)
+    monkeypatch.setattr("ragassay.testing.manners.manner.build_logprobs", certain_logprobs)
 
 
 def record(n: int, **fields: object) -> Record:

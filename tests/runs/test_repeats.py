@@ -17,7 +17,8 @@ from ragassay.cli import app
 from ragassay.errors import RunMismatchError
 from ragassay.reports.repeats_view import NOTHING_REPEATED
 from ragassay.runs.folder import RunFolder
-from ragassay.testing import ScriptedModel, default_reply, script
+from ragassay.testing import ScriptedModel, default_reply
+from ragassay.testing.manners import manner
 
 pytestmark = pytest.mark.integration
 
@@ -41,24 +42,18 @@ def rates(*ratings: int) -> Any:
 @pytest.fixture
 def no_logprobs(monkeypatch) -> None:
     """A server that passes over the wish for log-probabilities."""
-    made = script.completion_body
-
-    def without(request, *args, **kwargs):
-        kept = {k: v for k, v in request.items() if k not in ("logprobs", "top_logprobs")}
-        return made(kept, *args, **kwargs)
-
-    monkeypatch.setattr(script, "completion_body", without)
+    monkeypatch.setattr(manner, "build_logprobs", lambda text, n_top, seed: None)
 
 
 def named(monkeypatch, *names: tuple[str, str | None]) -> None:
     """The server answers under one name and fingerprint after the other."""
-    made, turn = script.completion_body, itertools.cycle(names)
+    made, turn = manner.Manner.reply_body, itertools.cycle(names)
 
     def renamed(*args, **kwargs):
         model, fingerprint = next(turn)
         return {**made(*args, **kwargs), "model": model, "system_fingerprint": fingerprint}
 
-    monkeypatch.setattr(script, "completion_body", renamed)
+    monkeypatch.setattr(manner.Manner, "reply_body", renamed)
 
 
 def evaluated(model: ScriptedModel, **options: Any) -> ragassay.Results:

@@ -237,7 +237,8 @@ async def test_the_file_is_that_of_a_local_run_and_each_engine_goes_on_with_the_
     assert files["local"].read_bytes() == files["ray"].read_bytes()
     assert here.syntheses == there.syntheses and told_here == told_there
     assert [one.question.id for one in there.failed] == ["q2"]
-    assert sum((one.usage for one in there.syntheses), Usage()).n_calls == 9
+    # Both engines together asked so often; calls that failed are on the bill.
+    assert 2 * sum((one.usage for one in there.syntheses), Usage()).n_calls == sum(n_asked)
 
 
 @pytest.mark.long
