@@ -26,7 +26,6 @@ _LOOSE_OPENING = re.compile(
 """Begins an object as models write it by hand: other quotation marks, none, a comment before."""
 
 _SPACE = re.compile(r"\s*")
-_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\s*$")
 _BARE_FIELD = re.compile(rf"\s{{0,99}}[{_QUOTES}]\w{{1,40}}[{_QUOTES}]\s{{0,9}}:")
 
 WRAPPERS = re.compile(r"think|thought|draft|reason|reflect|analysis|scratch|example", re.IGNORECASE)
@@ -296,7 +295,7 @@ def _repaired(
     Raises:
         ValueError: It cannot be repaired, or in more than one way.
     """
-    rest = _FENCE.sub("", text[start:])
+    rest = text[start:].rstrip().rstrip("`~").rstrip()  # a fence may close it
     if len(rest) > MOST_REPAIRED_CHARS:
         raise ValueError(f"broken JSON of {len(rest)} characters")
     places = {name: _fields_named(text, start, name) for name in names}

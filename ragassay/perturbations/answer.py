@@ -193,4 +193,4 @@ def _piece(
 
 
 def _has_word(text: str) -> bool:
-    return any(c.isalnum() for c in text)
+    return any(c.isalpha() for c in text)

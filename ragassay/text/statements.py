@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ragassay.text.blocks import Block
 from ragassay.text.citation_marks import Mark
@@ -68,14 +68,20 @@ def build_statements(
     """
     parts = [[Part(plain_text(answer, spans)) for spans in _part_spans(b)] for b in blocks]
     parts = mark_parts(parts, resolver)
-    if all(block.kind == "heading" for block in blocks):
-        # An answer in large letters: what else could it state?
-        blocks = [replace(block, kind="text") for block in blocks]
+    found = _statements_of(answer, blocks, parts, has_headings=True)
+    # An answer in large letters, or of a title and marks: what else could it state?
+    return found or _statements_of(answer, blocks, parts, has_headings=False)
+
+
+def _statements_of(
+    answer: str, blocks: Sequence[Block], parts: Sequence[Sequence[Part]], has_headings: bool
+) -> list[Statement]:
     statements: list[Statement] = []
     for number, (block, own) in enumerate(zip(blocks, parts, strict=True)):
+        is_last = number + 1 == len(blocks)
         if block.kind == "row":
             found = _row_statement(block, own)
-        elif block.kind == "code" or _is_heading(answer, block, own[0], number + 1 == len(blocks)):
+        elif block.kind == "code" or (has_headings and _is_heading(answer, block, own[0], is_last)):
             found = []
         else:
             found, early = _sentences_of(own[0])
