@@ -21,7 +21,8 @@ from ragassay.text.reasoning import find_reasoning
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 _OPENING = re.compile(r'\{(?=\s*")')
 _LOOSE_OPENING = re.compile(
-    rf"\{{(?=\s{{0,99}}(?://[^\n]{{0,200}}\s{{1,99}})?[{_QUOTES}]?[^\W\d]\w{{0,40}}[{_QUOTES}]?\s{{0,9}}:)"
+    r"\{(?=\s{0,99}(?:(?://|#)[^\n]{0,200}\s{1,99}|/\*[^*]{0,200}\*/\s{0,99})?"
+    rf"[{_QUOTES}]?[^\W\d]\w{{0,40}}[{_QUOTES}]?\s{{0,9}}:)"
 )
 """Begins an object as models write it by hand: other quotation marks, none, a comment before."""
 

@@ -40,6 +40,8 @@ REPLIES: tuple[tuple[str, int | None], ...] = (
     ("<answer>{'rating': 4, 'rationale': 'x'}</answer>", 4),
     ('{ // my verdict\n "rating": 4, "rationale": "x"}', 4),
     ('{"rating": 4, "rationale": "a",\n# a comment\n}', 4),
+    ('{\n  /* from 1 to 5 */\n  "rating": 4,\n  "rationale": "x"\n}', 4),
+    ('{ # mine\n "rating": 4, "rationale": "x"}', 4),
     ('{\n  "rating": 4,\n  "rationale": "He wrote:\n\n- a\n- b"\n}', 4),
     ('"rating": 4, "rationale": "x"}', 4),
     (f"{VERDICT} </s>", 4),
@@ -88,6 +90,23 @@ def test_shared_cases(shared: Path) -> None:
     cases = [json.loads(line) for line in lines]
     found = {case["manner"]: rating_of(case["reply"]) for case in cases}
     assert found == {case["manner"]: case["rating"] for case in cases}
+
+
+UNREAD = {
+    # The last complete object counts, whatever the words around it say.
+    "verdict, then a sample object in an explanatory note",
+    # Two ratings in JSON that is broken: asked again rather than guessed.
+    "rationale quotes an object of the judged answer, unescaped",
+}
+"""Those of 50 replies, written by somebody who had not seen the code, that come to another rating."""
+
+
+def test_blind_cases() -> None:
+    lines = Path(__file__).with_name("blind_replies.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [json.loads(line) for line in lines]
+    wrong = {one["manner"] for one in cases if rating_of(one["reply"]) != one["rating"]}
+    assert len(cases) == 50
+    assert wrong == UNREAD
 
 
 @pytest.mark.parametrize(
