@@ -98,7 +98,7 @@ UNREAD = {
     # Two ratings in JSON that is broken: asked again rather than guessed.
     "rationale quotes an object of the judged answer, unescaped",
 }
-"""Those of 50 replies, written by somebody who had not seen the code, that come to another rating."""
+"""Those of 50 replies, by a writer who had not seen the code, that come to another rating."""
 
 
 def test_blind_cases() -> None:
