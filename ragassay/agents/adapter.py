@@ -62,7 +62,7 @@ class SharedPrefixAdapter(dspy.Adapter):
         types = {name: field.annotation for name, field in signature.output_fields.items()}
         required = required_fields(types)
         try:
-            found = read_reply(_unquoted(completion), tuple(types), required)
+            found = read_reply(_unquote(completion), tuple(types), required)
         except ValueError as error:
             if is_refusal(completion):
                 raise RefusedError(f"the model refused: {completion[:200]!r}") from error
@@ -96,7 +96,7 @@ def _messages(context: str, between: str, *parts: str) -> list[dict[str, Any]]:
     ]
 
 
-def _unquoted(completion: str) -> str:
+def _unquote(completion: str) -> str:
     """Return what a reply says that was sent as one string of JSON."""
     text = completion.strip()
     if text[:2] != '"{':

@@ -5,28 +5,21 @@ A reply is untrusted: it quotes judged text. So a rating counts only at its plac
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from ragassay.agents.replies import read_reply
+from ragassay.agents.reply_values import value_of
 from ragassay.errors import UnparsableReplyError
 from ragassay.judge_forms import SCALE, FormName, JudgeForm
 
-_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", '""""')
-
-_YESCIEVAL = re.compile(
-    r"""\{\s{0,99}(?:["']?(?P<rubric>[A-Za-z ]{1,40})["']?\s{0,9}:\s{0,99}\{\s{0,99})?"""
-    r"""["']?rating["']?\s{0,9}:\s{0,9}["']?\s{0,9}(?P<rating>[1-5])"""
-    r"""(?:\.0|\s{0,2}/\s{0,2}5)?\s{0,9}(?=["',}]|\s|$)["']?"""
-    r"""(?:\s{0,99},\s{0,99}["']?rationale["']?\s{0,9}:\s{0,9}["']?(?P<rationale>.*))?""",
-    re.IGNORECASE | re.DOTALL,
+_YESCIEVAL_NAME = re.compile(
+    r"""([A-Za-z ]{1,40})["'\u2018\u2019\u201c\u201d]?\s{0,9}:\s{0,99}\{[^{}:]{0,99}:\s{0,99}$"""
 )
-"""The reply of YESciEval's judges: {"Cohesion": {"rating": "4", "rationale": "..."}}."""
-
-_CLOSING = re.compile(r"""["']?\s{0,99}(?:\}\s{0,99}){1,3}(?:```)?\s{0,99}$""")
+"""Before the rating in a reply of YESciEval's judges: {"Cohesion": {"rating": "4", ...}}."""
 
 _PROMETHEUS = re.compile(
     r"\[(?:RESULT|SCORE)\][\s:(\[*]{0,9}(?P<rating>\d{1,9}(?:\.\d{1,9})?)", re.I
@@ -97,30 +90,18 @@ def _weights(token: Any) -> tuple[float, ...] | None:
 
 
 def _read_yescieval(text: str, rubric: str) -> Rating:
-    """Read the first object; a rationale that was cut is still one."""
-    plain = text.translate(_QUOTES)
-    opening = plain.find("{")
-    found = _YESCIEVAL.match(plain, opening) if opening >= 0 else None
-    if found is None:
-        raise UnparsableReplyError(
-            f'the reply is not {{"{rubric.title()}": {{"rating": ..., "rationale": ...}}}}: '
-            f"{text[:200]!r}"
-        )
-    named = (found["rubric"] or rubric).strip()
-    if named.casefold() != rubric.casefold():
-        raise UnparsableReplyError(f"the reply rates {named!r}, not {rubric!r}")
-    start = found.start("rationale") if found["rationale"] else len(text)
-    closed = _CLOSING.search(plain, max(start, len(plain) - 400))
-    cut = text[start : closed.start() if closed else len(text)]
-    return Rating(int(found["rating"]), _unescaped(cut), found.start("rating"))
-
-
-def _unescaped(cut: str) -> str:
-    """Return what the text between a JSON string's quotes means."""
+    """Read {"Cohesion": {"rating": "4", "rationale": "..."}}."""
     try:
-        return str(json.loads(f'"{cut}"', strict=False)).strip()
-    except ValueError:  # An unescaped quote, or half an escape at the end.
-        return cut.strip()
+        found = read_reply(text, ("rating", "rationale"), ("rating",))
+    except ValueError as error:
+        raise UnparsableReplyError(f"{error} in {text[:200]!r}") from error
+    field = found["rating"]
+    rating = value_of("rating", field.value, Literal[1, 2, 3, 4, 5])
+    named = _YESCIEVAL_NAME.search(text[max(0, field.start - 300) : field.start])
+    if named and named[1].strip().casefold() != rubric.casefold():
+        raise UnparsableReplyError(f"the reply rates {named[1].strip()!r}, not {rubric!r}")
+    reason = value_of("rationale", found["rationale"].value, str) if "rationale" in found else ""
+    return Rating(rating, reason.strip(), text.find(str(rating), field.start))
 
 
 def _read_prometheus(text: str, rubric: str) -> Rating:

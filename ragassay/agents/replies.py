@@ -7,30 +7,32 @@ in none: the question is then asked again.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import json_repair
 
+from ragassay.agents.json_objects import (
+    MOST_DEPTH,
+    WRAPPERS,
+    Field,
+    JsonObject,
+    find_objects,
+    plain_name,
+    unwrap_fields,
+)
 from ragassay.text.characters import with_whole_characters
 from ragassay.text.reasoning import find_reasoning
 
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
-_OPENING = re.compile(r'\{(?=\s*")')
 _LOOSE_OPENING = re.compile(
     r"\{(?=\s{0,99}(?:(?://|#)[^\n]{0,200}\s{1,99}|/\*[^*]{0,200}\*/\s{0,99})?"
     rf"[{_QUOTES}]?[^\W\d]\w{{0,40}}[{_QUOTES}]?\s{{0,9}}:)"
 )
 """Begins an object as models write it by hand: other quotation marks, none, a comment before."""
 
-_SPACE = re.compile(r"\s*")
 _BARE_FIELD = re.compile(rf"\s{{0,99}}[{_QUOTES}]\w{{1,40}}[{_QUOTES}]\s{{0,9}}:")
-
-WRAPPERS = re.compile(r"think|thought|draft|reason|reflect|analysis|scratch|example", re.IGNORECASE)
-"""Names of fields that wrap no verdict, but what the model considered."""
 
 _REFUSAL = re.compile(
     r"\W{0,9}(?:i['\u2019]?m sorry|i am sorry|sorry|i apologi[sz]e|as an ai\b"
@@ -39,34 +41,6 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 MOST_REPAIRED_CHARS = 50_000
-_MOST_BROKEN = 200
-_MOST_DEPTH = 3
-"""Objects around a verdict, such as {"answer": {"result": {...}}}."""
-
-
-@dataclass(frozen=True)
-class Field:
-    """A value of a reply.
-
-    Attributes:
-        value: The parsed value.
-        start: Offset of its first character in the reply.
-        end: One past its last character.
-    """
-
-    value: Any
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class _Object:
-    """An object in a reply; `problem` says why it is none, and `end` then where that shows."""
-
-    start: int
-    end: int
-    fields: Mapping[str, Field]
-    problem: str = ""
 
 
 def read_reply(
@@ -87,8 +61,8 @@ def read_reply(
         4
     """
     wanted = tuple(names if required is None else required)
-    objects = _objects_of(text)
-    outside = "".join(_blanked(text, (o for o in objects if not o.problem)))
+    objects = find_objects(text)
+    outside = "".join(_blank_objects(text, (o for o in objects if not o.problem)))
     reasoning = find_reasoning(outside)
     begin = max((end for _, end in reasoning), default=0)
     if begin and not outside[begin:].strip() and not any(o.start >= begin for o in objects):
@@ -99,7 +73,7 @@ def read_reply(
     for one in said:
         if one.problem:
             continue
-        fields = _unwrapped(text, one.fields, names, wanted)
+        fields = unwrap_fields(text, one.fields, names, wanted)
         if not (missing := [name for name in wanted if name not in fields]):
             found, last = fields, one.end
         elif not found:
@@ -112,7 +86,7 @@ def read_reply(
     start = after.start if after else _loose_start(outside, last)
     if start is None:
         raise ValueError(after.problem if after else problem)
-    return _repaired(text, start, names, wanted)
+    return _repair(text, start, names, wanted)
 
 
 def is_refusal(text: str) -> bool:
@@ -126,80 +100,7 @@ def is_refusal(text: str) -> bool:
     return "{" not in text[begin:] and _REFUSAL.match(text, begin) is not None
 
 
-def _objects_of(text: str) -> list[_Object]:
-    """Return the objects in a text, complete or broken, none inside another complete one."""
-    objects: list[_Object] = []
-    position = n_broken = 0
-    while opening := _OPENING.search(text, position):
-        start = opening.start()
-        try:
-            fields, position = _read_object(text, opening.end())
-            objects.append(_Object(start, position, fields))
-        except RecursionError as error:
-            raise ValueError("JSON too deep") from error
-        except _Broken as broken:
-            objects.append(_Object(start, broken.position, {}, str(broken)))
-            position = opening.end()
-            n_broken += 1
-        if n_broken > _MOST_BROKEN:
-            raise ValueError("broken JSON")
-    return objects
-
-
-class _Broken(ValueError):
-    """JSON that cannot be read on from a position."""
-
-    def __init__(self, message: str, position: int) -> None:
-        super().__init__(message)
-        self.position = position
-
-
-def _read_object(text: str, position: int) -> tuple[dict[str, Field], int]:
-    """Read an object from after its brace; return its fields and the offset after its end."""
-    fields: dict[str, Field] = {}
-    while True:
-        key, position = _decode(text, _past(text, position, '"') - 1)
-        start = _skip(text, _past(text, position, ":"))
-        value, end = _decode(text, start)
-        if key in fields:
-            raise _Broken(f"field {key!r} twice", end)
-        fields[key] = Field(with_whole_characters(value), start, end)
-        position = _skip(text, end)
-        if text[position : position + 1] == "}":
-            return fields, position + 1
-        position = _past(text, position, ",")
-
-
-def _decode(text: str, position: int) -> tuple[Any, int]:
-    try:
-        return _DECODER.raw_decode(text, position)
-    except json.JSONDecodeError as error:
-        raise _Broken(f"broken JSON: {error.msg}", error.pos) from error
-    except ValueError as error:  # NaN, or a number of thousands of digits
-        raise _Broken(f"broken JSON: {error}", position) from error
-
-
-def _skip(text: str, position: int) -> int:
-    found = _SPACE.match(text, position)
-    return found.end() if found else position
-
-
-def _past(text: str, position: int, sign: str) -> int:
-    position = _skip(text, position)
-    if text[position : position + 1] != sign:
-        raise _Broken(f"broken JSON: no {sign} at character {position}", position)
-    return position + 1
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-# Not strict: models write line breaks and tabs into strings as they are.
-_DECODER = json.JSONDecoder(parse_constant=_refuse, strict=False)
-
-
-def _blanked(text: str, objects: Iterable[_Object]) -> Iterable[str]:
+def _blank_objects(text: str, objects: Iterable[JsonObject]) -> Iterable[str]:
     """Return a text with spaces for its objects: a tag inside a value is no tag."""
     position = 0
     for one in objects:
@@ -209,62 +110,11 @@ def _blanked(text: str, objects: Iterable[_Object]) -> Iterable[str]:
     yield text[position:]
 
 
-def _unwrapped(
-    text: str,
-    fields: Mapping[str, Field],
-    names: Sequence[str],
-    wanted: Sequence[str],
-    depth: int = 0,
-) -> dict[str, Field]:
-    """Return the named fields of an object, or of the only object in it that has what is wanted."""
-    own = _named(fields, names)
-    if all(name in own for name in wanted) or depth == _MOST_DEPTH:
-        return own
-    inside = [
-        inner
-        for key, field in fields.items()
-        if not WRAPPERS.search(key) and (inner := _inner(text, field)) is not None
-    ]
-    if len(inside) != 1:
-        return own
-    return _unwrapped(text, inside[0], names, wanted, depth + 1)
+def _names_any(text: str, one: JsonObject, wanted: Sequence[str]) -> bool:
+    return any(_fields_fields_by_name(text, one.start, name) for name in wanted)
 
 
-def _inner(text: str, field: Field) -> dict[str, Field] | None:
-    """Return the fields of a value that is an object, or a list of one."""
-    value = field.value
-    is_one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
-    if not (isinstance(value, dict) or is_one):
-        return None
-    opening = text.index("{", field.start)
-    try:
-        return _read_object(text, opening + 1)[0]
-    except _Broken:
-        return None
-
-
-def _named(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
-    """Return fields under the names that are asked for, however a reply spells them."""
-    exact = {name: fields[name] for name in names if name in fields}
-    spelled: dict[str, list[Field]] = {}
-    for key, field in fields.items():
-        spelled.setdefault(_plain(key), []).append(field)
-    for name in names:
-        others = spelled.get(_plain(name), [])
-        if name not in exact and len(others) == 1:
-            exact[name] = others[0]
-    return exact
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]", "", name).casefold()
-
-
-def _names_any(text: str, one: _Object, wanted: Sequence[str]) -> bool:
-    return any(_fields_named(text, one.start, name) for name in wanted)
-
-
-def _refuse_quoted(text: str, broken: Sequence[_Object], end: int) -> None:
+def _refuse_quoted(text: str, broken: Sequence[JsonObject], end: int) -> None:
     """Refuse an object that may stand inside a broken one, as a quotation that was not escaped.
 
     Raises:
@@ -288,9 +138,7 @@ def _loose_start(text: str, begin: int) -> int | None:
     return bare.start() if bare else None
 
 
-def _repaired(
-    text: str, start: int, names: Sequence[str], wanted: Sequence[str]
-) -> dict[str, Field]:
+def _repair(text: str, start: int, names: Sequence[str], wanted: Sequence[str]) -> dict[str, Field]:
     """Return the fields of the broken object that begins at an offset.
 
     Raises:
@@ -299,7 +147,7 @@ def _repaired(
     rest = text[start:].rstrip().rstrip("`~").rstrip()  # a fence may close it
     if len(rest) > MOST_REPAIRED_CHARS:
         raise ValueError(f"broken JSON of {len(rest)} characters")
-    places = {name: _fields_named(text, start, name) for name in names}
+    places = {name: _fields_fields_by_name(text, start, name) for name in names}
     for name in wanted:
         if not places[name]:
             raise ValueError(f"broken JSON: no field {name!r}")
@@ -320,11 +168,17 @@ def _repaired(
         raise ValueError("broken JSON: the reply breaks off in a list")
     return {
         name: Field(
-            with_whole_characters(value), places[name][0], _value_end(text, places[name][0])
+            with_whole_characters(_unquote(value, text[at : at + 1])), at, _value_end(text, at)
         )
         for name, value in fields.items()
-        if places[name]
+        for at in places[name]
     }
+
+
+def _unquote(value: Any, first: str) -> Any:
+    """Return a text without the curly quotation marks that a model took for JSON's."""
+    is_curly = isinstance(value, str) and first in ("\u2018", "\u201c")
+    return value.strip("\u2018\u2019\u201c\u201d") if is_curly else value
 
 
 def _fields_of(made: Any, names: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
@@ -335,19 +189,25 @@ def _fields_of(made: Any, names: Sequence[str], wanted: Sequence[str]) -> dict[s
     """
     options = made if isinstance(made, list) else [made]
     for option in options:
-        for _ in range(_MOST_DEPTH):
+        for _ in range(MOST_DEPTH):
             if not isinstance(option, dict):
                 break
-            spelled = {_plain(str(key)): value for key, value in option.items()}
-            found = {name: spelled[_plain(name)] for name in names if _plain(name) in spelled}
+            spelled = {plain_name(str(key)): value for key, value in option.items()}
+            found = {
+                name: spelled[plain_name(name)] for name in names if plain_name(name) in spelled
+            }
             if all(name in found for name in wanted):
                 return found
-            inner = [value for value in option.values() if isinstance(value, dict)]
+            inner = [
+                value
+                for key, value in option.items()
+                if isinstance(value, dict) and not WRAPPERS.search(str(key))
+            ]
             option = inner[0] if len(inner) == 1 else None
     raise ValueError(f"broken JSON: no field {wanted[0]!r}" if wanted else "broken JSON")
 
 
-def _fields_named(text: str, start: int, name: str) -> list[int]:
+def _fields_fields_by_name(text: str, start: int, name: str) -> list[int]:
     """Return the offsets at which values of a field may begin."""
     spelled = r"[\s_-]?".join(re.escape(part) for part in name.split("_"))
     key = rf"(?:[{{,\n]|\A)\s{{0,99}}[{_QUOTES}]?{spelled}[{_QUOTES}]?\s{{0,9}}:\s{{0,9}}"

@@ -144,10 +144,10 @@ async def draw_samples(draw: Draw, lm: Any, n: int) -> Samples:
         FatalModelError: No call can succeed.
         ModelError: All of them failed; it is the first one's error.
     """
-    first = await _drawn(draw, lm, [0])
-    results = first + await _drawn(draw, lm, range(1, n))
+    first = await _draw_all(draw, lm, [0])
+    results = first + await _draw_all(draw, lm, range(1, n))
     again = [i for i, one in enumerate(results) if isinstance(one, TransientModelError)]
-    for i, result in zip(again, await _drawn(draw, lm, again), strict=True):
+    for i, result in zip(again, await _draw_all(draw, lm, again), strict=True):
         results[i] = result
     replies = [one for one in results if not isinstance(one, ModelError)]
     if not replies:
@@ -155,7 +155,9 @@ async def draw_samples(draw: Draw, lm: Any, n: int) -> Samples:
     return Samples(tuple(replies), n - len(replies))
 
 
-async def _drawn(draw: Draw, lm: Any, places: Sequence[int]) -> list[dspy.Prediction | ModelError]:
+async def _draw_all(
+    draw: Draw, lm: Any, places: Sequence[int]
+) -> list[dspy.Prediction | ModelError]:
     """Draw samples together; an error stands in the place of its sample."""
 
     async def one(place: int) -> dspy.Prediction | ModelError:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ragassay.model_names import BATCH_PROVIDERS, provider_of
+from ragassay.models.prompt_caching import CHARS_A_TOKEN
+
 UNBOUNDED_REPLY_TOKENS = 2_000
 """Tokens assumed of a reply whose length the request does not bound."""
-
-CHARS_A_TOKEN = 4
 
 _BOUNDS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 
@@ -43,15 +44,30 @@ def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) ->
         model: LiteLLM name of the model.
         bodies: Each request's length in characters and its body.
     """
-    from litellm.types.utils import Usage
-
     n_sent = n_received = 0
     for n_chars, body in bodies:
         n_sent += n_chars // CHARS_A_TOKEN
         n_received += _most_reply_tokens(body)
+    return batch_tokens_usd(model, n_sent, n_received)
+
+
+def batch_tokens_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int) -> float | None:
+    """Return the price of a number of tokens in a batch, none of them cached.
+
+    Returns:
+        In USD; None for a provider without batches, or a model that is not in the list.
+    """
+    from litellm.types.utils import Usage
+
+    if provider_of(model) not in BATCH_PROVIDERS:
+        return None
     return batch_price_usd(
         model,
-        Usage(prompt_tokens=n_sent, completion_tokens=n_received, total_tokens=n_sent + n_received),
+        Usage(
+            prompt_tokens=n_prompt_tokens,
+            completion_tokens=n_completion_tokens,
+            total_tokens=n_prompt_tokens + n_completion_tokens,
+        ),
     )
 
 

@@ -192,7 +192,7 @@ class BatchQueue:
     async def _look_after(self, batch: SubmittedBatch, first_check_s: float) -> None:
         """Wait for the end of a batch and hand out its replies."""
         try:
-            batch = await self._found(batch)
+            batch = await self._find(batch)
             await self._wait_for(batch, first_check_s)
         except UnknownBatchError:
             self._batches.store.forget(batch)
@@ -202,7 +202,7 @@ class BatchQueue:
         finally:
             self._batches.release(batch)
 
-    async def _found(self, batch: SubmittedBatch) -> SubmittedBatch:
+    async def _find(self, batch: SubmittedBatch) -> SubmittedBatch:
         """Return a batch with the provider's name for it.
 
         Raises:

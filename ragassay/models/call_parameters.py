@@ -46,6 +46,11 @@ class Refusable:
     example: str
 
 
+_LOCAL_BOUNDS = frozenset(
+    {"maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"}
+)
+"""Schema bounds that the local judge enforces and that hosted strict modes refuse."""
+
 _FORMAT = (
     r"json[_ ]?schema|response[_ ]?(?:format|mime[_ ]?type|(?:json[_ ]?)?schema)"
     r"|json[_ ]?(?:object|mode|output)|structured[_ ]outputs?|guided[_ ](?:json|decoding)"
@@ -190,14 +195,25 @@ def apply_learnt(options: Mapping[str, Any], learnt: Collection[str]) -> dict[st
     return kept
 
 
-def default_parameters(settings: Settings) -> dict[str, Any]:
-    """Return what every call carries, unless its model is known to take it not."""
-    return {
+def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what every call carries, unless its model is known to take it not.
+
+    Returns:
+        The parameters, and the options that the user gave besides, which win. A bound on tokens
+        that the user gave is among the former: some calls carry a multiple of it.
+    """
+    given = {} if is_local(settings.model) else parse_options(settings.model_options)
+    bound = given.pop("max_tokens", settings.max_reply_tokens)
+    if "max_completion_tokens" in given:  # The user knows how the endpoint names it.
+        bound = given.pop("max_completion_tokens")
+        learn(settings.model, settings.api_base, "max_tokens")
+    options = {
         "temperature": 0,
-        "max_tokens": settings.max_reply_tokens,
+        "max_tokens": bound,
         "logprobs": True,
         "top_logprobs": N_TOP_LOGPROBS,
     }
+    return options, given
 
 
 def parameters_of(
@@ -210,24 +226,18 @@ def parameters_of(
         supported: What LiteLLM knows the model to take.
         litellm: The library.
     """
-    options: dict[str, Any] = default_parameters(settings)
+    options, given = base_parameters(settings)
     if litellm.supports_reasoning(settings.model):
-        options = dict.fromkeys(("temperature", "max_tokens"))
+        has_bound = any("tokens" in name for name in parse_options(settings.model_options))
+        options = {"temperature": None, "max_tokens": options["max_tokens"] if has_bound else None}
     elif not {"logprobs", "top_logprobs"} <= set(supported):
         options = {n: v for n, v in options.items() if n not in ("logprobs", "top_logprobs")}
     if provider_of(settings.model).startswith("azure"):
         options["max_retries"] = 0  # OpenAI's client, which retries by itself, is used there.
     if settings.api_base:
         options["api_base"] = settings.api_base
-    if is_local(settings.model):
-        return options, {}
-    if "seed" in supported:
+    if "seed" in supported and not is_local(settings.model):
         options["seed"] = settings.judge_seed
-    given = parse_options(settings.model_options)
-    if "max_tokens" in given:  # Asked for longer replies, some calls carry a multiple of it.
-        options["max_tokens"] = given.pop("max_tokens")
-    if "max_completion_tokens" in given:
-        options["max_tokens"] = None
     return options, given
 
 
@@ -260,3 +270,14 @@ def learnt_note(model: str, learnt: Collection[str]) -> str:
     if REASONING in learnt:
         refused.append(f"it reasons first, so replies may take {REASONING_FACTOR} times the tokens")
     return f"{model}: {'; '.join(refused)}" if refused else ""
+
+
+def portable_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema without the bounds that hosted strict modes refuse."""
+
+    def stripped(node: Any) -> Any:
+        if isinstance(node, Mapping):
+            return {k: stripped(v) for k, v in node.items() if k not in _LOCAL_BOUNDS}
+        return [stripped(item) for item in node] if isinstance(node, list) else node
+
+    return stripped(response_format)

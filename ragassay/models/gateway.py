@@ -43,6 +43,7 @@ from ragassay.models.call_parameters import (
     lessons_of,
     options_of,
     parameters_of,
+    portable_format,
     refused_parameter,
 )
 from ragassay.models.call_reply import reply_of
@@ -73,11 +74,6 @@ BOUNDED = frozenset(PROVIDERS) - {"cohere"}
 
 Only their replies are read within bounds.
 """
-
-_LOCAL_BOUNDS = frozenset(
-    {"maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"}
-)
-"""Schema bounds that the local judge enforces and that hosted strict modes refuse."""
 
 
 def import_litellm() -> Any:
@@ -191,10 +187,10 @@ class JudgeLM(dspy.LM):
         """
         wanted = self.kwargs | kwargs | self._given
         if wanted.get("response_format") and not is_ours(self.model):
-            wanted["response_format"] = _portable(wanted["response_format"])
+            wanted["response_format"] = portable_format(wanted["response_format"])
         # Alone in its batch, the first call would take as long as all others.
         first = nullcontext() if self.is_batched else self._caching.first_alone(messages, wanted)
-        async with first, self._slot, self._admitted() as paid:
+        async with first, self.admitted() as paid:
             if self._lacks_key:  # LiteLLM's own client would ask without one.
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
             response = await self._ask(messages or [{"role": "user", "content": prompt}], wanted)
@@ -203,11 +199,9 @@ class JudgeLM(dspy.LM):
             if self._queue:
                 price = batch_price_usd(self.model, getattr(response, "usage", None))
                 paid.usage = paid.usage.model_copy(update={"cost_usd": price})
-        meter = _METER.get()
-        if meter is not None:
-            meter.usage = meter.usage + paid.usage
         reply = reply_of(response, self.model)
-        if reply["reasons"] and not self.reasons:
+        # One token, as a probe asks for, shows no reasoning.
+        if reply["reasons"] and not self.reasons and wanted.get("max_tokens") != 1:
             learn(self.model, self._api_base, REASONING)
         return [reply]
 
@@ -218,7 +212,7 @@ class JudgeLM(dspy.LM):
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[Meter]:
-        """Admit a call that is no completion; yield where its usage is noted, which then counts."""
+        """Wait for a call's place and turn; yield where its usage is noted, which then counts."""
         async with self._slot, self._admitted() as paid:
             yield paid
         meter = _METER.get()
@@ -285,8 +279,7 @@ class JudgeLM(dspy.LM):
     @property
     def _queue(self) -> BatchQueue | None:
         """The queue of batches that the calls wait in; None where each is sent by itself."""
-        base = self.kwargs.get("api_base")
-        return batch_queue(self.model, base) if self.is_batched else None
+        return batch_queue(self.model, self._api_base) if self.is_batched else None
 
     @property
     def _slot(self) -> asyncio.Semaphore:
@@ -333,7 +326,7 @@ class JudgeLM(dspy.LM):
             # LiteLLM reports any error in our own provider as a lost connection.
             return ModelError(shortened(cause or error))
         else:
-            base = self.kwargs.get("api_base") or ""
+            base = self._api_base or ""
             typed = (
                 FatalModelError(_wanted_key(self.model))
                 if lacks_key(error)
@@ -353,14 +346,3 @@ def _wanted_key(model: str) -> str:
     """Return the environment variable that a user has to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
     return no_key(sorted(name for name in missing if name.endswith("_KEY")))
-
-
-def _portable(response_format: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without the bounds that hosted strict modes refuse."""
-
-    def stripped(node: Any) -> Any:
-        if isinstance(node, Mapping):
-            return {k: stripped(v) for k, v in node.items() if k not in _LOCAL_BOUNDS}
-        return [stripped(item) for item in node] if isinstance(node, list) else node
-
-    return stripped(response_format)

@@ -40,22 +40,3 @@ def listed_price_usd(
     except unlisted:
         return None
     return float(sent) + float(received)
-
-
-def batch_price_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int) -> float | None:
-    """Return the price of a number of tokens through the provider's batch interface.
-
-    Returns:
-        In USD; None where LiteLLM's price list has no such price.
-    """
-    if is_local(model):
-        return None
-    try:
-        info = import_litellm().get_model_info(model)
-    except Exception:  # LiteLLM raises a bare Exception for a model that is not listed
-        return None
-    sent = info.get("input_cost_per_token_batches")
-    received = info.get("output_cost_per_token_batches")
-    if sent is None or received is None:
-        return None
-    return n_prompt_tokens * sent + n_completion_tokens * received

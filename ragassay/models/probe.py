@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import FatalModelError, ModelError
 from ragassay.model_names import is_local, provider_of
-from ragassay.model_options import parse_options
 from ragassay.models.call_parameters import (
     REASONING,
     apply_learnt,
-    default_parameters,
+    base_parameters,
     learn,
     learnt_of,
     lessons_of,
@@ -102,9 +101,8 @@ def _check(judge: Settings) -> None:
     base = address_of(known, judge.api_base)
     if not base:
         raise FatalModelError(f"{judge.model}: it has no endpoint: name it with --api-base URL")
-    given = parse_options(judge.model_options)
-    wanted = default_parameters(judge) | {"response_format": PROBE_FORMAT} | given
-    wanted["max_tokens"] = 1
+    options, given = base_parameters(judge)
+    wanted = options | {"response_format": PROBE_FORMAT} | given | {"max_tokens": 1}
     while True:  # Each refusal teaches one parameter to leave out.
         learnt = learnt_of(judge.model, judge.api_base)
         options = apply_learnt(wanted, [name for name in learnt if name != REASONING])

@@ -175,7 +175,7 @@ class PromptCaching:
             return {"messages": messages}
         found: dict[str, Any] = {"messages": messages}
         if self.way == "marked":
-            found["messages"] = [_marked(message) for message in messages]
+            found["messages"] = [_mark_shared(message) for message in messages]
         if self._provider in KEYED and "prompt_cache_key" not in options:
             found["prompt_cache_key"] = _digest(system, shared)[:32]
         return found
@@ -210,7 +210,7 @@ class PromptCaching:
             del self._last_used[next(iter(self._last_used))]
 
 
-def _marked(message: Mapping[str, Any]) -> Mapping[str, Any]:
+def _mark_shared(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a message with its shared text as a part of its own, its end marked."""
     prompt = message["content"]
     if not isinstance(prompt, SharedPrompt):

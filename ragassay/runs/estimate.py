@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from ragassay.models.batch_prices import batch_tokens_usd
 from ragassay.models.gateway import import_litellm
-from ragassay.models.prices import batch_price_usd, listed_price_usd
+from ragassay.models.prices import listed_price_usd
 from ragassay.models.prompt_caching import least_cached_tokens, way_of
 from ragassay.settings import Settings
 
@@ -75,7 +76,7 @@ def _estimate(calls: Sequence[SharedCalls], judge: Settings, n_judges: int) -> E
     return Estimate(
         price(judge.model, n_sent, n_received),
         price(judge.model, n_sent, n_received, n_read, n_written),
-        batch_price_usd(judge.model, n_sent, n_received),
+        batch_tokens_usd(judge.model, n_sent, n_received),
     )
 
 

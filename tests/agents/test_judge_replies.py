@@ -29,6 +29,7 @@ REPLIES: tuple[tuple[str, int | None], ...] = (
     ('<think>So {"rating": 1, "rationale": "a"}', None),
     (f'{{"result": {{"verdict": {VERDICT}}}}}', 4),
     ('{"thought": {"rating": 1, "rationale": "x"}}', None),
+    ("{'thought': {'rating': 1, 'rationale': 'x'}}", None),
     (f'{{"thought": {{"rating": 1, "rationale": "x"}}, "final": {VERDICT}}}', 4),
     (f'{{"name": "RateAnswer", "arguments": {VERDICT}}}', 4),
     (json.dumps(VERDICT), 4),

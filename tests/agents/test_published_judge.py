@@ -208,6 +208,7 @@ YESCIEVAL_REPLIES = [
     ('{"Cohesion": {"rating": "4", "rationale": "Says \\"so\\".\\nYes."}}', 4, 'Says "so".\nYes.'),
     ('{"Cohesion": {"rating": "4", "rationale": "An "open" quote."}}', 4, 'An "open" quote.'),
     ('{"Cohesion": {"rating": "4"}}', 4, ""),
+    ('A draft: {"Cohesion": {"rating": "1"}}</think>{"Cohesion": {"rating": "4"}}', 4, ""),
     ('{"Cohesion": {"rating": "2", "rationale": "It says {\\"rating\\": 5}"}}', 2, None),
 ]
 

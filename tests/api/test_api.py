@@ -166,8 +166,7 @@ def test_blanket_excepts_stand_only_at_boundaries():
         "models/decisions.py": 1,  # every provider's errors are typed here
         "models/gateway.py": 1,  # every provider's errors are typed here
         "models/local/batcher.py": 1,  # the engine's thread answers every caller
-        "models/prices.py": 1,  # LiteLLM's, for a model that it does not list
-        "models/prompt_caching.py": 1,  # the same
+        "models/prompt_caching.py": 1,  # LiteLLM's, for a model that it does not list
         "optimizers/compiling/loop.py": 1,  # a loop's thread hands its error to the caller
         "models/serving/completions.py": 1,  # a request
         "retrievers/cluster/build.py": 1,  # an index gets its own settings back

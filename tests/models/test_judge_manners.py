@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import dspy
@@ -24,6 +25,7 @@ from ragassay.models.call_parameters import (
     learnt_of,
 )
 from ragassay.models.gateway import JudgeLM
+from ragassay.models.probe import check_judges
 from ragassay.prompts import load_rubrics
 from ragassay.records import AnswerSentence, Judgment, Record
 from ragassay.settings import Settings, load_settings
@@ -157,6 +159,33 @@ async def test_options_of_the_user_win_and_may_leave_one_out() -> None:
         body = model.requests[0].body
     assert "temperature" not in body
     assert (body["top_p"], body["max_tokens"]) == (0.5, 900)
+
+
+@pytest.mark.parametrize("manner", ["openai", "azure"])
+async def test_a_bound_under_its_newer_name_is_one_bound(
+    manner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("max_completion_tokens=900",)
+    with ScriptedModel(said, manner=manner, model=f"bounded-{manner}") as model:
+        for name, value in model.environment.items():
+            monkeypatch.setenv(name, value)
+        settings = settings_for(model, model_options=given)
+        await asyncio.to_thread(check_judges, [settings])
+        await judged(settings)
+        probes, body = [request.body for request in model.probes], model.requests[0].body
+    assert [probe["max_completion_tokens"] for probe in probes] == [1]
+    assert body["max_completion_tokens"] == 900
+    assert not any("max_tokens" in sent for sent in (*probes, body))
+
+
+async def test_a_probe_of_one_token_shows_no_reasoning(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedModel(said, manner="azure", model="short", faults=[Fault("cut")]) as model:
+        for name, value in model.environment.items():
+            monkeypatch.setenv(name, value)
+        settings = settings_for(model)
+        await asyncio.to_thread(check_judges, [settings])
+        assert len(model.probes) == 1
+        assert REASONING not in learnt_of(settings.model, settings.api_base)
 
 
 async def test_refused_option_of_the_user_stops_the_run() -> None:
