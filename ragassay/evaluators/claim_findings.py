@@ -106,7 +106,7 @@ def _said(
     bound = bound_of(encoder.bounds, label, "finding")
     if bound is None or not bound.admits(verdict.confidence):
         return Weight("look")
-    if is_other_value(verdict.difference):  # the bound was measured with another rule on numbers
+    if is_other_value(verdict.difference):  # on real answers, numbers led too rarely to measure
         return Weight("head", is_bounded=True)
     return Weight("head", precision=bound.precision, data=bound.data, is_bounded=True)
 
