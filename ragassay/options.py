@@ -208,6 +208,7 @@ class Keywords(TypedDict, total=False):
     grader: Annotated[str | None, Option(metavar="NAME")]
     items_per_call: int | None
     pairs_per_call: int | None
+    qa_coverage: Literal["pair", "answer"] | None
     batch: bool | None
     concurrency: int | None
     max_rpm: int | None

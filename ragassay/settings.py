@@ -192,7 +192,8 @@ class Settings(BaseSettings):
         default=EMBEDDED,
         min_length=1,
         description="The model that decides whether sentences are correct: embedded or another "
-        "verifier by its name, judge, cosine, or a fitted classifier (.json).",
+        "verifier by its name, judge, cosine (of the embedder; cosine:0.6 sets the threshold), or "
+        "one of `ragassay finetune correctness` (ragassay/FOLDER).",
     )
     grades: tuple[GradeWay, ...] = Field(
         default=("rating",),
@@ -299,6 +300,12 @@ class Settings(BaseSettings):
         default="",
         description="A file by `ragassay nuggets fit`, which decides when two nuggets are the same "
         "fact, in place of the threshold.",
+    )
+    qa_coverage: Literal["pair", "answer"] = Field(
+        default="pair",
+        description="What is compared with a paper's sentences to measure how much of it the "
+        "question-answer pairs cover: question and answer together, as SciQAG's program does "
+        "(pair), or the answer alone (answer).",
     )
     evidence_threshold: float = Field(
         default=0.0,
@@ -680,6 +687,7 @@ RESULT_FIELDS = (
     "nugget_unit",
     "nugget_threshold",
     "nugget_alignment",
+    "qa_coverage",
     "nugget_matcher_sha256",
     "evidence_threshold",
     "evidence",

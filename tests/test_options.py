@@ -80,6 +80,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "grades": (("--grade", "rating", "--grades", "fagb"), ["rating", "fagb"]),
     "grader": (("--grader", "judge", "--judge", "openai/a"), "judge"),
     "items_per_call": (("--items-per-call", "5"), 5),
+    "qa_coverage": (("--qa-coverage", "answer"), "answer"),
     "pairs_per_call": (("--pairs-per-call", "5"), 5),
     "concurrency": (("--concurrency", "3"), 3),
     "max_rpm": (("--max-rpm", "600"), 600),

@@ -11,6 +11,7 @@ from tokenizers import processors
 from transformers import (
     BertConfig,
     BertForSequenceClassification,
+    BertModel,
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedTokenizerFast,
@@ -146,3 +147,21 @@ def tiny_convolution(path: Path) -> str:
         path,
     )
     return str(path)
+
+
+def tiny_encoder(folder: Path) -> str:
+    """A random BERT with its pooler in a folder, as transformers writes it."""
+    tokenizer = _pair_tokenizer()
+    torch.manual_seed(3)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        initializer_range=0.8,
+    )
+    BertModel(config).eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)

@@ -37,10 +37,7 @@ JUDGE = "judge"
 """Setting: the judge's verdicts are used, without a separate model."""
 
 COSINE = "cosine"
-"""Setting: the cosine of the embedding model."""
-
-COSINE_THRESHOLD = 0.75
-"""Cosine from which BioACE (figure 7) considers a sentence correct."""
+"""Setting: the cosine of the embedding model; cosine:0.6 sets its threshold."""
 
 
 class CorrectnessModel(Protocol):
@@ -98,14 +95,21 @@ class EntailmentCorrectness:
 
 
 class CosineCorrectness:
-    """Scores by the cosine of sentence and passage."""
+    """Scores by the cosine of sentence and passage.
+
+    Args:
+        embedder: The embedding model.
+        threshold: Least cosine of a correct sentence; None for that of the model's form in
+            `ragassay.prompts.embedders`.
+    """
 
     bounds = ()
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, threshold: float | None = None) -> None:
         self._embedder = embedder
         self.name = f"cosine of {embedder.name}"
-        self.digest, self.threshold = embedder.digest, COSINE_THRESHOLD
+        self.digest = embedder.digest
+        self.threshold = embedder.form.threshold if threshold is None else threshold
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return cosines, in [-1, 1]."""
@@ -144,11 +148,25 @@ def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> Correct
     """
     if name == JUDGE:
         return None
-    if name == COSINE:
-        return CosineCorrectness(embedder)
+    if name.partition(":")[0] == COSINE:
+        return CosineCorrectness(embedder, _threshold_in(name))
     if name.endswith(".json") and not _has_thresholds(Path(name)):
         return PairClassifier.read(Path(name))
     return EntailmentCorrectness(entailment_model(name, cache_dir))
+
+
+def _threshold_in(name: str) -> float | None:
+    """Return the threshold of "cosine:0.6"; None for "cosine"."""
+    text = name.partition(":")[2]
+    if not text:
+        return None
+    try:
+        threshold = float(text)
+    except ValueError:
+        threshold = math.nan
+    if not -1 <= threshold <= 1:
+        raise SettingsError(f"correctness {name}: write a cosine from -1 to 1, such as cosine:0.6")
+    return threshold
 
 
 def _has_thresholds(path: Path) -> bool:
