@@ -168,6 +168,7 @@ class Keywords(TypedDict, total=False):
     citation_evidence: Annotated[CitationEvidence | None, Option(flags=("--citations",))]
     attribution: bool | None
     correctness: Annotated[str | None, Option(metavar="NAME")]
+    labeller: Annotated[str | None, Option(metavar="NAME")]
     prompts: Annotated[str | Path | Sequence[str | Path] | None, Option(metavar="PATH")]
     questions: Annotated[
         str | Path | None,

@@ -195,6 +195,13 @@ class Settings(BaseSettings):
         "verifier by its name, judge, cosine (of the embedder; cosine:0.6 sets the threshold), or "
         "one of `ragassay finetune correctness` (ragassay/FOLDER).",
     )
+    labeller: str = Field(
+        default="judge",
+        min_length=1,
+        description="The model that labels sentences as required, borderline, unnecessary or "
+        "inappropriate: judge, or an encoder of `ragassay finetune completeness --method head` "
+        "(ragassay/FOLDER).",
+    )
     grades: tuple[GradeWay, ...] = Field(
         default=("rating",),
         description="How a passage is graded: rating (0 to 5 by each item of a test bank), "
@@ -564,6 +571,7 @@ class Settings(BaseSettings):
             "signals": False,
             "verifier": "judge",
             "correctness": "judge",
+            "labeller": "judge",
             "grader": "judge",
             "nugget_matcher": "",
             "evidence": "search",
@@ -677,6 +685,7 @@ RESULT_FIELDS = (
     "attribution",
     "nugget_support",
     "correctness",
+    "labeller",
     "grades",
     "chosen_grader",
     "items_per_call",

@@ -71,6 +71,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "verdict_labels": (("--labels", "2"), 2),
     "citation_evidence": (("--citations", "sentence"), "sentence"),
     "attribution": (("--attribution",), True),
+    "labeller": (("--labeller", "judge"), "judge"),
     "correctness": (("--correctness", "cosine"), "cosine"),
     "prompts": (("--prompts", "a.json", "--prompts", "b.json"), ["a.json", Path("b.json")]),
     "questions": (("--questions", "{folder}/topics.json"), "{folder}/topics.json"),
