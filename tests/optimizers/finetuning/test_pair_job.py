@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 from tiny_verifiers import tiny_encoder
 from typer.testing import CliRunner
 
+import ragassay
 from ragassay.cli import app
 from ragassay.errors import SettingsError
 from ragassay.evaluators.models import Models
 from ragassay.instruments.head_labeller import head_labeller
-from ragassay.models.adapters import CORRECTNESS, read_shape
+from ragassay.models.adapters import CORRECTNESS, SHAPE, read_shape
 from ragassay.models.cards import load_card
 from ragassay.models.correctness import HeadCorrectness, correctness_model
 from ragassay.models.embeddings import Embedder
@@ -55,19 +57,20 @@ def correctness_file(path: Path, n: int = 24) -> Path:
 
 
 def completeness_file(path: Path, n: int = 8) -> Path:
+    """Answers in MedAESQA's form, whose first sentence is required and whose second is not."""
     answers = []
     for i in range(n):
-        sentences = [f"alpha lowers {WORDS[i]} .", f"beta raises {WORDS[i]} ."]
+        texts = (f"alpha lowers {WORDS[i]} .", f"beta raises {WORDS[i]} .")
         labels = ("required", "unnecessary")
-        answers.append(
-            {
-                "id": f"a{i}",
-                "question": f"lowers {WORDS[i]} ?",
-                "answer": " ".join(one.capitalize() for one in sentences),
-                "sentence_labels": list(labels),
-            }
-        )
-    return write(path, *answers)
+        sentences = [
+            {"answer_sentence": text, "answer_sentence_relevance": label}
+            for text, label in zip(texts, labels, strict=True)
+        ]
+        made = {"M1": {"answer": " ".join(texts), "answer_sentences": sentences}}
+        question = {"question_id": f"q{i}", "question": f"What lowers {WORDS[i]} ?"}
+        answers.append({**question, "machine_generated_answers": made})
+    path.write_text(json.dumps(answers), encoding="utf-8")
+    return path
 
 
 @pytest.mark.parametrize("method", ["svm", "logistic"])
@@ -132,7 +135,7 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     with pytest.raises(SettingsError, match="is no verifier: name it with --correctness"):
         entailment_model("ragassay/correct", tmp_path)
 
-    answers = completeness_file(tmp_path / "answers.jsonl", 4)
+    answers = completeness_file(tmp_path / "answers.json", 4)
     done = run("completeness", "--data", answers, *small, "--out", "label")
     assert done.exit_code == 0, done.output
     assert "8 pairs of 4 questions: required 4, borderline 0, unnecessary 4" in done.output
@@ -153,6 +156,18 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
         entailment_model("ragassay/label", tmp_path)
     card = load_card("ragassay/label")
     assert card is not None and "weighted-F1" in {figure.metric for figure in card.figures}
+    # Without its bounds all that it says counts, in a run as well.
+    shutil.copytree("label", "free")
+    (Path("free") / SHAPE).write_text(shape.model_copy(update={"bounds": ()}).model_dump_json())
+    result = ragassay.evaluate(
+        question="What lowers pain ?",
+        answer="Alpha lowers pain. Beta raises pain.",
+        only=("sentences",),
+        labeller="ragassay/free",
+    )
+    assert len(result.labels) == 2 and all(one.label in RELEVANCE_LABELS for one in result.labels)
+    score = result.scores["sentences.required"]
+    assert (score.n, score.judge, score.n_unscored) == (2, "ragassay/free", 0)
     for wrong in ("ragassay/correct", "ragassay/absent", "somebody/else"):
         with pytest.raises(SettingsError, match="finetune completeness"):
             head_labeller(wrong, tmp_path)
