@@ -176,14 +176,14 @@ def finetune(
             typer.echo(text, err=True)
 
     with errors_as_lines():
-        chosen = method or {"verifier": "head", "correctness": "svm"}.get(task, "sft")
+        chosen = method or _default_method(task)
         is_classified = task == "correctness" or (
             task in ("completeness", "labeller") and chosen in ("svm", "logistic", "head")
         )
         if is_classified:
             from ragassay.optimizers.finetuning.pair_job import PairJob, fit_pairs
 
-            if chosen in ("sft", "cpo"):
+            if chosen == "sft" or chosen == "cpo":
                 raise SettingsError(f"--method {chosen} writes: name svm, logistic or head")
             if dev is not None or start is not None:
                 raise SettingsError(f"--dev and --start are not of {task}: it is cross-validated")
@@ -230,7 +230,7 @@ def finetune(
 
             if dev is not None:
                 raise SettingsError("--dev is of --method head")
-            if chosen in ("svm", "logistic"):
+            if chosen == "svm" or chosen == "logistic" or task == "correctness":
                 raise SettingsError(f"--method {chosen} is of correctness, and this is a {task}")
             own_rate = LEARNING_RATES[chosen]
             recipe = Recipe(
@@ -261,6 +261,12 @@ def finetune(
             )
             found = finetune(job, say)
     _report(found, out, dev, say, _OPTIONS[task] if is_classified else "")
+
+
+def _default_method(task: str) -> Literal["svm", "head", "sft"]:
+    if task == "correctness":
+        return "svm"
+    return "head" if task == "verifier" else "sft"
 
 
 _OPTIONS = {

@@ -105,9 +105,9 @@ def _mixtures_by_fold(
     import numpy as np
 
     # Answers to the same question have the same gold nuggets, and stay together.
-    gold = [case.gold for case in data.cases]
-    groups = gold if len(set(gold)) > 1 else list(range(len(gold)))
-    order = sorted(set(groups), key=groups.index)
+    gold = [repr(case.gold) for case in data.cases]
+    groups = gold if len(set(gold)) > 1 else [str(i) for i in range(len(gold))]
+    order = list(dict.fromkeys(groups))
     n_folds = min(N_FOLDS, len(order))
     if n_folds < 2:
         return []

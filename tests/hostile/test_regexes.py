@@ -15,6 +15,7 @@ from hostile.regexes import Attack, Expression, attacks, expressions
 from ragassay import errors
 from ragassay.formats.papers import headings
 from ragassay.models import error_words
+from ragassay.prompts.embedders import load_embedders
 from ragassay.prompts.verifiers import load_verifier_kinds
 from ragassay.text import context_marks
 
@@ -23,6 +24,9 @@ VARIABLES = {
     ("ragassay/formats/papers/headings.py", "words"): tuple(headings._KINDS.values()),
     ("ragassay/text/context_marks.py", "rule"): tuple(rule for _, rule in context_marks._RULES),
     ("ragassay/models/error_words.py", "words"): tuple(w for _, w, _ in error_words.MEANINGS),
+    ("ragassay/prompts/embedders.py", "form.pattern"): tuple(
+        form.pattern for form in load_embedders().forms.values()
+    ),
     ("ragassay/prompts/verifiers.py", "one.pattern"): tuple(
         kind.pattern for kind in load_verifier_kinds().all.values() if kind.pattern
     ),

@@ -161,7 +161,8 @@ def test_published_pairs_draw_on_their_papers_as_measured(shared: Path) -> None:
             for i, one in enumerate(row["Q&A"])
         ]
         work.append((Paper(id=row["doi"], sections=(PaperSection(text=row["txt"]),)), pairs))
-    for compared, chunks in (("answer", 0.563), ("pair", 0.54)):
+    measured: dict[qa_measures.Compared, float] = {"answer": 0.563, "pair": 0.54}
+    for compared, chunks in measured.items():
         scores = qa_scores(measure_papers(work, RoleEncoder(), compared=compared))
         found = {key: score.value for key, score in scores.items()}
         assert found["coverage"] == pytest.approx(0.967, abs=0.02)

@@ -142,7 +142,7 @@ def cross_validate(
     for fold in range(int(folds.max()) + 1):
         say(f"fold {fold + 1} of {int(folds.max()) + 1}")
         learnt = [pair for pair, own in zip(pairs, folds, strict=True) if own != fold]
-        rows = np.flatnonzero(folds == fold)
+        rows = [i for i, own in enumerate(folds.tolist()) if own == fold]
         shares[rows] = fit(learnt, f"fold-{fold + 1}")([pairs[i] for i in rows])
     return HeldOut(tuple(pairs), tuple(labels), folds, shares)
 
