@@ -28,7 +28,7 @@ from ragassay.options import (
     options_of,
     settings_of,
 )
-from ragassay.records import FileStamp
+from ragassay.records import RELEVANCE_LABELS, FileStamp
 from ragassay.retrievers.opening import Opened
 from ragassay.runs.audit_job import AuditOptions
 from ragassay.runs.folder import RunFolder
@@ -71,7 +71,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "verdict_labels": (("--labels", "2"), 2),
     "citation_evidence": (("--citations", "sentence"), "sentence"),
     "attribution": (("--attribution",), True),
-    "labeller": (("--labeller", "judge"), "judge"),
+    "labeller": (("--labeller", "ragassay/labeller"), "ragassay/labeller"),
     "correctness": (("--correctness", "cosine"), "cosine"),
     "prompts": (("--prompts", "a.json", "--prompts", "b.json"), ["a.json", Path("b.json")]),
     "questions": (("--questions", "{folder}/topics.json"), "{folder}/topics.json"),
@@ -251,6 +251,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "gold.json").write_text('{"b": ["a fact"]}', encoding="utf-8")
     bank = {"query_id": "b", "items": [{"question_text": "Why?"}]}
     (tmp_path / "bank.jsonl").write_text(json.dumps(bank), encoding="utf-8")
+    (tmp_path / "labeller").mkdir()
+    (tmp_path / "labeller" / "adapter.safetensors").write_bytes(b"")
+    shape = {"base_sha256": "", "weights_sha256": "", "scale": 2, "n_tokens": 512}
+    shape["labels"] = list(RELEVANCE_LABELS)
+    (tmp_path / "labeller" / "adapter.json").write_text(json.dumps(shape), encoding="utf-8")
     documents = '{"id": "1", "text": "Aspirin."}\n{"text": 3}\n'
     (tmp_path / "corpus.jsonl").write_text(documents, encoding="utf-8")
     return tmp_path
