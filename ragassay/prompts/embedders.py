@@ -37,7 +37,7 @@ _SIDES: Mapping[TextRole, Literal["query", "passage", "same"]] = {
 
 
 class EmbedderForm(Frozen):
-    """How a family of embedding models turns a text into a vector.
+    """Pooling and words before a text of a family of embedding models.
 
     Attributes:
         pattern: Is searched for in the last part of a model's name, in lower case.
