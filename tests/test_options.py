@@ -65,6 +65,8 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "judge_form": (("--judge-form", "plain"), "plain"),
     "signals": (("--signals",), True),
     "evidence": (("--evidence", "agent"), "agent"),
+    "evidence_rounds": (("--evidence-rounds", "0"), 0),
+    "evidence_turns": (("--evidence-turns", "3"), 3),
     "embedder": (("--embedder", "mine"), "mine"),
     "search": (("--by", "bm25"), "bm25"),
     "verifier": (("--verifier", "judge"), "judge"),
