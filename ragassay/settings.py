@@ -315,10 +315,10 @@ class Settings(BaseSettings):
         default=2,
         ge=0,
         le=10,
-        description="Most rounds of queries by the judge for a sentence; after each it says whether "
-        "the passages found are enough, which ends the search. 0 searches with the sentence and its "
-        "question only, and asks no model. ragassay's own small judges write queries once and do not "
-        "say so.",
+        description="Most rounds of queries by the judge for a sentence; after each it says "
+        "whether the passages found are enough, which ends the search. 0 searches with the "
+        "sentence and its question only, and asks no model. Judges of ours (ragassay/...) write "
+        "queries once, and the closest passages are taken.",
     )
     evidence_turns: int = Field(
         default=8, ge=1, le=50, description="Most turns of an agent that searches for a sentence."

@@ -35,6 +35,7 @@ from ragassay.graphs.failures import (
 )
 from ragassay.graphs.files import opened_file
 from ragassay.graphs.keys import query_key, sufficiency_key
+from ragassay.graphs.picture import make_drawn
 from ragassay.records import EvidenceSearch
 
 EvidenceGraph = CompiledStateGraph[EvidenceState, Toolbox, EvidenceInput, EvidenceOutput]
@@ -90,7 +91,7 @@ def build_evidence_graph(
     )
     builder.add_edge("judge_sufficiency", "end_searches")
     builder.add_conditional_edges("end_searches", route_on, ["write_query", END])
-    return builder.compile(cache=cache, name="find_evidence")
+    return make_drawn(builder.compile(cache=cache, name="find_evidence"))
 
 
 def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str]:

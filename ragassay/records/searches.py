@@ -58,6 +58,6 @@ class EvidenceSearch(Frozen):
     @classmethod
     def _read_unjudged_end(cls, given: Any) -> Any:
         """Read what earlier versions called enough: passages above a cosine, which none judged."""
-        if isinstance(given, dict) and given.get("end") == "enough" and not given.get("n_judgments"):
-            return {**given, "end": "closest_passages"}
-        return given
+        if not isinstance(given, dict) or given.get("end") != "enough":
+            return given
+        return given if given.get("n_judgments") else {**given, "end": "closest_passages"}
