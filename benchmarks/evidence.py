@@ -123,7 +123,7 @@ def measure_passages(shared: Path, n_claims: int) -> None:
         reached = [n for n, p in passages.items() if p and (p.relevance_score or 0.0) >= least]
         n_hits = sum(bool(data.qrels[n].get(passages[n].document, 0)) for n in reached)
         show(
-            what="enough",
+            what="closeness",
             threshold=least,
             share=round(len(reached) / len(passages), 4),
             precision=round(n_hits / len(reached), 4) if reached else None,
