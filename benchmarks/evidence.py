@@ -10,7 +10,7 @@ answers, so the figures compare the ways of asking and nothing else.
 the evidence graph would choose: how often it stands in an abstract that the claim's annotators
 named, when documents are reranked first and when the closest passage of all is taken.
 
-"enough": the same passages; of those whose cosine reaches a threshold, how many stand in a named
+"closeness": the same passages; of those whose cosine reaches a threshold, how many stand in a named
 abstract (precision), and how many claims reach it (share).
 """
 

@@ -37,7 +37,8 @@ class SearchView:
 
 def view_search(search: EvidenceSearch) -> SearchView:
     """Return a search in words."""
-    parts = [ENDS[search.end]]
+    took_nothing = search.end == "closest_passages" and not search.n_documents
+    parts = ["No document was found." if took_nothing else ENDS[search.end]]
     if search.n_documents:
         n = search.n_documents
         parts.append(f"{n} document{'' if n == 1 else 's'} looked at.")

@@ -290,6 +290,8 @@ def test_each_end_is_said_in_words_and_only_a_judgment_calls_passages_enough():
         shown = view_search(search).summary
         assert words in shown, end
         assert "close enough" not in shown, end
+    nothing = EvidenceSearch(sentence=1, end="closest_passages")
+    assert view_search(nothing).summary == "No document was found."
     failed = Failure(reason="timeout")
     search = EvidenceSearch(sentence=1, end="out_of_rounds", judgment_failure=failed)
     assert "The judge failed on the passages" in view_search(search).summary
