@@ -24,7 +24,7 @@ class JudgeSufficiency(dspy.Signature):
 
 @dataclass(frozen=True)
 class Sufficiency:
-    """Whether passages are enough to decide on a claim, and the cost of the call."""
+    """A judgment: true if the passages decide the claim; and the cost of the call."""
 
     is_enough: bool
     usage: Usage
