@@ -161,6 +161,8 @@ class Keywords(TypedDict, total=False):
     judge_form: FormChoice | None
     signals: bool | None
     evidence: Look | None
+    evidence_rounds: int | None
+    evidence_turns: int | None
     embedder: Annotated[str | None, Option(metavar="NAME")]
     search: Annotated[Search | None, Option(flags=("--by",))]
     verifier: Annotated[str | None, Option(metavar="NAME")]

@@ -329,8 +329,10 @@ class Settings(BaseSettings):
         default=2,
         ge=0,
         le=10,
-        description="Most rounds of queries by the judge for a sentence; 0 searches with the "
-        "sentence and its question only, and asks no model.",
+        description="Most rounds of queries by the judge for a sentence; after each it says "
+        "whether the passages found are enough, which ends the search. 0 searches with the "
+        "sentence and its question only, and asks no model. Judges of ours (ragassay/...) write "
+        "queries once, and the closest passages are taken.",
     )
     evidence_turns: int = Field(
         default=8, ge=1, le=50, description="Most turns of an agent that searches for a sentence."
@@ -345,12 +347,6 @@ class Settings(BaseSettings):
         ge=1,
         le=100,
         description="Number of passages to judge for a sentence, and as many against it.",
-    )
-    evidence_enough: float = Field(
-        default=0.6,
-        ge=-1,
-        le=1,
-        description="Cosine similarity of a passage at which a search ends.",
     )
     search: Search = Field(
         default="auto",
@@ -630,8 +626,15 @@ class Settings(BaseSettings):
 
     @property
     def query_rounds(self) -> int:
-        """Most rounds of queries by the judge; 0 without a judge."""
-        return self.evidence_rounds if self.has_judge else 0
+        """Most rounds of queries by the judge; 0 without one, at most 1 by a small one of ours."""
+        if not self.has_judge:
+            return 0
+        return min(self.evidence_rounds, 1) if is_ours(self.model) else self.evidence_rounds
+
+    @property
+    def judges_sufficiency(self) -> bool:
+        """Return whether the judge says if what was found is enough; a small one cannot tell."""
+        return self.query_rounds > 0 and not is_ours(self.model)
 
     @property
     def cites_by_nuggets(self) -> bool:
@@ -704,7 +707,6 @@ RESULT_FIELDS = (
     "evidence_turns",
     "evidence_tokens",
     "evidence_passages",
-    "evidence_enough",
     "search",
     "reranker",
     "local_dtype",

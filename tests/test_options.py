@@ -65,6 +65,8 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "judge_form": (("--judge-form", "plain"), "plain"),
     "signals": (("--signals",), True),
     "evidence": (("--evidence", "agent"), "agent"),
+    "evidence_rounds": (("--evidence-rounds", "0"), 0),
+    "evidence_turns": (("--evidence-turns", "3"), 3),
     "embedder": (("--embedder", "mine"), "mine"),
     "search": (("--by", "bm25"), "bm25"),
     "verifier": (("--verifier", "judge"), "judge"),
@@ -160,6 +162,19 @@ def test_python_has_all_that_the_terminal_has():
     assert INSTEAD["dry_run"] in ragassay.__all__
     assert INSTEAD["as_json"] in inspect.getsource(ragassay.Results.__init__)
     assert keywords - flags - OF_PYTHON == {"raise_on_failure"}  # exit code 3 of the terminal
+
+
+def test_what_searches_for_evidence_takes_the_bounds_of_the_search():
+    bounds = {"evidence_rounds", "evidence_turns"}
+    for name, command in commands().items():
+        flags = {p.name for p in command.params}
+        assert bounds <= flags or "evidence" not in flags, name
+    searching = (
+        *(ragassay.evaluate, ragassay.aevaluate, ragassay.run, ragassay.arun),
+        *(ragassay.audit, ragassay.aaudit, ragassay.plan),
+    )
+    for function in searching:
+        assert bounds <= set(inspect.signature(function).parameters), function.__name__
 
 
 def test_answers_are_written_with_the_same_options():
@@ -298,6 +313,9 @@ def test_an_option_means_the_same_on_the_command_line_and_in_python(name, option
 @pytest.mark.parametrize(
     ("options", "arguments", "in_python", "in_terminal"),
     [
+        ({"evidence_rounds": -1}, ("--evidence-rounds", "-1"), "`evidence_rounds=`", "-rounds'"),
+        ({"evidence_rounds": 11}, ("--evidence-rounds", "11"), "`evidence_rounds=`", "-rounds'"),
+        ({"evidence_turns": 0}, ("--evidence-turns", "0"), "`evidence_turns=`", "-turns'"),
         ({"evidence": "x"}, ("--evidence", "x"), "`evidence=`", "'--evidence'"),
         ({"verdict_labels": 5}, ("--labels", "5"), "`verdict_labels=`", "'--labels'"),
         ({"only": "x"}, ("--only", "x"), "`only=`", "error: --only:"),

@@ -45,6 +45,7 @@ from ragassay.records import PARTS
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import RESULT_FIELDS, Settings, load_settings
+from ragassay.threads import in_thread
 
 
 @dataclass(frozen=True)
@@ -323,8 +324,26 @@ def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]], why: str
 
 
 def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:
-    """The run-time context; where the caller gave none, tools by the environment's settings."""
-    return runtime.context or _default_toolbox()
+    """The run-time context; where the caller gave none, tools by the environment's settings.
+
+    Raises:
+        SettingsError: A client of LangGraph's server gave a context of its own.
+    """
+    given: Any = runtime.context
+    if given and not isinstance(given, Toolbox):
+        names = ", ".join(map(str, given))
+        raise SettingsError(
+            f"context: a served graph takes none ({names}); set RAGASSAY_* where it is served"
+        )
+    return given or _default_toolbox()
+
+
+async def ready_toolbox(runtime: Runtime[Toolbox]) -> Toolbox:
+    """Return `toolbox`, for the first node of a graph.
+
+    To build the environment's reads files and imports for seconds, which must not block a server.
+    """
+    return toolbox(runtime) if runtime.context else await in_thread(toolbox, runtime)
 
 
 @functools.cache

@@ -31,6 +31,7 @@ from ragassay.agents.rationale_auditor import RationaleAuditor
 from ragassay.agents.relevance_grader import RelevanceGrader
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.agents.sufficiency_judge import SufficiencyJudge
 from ragassay.agents.synthesizer import Synthesizer
 from ragassay.agents.tuned_judge import TunedJudge, papers_shown
 from ragassay.agents.tuned_verifier import TunedVerifier
@@ -127,6 +128,9 @@ ASKED: dict[str, Asked] = {
     "Asker": lambda c: asked(Asker(), case_of(c), "Is it so?", ("yes", "no"), evil("It.", c)),
     "QueryWriter": lambda c: asked(
         QueryWriter(), case_of(c), evil("It fell.", c), [evil("fall", c)], [evil("Found", c)]
+    ),
+    "SufficiencyJudge": lambda c: asked(
+        SufficiencyJudge(), case_of(c), evil("It fell.", c), [evil("It rose.", c), evil("No.", c)]
     ),
     "RelevanceGrader": lambda c: asked(RelevanceGrader(), case_of(c), "sun"),
     "FactLister": lambda c: asked(FactLister(), case_of(c), evil("It rose.", c)),
