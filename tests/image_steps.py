@@ -17,7 +17,6 @@ import shutil
 import string
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,6 +80,7 @@ class ImageBuild:
         context: The folder that is sent to the build, with a .dockerignore.
         arguments: Build arguments by name.
         downloads: Use the real pip and uv, which need a package index.
+        prepared: Folders of this machine that the first stage begins with, by their path there.
     """
 
     def __init__(
@@ -90,8 +90,9 @@ class ImageBuild:
         arguments: dict[str, str] | None = None,
         *,
         downloads: bool = False,
+        prepared: dict[str, Path] | None = None,
     ) -> None:
-        self.folder, self.downloads = folder, downloads
+        self.folder, self.downloads, self.prepared = folder, downloads, {**(prepared or {})}
         self.context = _sent_context(context, folder / "context")
         self.arguments = {**(arguments or {})}
         self.defaults: dict[str, str] = {}
@@ -131,6 +132,11 @@ class ImageBuild:
             return Stage(**{**vars(known), "folder": root, "environment": {**known.environment}})
         root.mkdir(parents=True)
         (root / "tmp").mkdir()
+        if not self.stages:
+            for inside, folder in self.prepared.items():
+                link = root / inside.lstrip("/")
+                link.parent.mkdir(parents=True)
+                link.symlink_to(folder)
         if self.downloads:
             subprocess.run([sys.executable, "-m", "venv", root / "usr/local"], check=True)
         return Stage(root)
@@ -183,7 +189,6 @@ class ImageBuild:
     def _do_run(self, stage: Stage, rest: str) -> None:
         log = self.folder / "owned"
         log.unlink(missing_ok=True)
-        started = time.monotonic()
         done = subprocess.run(
             ["/bin/sh", "-euc", stage.here(rest)],
             env={**self.environment(stage), "OWNED": str(log)},
@@ -193,7 +198,6 @@ class ImageBuild:
             check=False,
             timeout=RUN_TIMEOUT_S,
         )
-        print(f"{time.monotonic() - started:.1f} s: RUN {rest[:100]}")
         if done.returncode:
             raise StepError(f"RUN {rest}\n{done.stdout}{done.stderr}")
         if log.exists():
@@ -234,15 +238,16 @@ class Container:
         owned = [path for path in (*mounts, *stage.volumes) if path in stage.owned]
         _freeze(stage.folder, [stage.path(path) for path in (*owned, "/tmp")])
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, entrypoint: str = "") -> subprocess.CompletedProcess[str]:
         """Run the entry point with a command, by default the image's."""
         stage = self.stage
+        start = (entrypoint,) if entrypoint else stage.entrypoint
         environment = self.build.environment(stage)
         environment |= {"HOME": str(stage.path(f"/home/{stage.user}"))}
-        program = shutil.which(stage.entrypoint[0], path=environment["PATH"])
+        program = shutil.which(start[0], path=environment["PATH"])
         if program is None:
-            raise StepError(f"the image has no {stage.entrypoint[0]}")
-        command = [program, *stage.entrypoint[1:], *map(stage.here, words or stage.command)]
+            raise StepError(f"the image has no {start[0]}")
+        command = [program, *start[1:], *map(stage.here, words or stage.command)]
         return subprocess.run(
             [*(WITHOUT_POWERS if os.geteuid() == 0 else ()), *command],
             env=environment,
