@@ -8,7 +8,6 @@ permissions.
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import os
 import re
@@ -283,28 +282,33 @@ def _sent_context(root: Path, folder: Path) -> Path:
     """Copy what .dockerignore lets through: all is left out but the lines with "!"."""
     lines = (root / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert "*" in lines
-    hidden = [line.removeprefix("**/") for line in lines if line.startswith("**/")]
-    for line in lines:
-        if line.startswith("!"):
-            _copy(root / line[1:], folder / line[1:], root, folder, hidden)
+    hidden = shutil.ignore_patterns(*(line[3:] for line in lines if line.startswith("**/")))
+    for name in (line[1:] for line in lines if line.startswith("!")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if (root / name).is_dir():
+            shutil.copytree(root / name, folder / name, symlinks=True, ignore=hidden)
+        else:
+            shutil.copy(root / name, folder / name)
     return folder
 
 
-def _copy(start: Path, end: Path, old: Path, new: Path, hidden: Sequence[str] = ()) -> None:
-    """Copy a file or folder; scripts that name their old root name the new one."""
+def _copy(start: Path, end: Path, old: Path, new: Path) -> None:
+    """Copy a file or folder of one root to another; scripts that name the old one name the new.
+
+    Files are linked: no step writes into a file of an earlier stage.
+    """
     end.parent.mkdir(parents=True, exist_ok=True)
     if start.is_file():
-        shutil.copy(start, end)
+        os.link(start, end)
         return
-    shutil.copytree(
-        start, end, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*hidden)
-    )
-    for path in end.rglob("*"):
-        is_script = fnmatch.fnmatch(str(path), "*/bin/*") or path.suffix == ".pth"
-        if is_script and path.is_file() and not path.is_symlink():
-            data = path.read_bytes()
-            if len(data) < 100_000 and bytes(old) in data:
+    shutil.copytree(start, end, symlinks=True, dirs_exist_ok=True, copy_function=os.link)
+    for path in (*end.glob("**/bin/*"), *end.glob("**/pyvenv.cfg")):
+        if path.is_file() and not path.is_symlink() and path.stat().st_size < 100_000:
+            data, mode = path.read_bytes(), path.stat().st_mode
+            if bytes(old) in data:
+                path.unlink()
                 path.write_bytes(data.replace(bytes(old) + b"/", bytes(new) + b"/"))
+                path.chmod(mode)
 
 
 def _freeze(root: Path, writable: Sequence[Path]) -> None:

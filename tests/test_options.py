@@ -475,7 +475,7 @@ def test_a_wrong_part_lists_the_right_ones(folder, monkeypatch):
         )
         assert result.exit_code == 1 and right in result.stderr, given
     monkeypatch.setenv("RAGASSAY_ONLY", "[rubrics")
-    with pytest.raises(SettingsError, match="RAGASSAY_ONLY: .*names with commas"):
+    with pytest.raises(SettingsError, match=r"RAGASSAY_ONLY: .*names with commas"):
         load_settings()
 
 
