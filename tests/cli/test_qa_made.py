@@ -105,9 +105,9 @@ def test_every_flaw_and_every_early_end_has_a_name() -> None:
 
 
 PAPERS = {
-    "numbers": "Aspirin at 75 mg lowered strokes by 12 percent among 4,000 older adults. Bleeding of "
-    "the stomach rose from 1.1 percent to 2.3 percent with daily aspirin. Headache was as frequent "
-    "with aspirin as with placebo tablets.",
+    "numbers": "Aspirin at 75 mg lowered strokes by 12 percent among 4,000 older adults. Bleeding "
+    "of the stomach rose from 1.1 percent to 2.3 percent with daily aspirin. Headache was as "
+    "frequent with aspirin as with placebo tablets.",
     "no numbers": "Benzene boils at a lower temperature than water because its molecules attract "
     "each other weakly. Toluene has a methyl group on the aromatic ring, which raises the boiling "
     "point considerably.",
@@ -115,8 +115,8 @@ PAPERS = {
     "Calvenol blocks the histamine receptor of eosinophils in the nasal mucosa of adults. Here the "
     "study shows what our team found in Table 3 of this paper.",
     "quotes": 'The so-called "silent" infarction of <b>elderly</b> patients causes neither chest '
-    "pain nor sweating. Troponin rises within three hours of \u00bbacute\u00ab myocardial infarction "
-    "in most patients.",
+    "pain nor sweating. Troponin rises within three hours of \u00bbacute\u00ab myocardial "
+    "infarction in most patients.",
 }
 WAYS = {
     "whole": ("--n", "1"),
