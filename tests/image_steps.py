@@ -172,6 +172,8 @@ class ImageBuild:
         words = rest.split()
         options = dict(w[2:].split("=", 1) for w in words if w.startswith("--"))
         *sources, target = (w for w in words if not w.startswith("--"))
+        if options.get("from", "") not in ("", *self.stages):
+            raise StepError(f"COPY {rest}: there is no stage {options['from']}")
         origin = self.stages[options["from"]] if "from" in options else None
         for source in sources:
             start = origin.path(source) if origin else self.context / source
