@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from platformdirs import user_cache_path
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSettingError
 
 from ragassay.errors import SettingsError, first_problem
@@ -107,10 +108,10 @@ class Settings(BaseSettings):
         description="Embedding model: all-MiniLM-L6-v2, which is installed with ragassay, or any "
         "that sentence-transformers can load.",
     )
-    only: tuple[str, ...] = Field(
+    only: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description=f"Evaluate only this: {', '.join(PARTS)}, or an evaluator of your own by its "
-        "name. By default all.",
+        "name; several with commas. By default all.",
     )
     rubric_set: RubricSet = Field(
         default="yescieval",
@@ -430,6 +431,20 @@ class Settings(BaseSettings):
         if self.panel and INSTRUMENTS in seats:
             raise ValueError(f"a panel is of judges, and {INSTRUMENTS} asks none: name two or more")
         return self
+
+    @field_validator("only", mode="before")
+    @classmethod
+    def _split_at_commas(cls, given: object) -> object:
+        if isinstance(given, str) and given.lstrip().startswith("["):  # As the environment has it.
+            try:
+                given = json.loads(given)
+            except ValueError as error:
+                raise ValueError("it must be names with commas, or a list in JSON") from error
+        names = [given] if isinstance(given, str) else given
+        if not isinstance(names, list | tuple):
+            return names
+        parts = [part.strip() for name in names for part in str(name).split(",")]
+        return tuple(dict.fromkeys(parts))
 
     @field_validator("model_options")
     @classmethod

@@ -452,3 +452,65 @@ def test_every_setting_and_every_flag_is_documented():
     for name, command in commands().items():
         for parameter in command.params:
             assert getattr(parameter, "help", None), (name, parameter.name)
+
+
+PARTS_ASKED_FOR = {
+    ("nuggets,rubrics",): ("nuggets", "rubrics"),
+    ("nuggets, rubrics",): ("nuggets", "rubrics"),
+    (" rubrics ",): ("rubrics",),
+    ("nuggets,rubrics", "citations"): ("nuggets", "rubrics", "citations"),
+    ("nuggets", "rubrics,citations"): ("nuggets", "rubrics", "citations"),
+    ("nuggets,rubrics", "rubrics"): ("nuggets", "rubrics"),
+    ("sentences,evidence,correctness,grades",): ("sentences", "evidence", "correctness", "grades"),
+    ("racar,intents",): ("racar", "intents"),
+    ("rubrics",): ("rubrics",),
+}
+
+
+def test_several_parts_are_named_with_commas(monkeypatch):
+    for given, parts in PARTS_ASKED_FOR.items():
+        assert settings_of({"only": list(given)}).only == parts, given
+        monkeypatch.setenv("RAGASSAY_ONLY", ",".join(given))
+        assert load_settings().only == parts, given
+        monkeypatch.setenv("RAGASSAY_ONLY", json.dumps(given))
+        assert load_settings().only == parts, given
+        monkeypatch.delenv("RAGASSAY_ONLY")
+    assert settings_of({"only": "nuggets,rubrics"}).only == ("nuggets", "rubrics")
+
+
+WRONG_PARTS = {
+    "nuggets,rubics": "rubics",
+    "rubics,nuggets": "rubics",
+    "nuggets;rubrics": "nuggets;rubrics",
+    "nuggets rubrics": "nuggets rubrics",
+    "nuggets,,rubrics": "",
+    "nuggets,": "",
+    "Nuggets": "Nuggets",
+    "rubric": "rubric",
+}
+
+
+def test_a_wrong_part_lists_the_right_ones(folder, monkeypatch):
+    right = "there are nuggets, rubrics, sentences, evidence, correctness, citations, grades, racar"
+    for given, wrong in WRONG_PARTS.items():
+        with pytest.raises(SettingsError, match=f"no part '{wrong}'; {right}"):
+            settings_of({"only": [given]})
+        result = CliRunner().invoke(
+            app, ["evaluate", str(folder / "answers.jsonl"), "--only", given, "--dry-run"]
+        )
+        assert result.exit_code == 1 and right in result.stderr, given
+    monkeypatch.setenv("RAGASSAY_ONLY", "[rubrics")
+    with pytest.raises(SettingsError, match=r"RAGASSAY_ONLY: .*names with commas"):
+        load_settings()
+
+
+def test_parts_and_an_evaluator_of_ones_own_are_named_together():
+    @ragassay.evaluator
+    def brevity(case) -> bool:
+        return len(case.answer) < 100
+
+    tools = Toolbox.of(load_settings(only="citations,brevity"), evaluators=[brevity])
+    assert {"citation", "brevity"} <= {one.name for one in tools.evaluators}
+    assert {one.part for one in tools.evaluators} == {"citations", "brevity"}
+    with pytest.raises(SettingsError, match=r"no part 'brevty'; there are nuggets.*, brevity"):
+        Toolbox.of(load_settings(only="citations,brevty"), evaluators=[brevity])

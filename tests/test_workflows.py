@@ -23,6 +23,7 @@ SHELL = {
     "cd",
     "cp",
     "cyclonedx-py",
+    "docker",
     "gh",
     "make",
     "mkdir",

@@ -79,6 +79,15 @@ def test_meteor_puts_recall_first():
     assert (meteor_score(REFERENCE, longer) or 0) > (meteor_score(longer, REFERENCE) or 1)
 
 
+def test_meteor_aligns_as_nltk_and_not_with_the_fewest_crossings():
+    # Both words match: P = 1, R = 2/5, F = 10PR / (R + 9P) = 4 / 9.4. Of the reference's two "the"
+    # nltk takes the last one, behind "cat": two chunks, penalty 0.5 * (2/2)^3. The paper takes the
+    # first one, which crosses nothing: one chunk, penalty 0.5 * (1/2)^3.
+    reference, candidate = "the cat saw the dog", "the cat"
+    assert meteor_score(reference, candidate) == pytest.approx(4 / 9.4 * (1 - 0.5))
+    assert 4 / 9.4 * (1 - 0.5 / 8) > (meteor_score(reference, candidate) or 1)
+
+
 def test_meteor_aligns_stems_but_no_synonyms_without_wordnet(monkeypatch):
     class Missing:
         def ensure_loaded(self) -> None:
