@@ -16,6 +16,7 @@ from ragassay.model_names import (
     SIGNALS_VERIFIER,
     is_local,
 )
+from ragassay.models.installed import need_judge, need_verifier
 from ragassay.models.probe import check_judges
 from ragassay.runs.endpoints import recall_endpoints
 from ragassay.runs.folder import (
@@ -56,21 +57,20 @@ def check_ready(
         fields: The settings that a run in the same folder must have had.
 
     Raises:
-        ExtraError: The run is traced, and OpenTelemetry is not installed.
+        ExtraError: A library, or the package of a model's weights, is not installed.
         InputError: Nothing can be written where the run is to be kept.
         RunMismatchError: The folder has a run of another judge or other settings.
         SettingsError: A model of ours is unknown.
         FatalModelError: A hosted model cannot be asked.
     """
-    if settings.tracing:
-        need(*EXTRAS["tracing"])
+    judges = judges_of(settings, [name for name in (options.get("paraphraser"), *others) if name])
+    check_installed(settings, judges)
     out = options.get("out")
     folder = Path(out) if out else None
     if folder or file:
         check_writable(folder or (file or Path()).parent)
     if folder and (folder / "run.json").is_file():
         _check_same_run(folder, settings, fields, answers)
-    judges = judges_of(settings, [name for name in (options.get("paraphraser"), *others) if name])
     if folder:
         recall_endpoints(folder, judges)
     for judge in judges:
@@ -85,6 +85,32 @@ def check_ready(
         check_judges(judges)
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)
+
+
+def check_installed(settings: Settings, judges: Iterable[Settings] = ()) -> None:
+    """Refuse a run for which a library, or the package of a model's weights, is not installed.
+
+    Args:
+        settings: Those of the run.
+        judges: The settings of each model that it asks.
+
+    Raises:
+        ExtraError: It says what to install.
+    """
+    if settings.tracing:
+        need(*EXTRAS["tracing"])
+    if settings.engine == "ray":
+        need(*EXTRAS["ray"] if settings.address.startswith("ray://") else ["ray"])
+    if settings.evidence == "agent":
+        need("langchain")
+    for judge in judges:
+        need_judge(judge.model)
+        if judge.form is not None:
+            from ragassay.agents.published_prompts import words_of
+
+            words_of(judge.form)
+    for name in (settings.chosen_verifier, settings.correctness):
+        need_verifier(name)
 
 
 def _check_same_run(
