@@ -75,6 +75,7 @@ def separate(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
     with errors_as_lines():
+        from ragassay.models.installed import need_verifiers
         from ragassay.reports.verifiers import question_sheet, separation_sheet
         from ragassay.runs.progress import shown_steps
         from ragassay.runs.verifiers.scoring import open_models
@@ -82,6 +83,7 @@ def separate(
         from ragassay.runs.verifiers.separating import sample_pairs
         from ragassay.runs.verifiers.separating import separate as separate_pairs
 
+        need_verifiers(verifiers or ())
         job, settings = prepared_job(answers, options, options.get("limit"))
         sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
         n_missing = check_documents(sentences)
@@ -129,6 +131,7 @@ def support(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
     with errors_as_lines():
+        from ragassay.models.installed import need_verifiers
         from ragassay.reports.verifiers import support_sheet
         from ragassay.runs.progress import shown_steps
         from ragassay.runs.verifiers.bearing import supported
@@ -140,6 +143,7 @@ def support(
             labelled_sentences,
         )
 
+        need_verifiers(verifiers or ())
         job, settings = prepared_job(answers, options, options.get("limit"))
         has_labels = labels_of is not None or has_citation_labels(answers)
         if has_labels:
@@ -198,6 +202,7 @@ def at_k(
     """
     with errors_as_lines():
         from ragassay.cli.output import tell_plots_left_out
+        from ragassay.models.installed import need_verifiers
         from ragassay.reports.figures import can_plot, curve_plot
         from ragassay.reports.verifiers import curve_sheet
         from ragassay.runs.progress import shown_steps
@@ -205,6 +210,7 @@ def at_k(
         from ragassay.runs.verifiers.scoring import open_models
         from ragassay.runs.verifiers.sentences import cited_sentences
 
+        need_verifiers(verifiers or ())
         tell_plots_left_out(folder)
         ks, ways = parse_ks(k), ways_of(found_by)
         job, settings = prepared_job(answers, options, options.get("limit"))

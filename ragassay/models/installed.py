@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from ragassay.errors import ExtraError, SettingsError
@@ -77,6 +78,12 @@ def need_verifier(name: str) -> None:
     shape = read_shape(adapter.folder)
     if SMOLLM2 in (shape.base, *(one for one, sha in PACKAGED.items() if sha == shape.base_sha256)):
         _need_smollm2()
+
+
+def need_verifiers(names: Iterable[str]) -> None:
+    """Ask for what several verifiers need, as `need_verifier` does for one."""
+    for name in names:
+        need_verifier(name)
 
 
 def _fitted_verifier(path: Path) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.errors import SettingsError
-from ragassay.extras import EXTRAS, need
 from ragassay.model_names import (
     INSTRUMENTS,
     MINILM,
@@ -16,7 +15,6 @@ from ragassay.model_names import (
     SIGNALS_VERIFIER,
     is_local,
 )
-from ragassay.models.installed import need_judge, need_verifier
 from ragassay.models.probe import check_judges
 from ragassay.runs.endpoints import recall_endpoints
 from ragassay.runs.folder import (
@@ -26,6 +24,7 @@ from ragassay.runs.folder import (
     digest_of,
     mismatch,
 )
+from ragassay.runs.installed import check_installed
 from ragassay.settings import Settings, noted_settings
 
 DONE = ("summary.json", "rationales.csv", "strategies.csv")
@@ -50,7 +49,8 @@ def check_ready(
 
     Args:
         settings: Those of the run.
-        options: Its options: `out`, `retry_failed`, `paraphraser`.
+        options: Its options: `out`, `retry_failed`, `paraphraser`, `corpus`, and files that it
+            reads.
         others: Models that are asked besides the judges, as NAME or NAME@URL.
         file: The file that is written, where it is no folder.
         answers: The file that is judged; a run in the same folder must have judged it too.
@@ -64,7 +64,7 @@ def check_ready(
         FatalModelError: A hosted model cannot be asked.
     """
     judges = judges_of(settings, [name for name in (options.get("paraphraser"), *others) if name])
-    check_installed(settings, judges)
+    check_installed(settings, judges, options)
     out = options.get("out")
     folder = Path(out) if out else None
     if folder or file:
@@ -85,32 +85,6 @@ def check_ready(
         check_judges(judges)
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)
-
-
-def check_installed(settings: Settings, judges: Iterable[Settings] = ()) -> None:
-    """Refuse a run for which a library, or the package of a model's weights, is not installed.
-
-    Args:
-        settings: Those of the run.
-        judges: The settings of each model that it asks.
-
-    Raises:
-        ExtraError: It says what to install.
-    """
-    if settings.tracing:
-        need(*EXTRAS["tracing"])
-    if settings.engine == "ray":
-        need(*EXTRAS["ray"] if settings.address.startswith("ray://") else ["ray"])
-    if settings.evidence == "agent":
-        need("langchain")
-    for judge in judges:
-        need_judge(judge.model)
-        if judge.form is not None:
-            from ragassay.agents.published_prompts import words_of
-
-            words_of(judge.form)
-    for name in (settings.chosen_verifier, settings.correctness):
-        need_verifier(name)
 
 
 def _check_same_run(

@@ -1,8 +1,8 @@
 """Run command lines of `ragassay` in one process: `python calls.py [HIDDEN...] < CALLS`.
 
-HIDDEN are modules that this process is to lack besides; CALLS is a JSON list of command lines. Each
-call is answered by a line of JSON on stdout: its exit code, what it wrote, the files that it made,
-and the traceback of an error that no command may end with. Only this machine can be reached.
+HIDDEN are modules that this process is to lack besides; CALLS are command lines, one a line. Each is
+answered by a line of JSON on stdout: its exit code, what it wrote, the files that it made, and the
+traceback of an error that no command may end with. Only this machine can be reached.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> None:
     keep_on_this_machine()
     sys.meta_path.insert(0, Hidden(sys.argv[1:]))
     stdout = sys.stdout
-    for call in json.load(sys.stdin):
+    for call in sys.stdin:
         print(json.dumps(run(call)), file=stdout, flush=True)
 
 
