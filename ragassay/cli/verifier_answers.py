@@ -211,9 +211,9 @@ def at_k(
         from ragassay.runs.verifiers.sentences import cited_sentences
 
         need_verifiers(verifiers or ())
-        tell_plots_left_out(folder)
         ks, ways = parse_ks(k), ways_of(found_by)
         job, settings = prepared_job(answers, options, options.get("limit"))
+        tell_plots_left_out(folder)
         sentences = cited_sentences(job.records, job.corpus)
         models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
         total = n_steps(sentences, ways, len(models))

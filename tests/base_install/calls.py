@@ -1,13 +1,16 @@
 """Run command lines of `ragassay` in one process: `python calls.py [HIDDEN...] < CALLS`.
 
-HIDDEN are modules that this process is to lack besides; CALLS are command lines, one a line. Each is
-answered by a line of JSON on stdout: its exit code, what it wrote, the files that it made, and the
-traceback of an error that no command may end with. Only this machine can be reached.
+HIDDEN are modules that this process is to lack besides; CALLS are lines of JSON, a folder and the
+command line to run there. Each is answered by a line of JSON on stdout: its exit code, what it
+printed, the files that it made, and the traceback of an error that no command may end with. Only
+this machine can be reached.
 """
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import shlex
 import socket
 import sys
@@ -45,11 +48,12 @@ def files() -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in Path().rglob("*") if path.is_file()}
 
 
-def run(call: str) -> dict[str, Any]:
+def run(folder: str, call: str) -> dict[str, Any]:
     from typer.testing import CliRunner
 
     from ragassay.cli import app
 
+    os.chdir(folder)
     before, begun = files(), time.monotonic()
     done = CliRunner().invoke(app, shlex.split(call))
     crash = ""
@@ -66,11 +70,15 @@ def run(call: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    import typer.main
+
+    # A call builds all commands, most of the work of one that is refused.
+    typer.main.get_command = functools.cache(typer.main.get_command)
     keep_on_this_machine()
     sys.meta_path.insert(0, Hidden(sys.argv[1:]))
     stdout = sys.stdout
     for call in sys.stdin:
-        print(json.dumps(run(call)), file=stdout, flush=True)
+        print(json.dumps(run(*json.loads(call))), file=stdout, flush=True)
 
 
 if __name__ == "__main__":

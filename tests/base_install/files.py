@@ -39,7 +39,10 @@ LABELS = tuple(
     {"task": "rubric", "label": label, "record_id": answer["id"], "item": "cohesion"}
     for answer, label in zip(ANSWERS, "4352", strict=True)
 )
-GRADED = '["rock", [{"paragraph_id": "r1"'
+CITED = tuple(
+    {"task": "citation", "label": label, "record_id": answer["id"], "sentence": 1, "item": "1"}
+    for answer, label in zip(ANSWERS, ("supports", "contradicts") * 2, strict=True)
+)
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
@@ -52,6 +55,7 @@ def write_inputs(folder: Path) -> None:
     write_rows(folder / "one.jsonl", ANSWERS[:1])
     write_rows(folder / "documents.jsonl", DOCUMENTS)
     write_rows(folder / "labels.jsonl", LABELS)
+    write_rows(folder / "cited.jsonl", CITED)
     write_rows(folder / "questions.jsonl", [{"id": "t1", "question": "Does zinc help?"}])
     write_rows(folder / "nuggets.jsonl", [{"gold": ["Zinc helps."], "nuggets": ["Zinc helps."]}])
     (folder / "queries.tsv").write_text("t1\tzinc and colds\n", encoding="utf-8")

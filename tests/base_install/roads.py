@@ -30,10 +30,19 @@ class Road:
 SOME = (0, 3)
 
 WORKING = (
-    Road(f"evaluate answers.jsonl --only rubrics {JUDGE} --out runs/a", writes="runs/a/report.html"),
+    Road(
+        f"evaluate answers.jsonl --only rubrics {JUDGE} --out runs/a", writes="runs/a/report.html"
+    ),
     Road("evaluate one.jsonl --only citations --out runs/b --quiet", writes="runs/b/report.html"),
+    Road("evaluate one.jsonl --batch --model openai/scripted --api-base BATCHES --out runs/e"),
+    Road(f"evaluate one.jsonl --only citations --attribution {JUDGE} --out runs/f"),
+    Road(
+        f"evaluate one.jsonl --only evidence --evidence agent --corpus documents.jsonl {JUDGE} "
+        "--out runs/h",
+        codes=SOME,
+    ),
     Road(f"run rag:answer questions.jsonl --only rubrics {JUDGE} --out runs/c"),
-    Road(f"audit one.jsonl --only rubrics --attacks rubric {JUDGE} --out runs/d", codes=(0, 3)),
+    Road(f"audit one.jsonl --only rubrics --attacks rubric {JUDGE} --out runs/d", codes=SOME),
     Road("report runs/a", writes="runs/a/report.html"),
     Road("runs list runs"),
     Road("runs open a --in runs --no-open"),
@@ -41,10 +50,10 @@ WORKING = (
     Road("compare runs/a --system alpha --system beta --html changes.html", writes="changes.html"),
     Road("meta-evaluate runs/a --human labels.jsonl --out trust", writes="trust/agreement.csv"),
     Road("matrix runs/a"),
-    Road("rationales runs/a", codes=(0, 3)),
-    Road(f"rationales runs/a --out reasons {JUDGE}", codes=(0, 3)),
-    Road(f"strategies answers.jsonl --rubric cohesion {JUDGE} --out ways", codes=(0, 3)),
-    Road(f"synthesize answers.jsonl {JUDGE} --out written.jsonl", codes=(0, 3)),
+    Road("rationales runs/a", codes=SOME),
+    Road(f"rationales runs/a --out reasons {JUDGE}", codes=SOME),
+    Road(f"strategies answers.jsonl --rubric cohesion {JUDGE} --out ways", codes=SOME),
+    Road(f"synthesize answers.jsonl {JUDGE} --out written.jsonl", codes=SOME),
     Road("convert answers.jsonl converted.csv --to ragas", writes="converted.csv"),
     Road("corpus get documents.jsonl 101"),
     Road("corpus search documents.jsonl zinc"),
@@ -52,7 +61,7 @@ WORKING = (
     Road("corpus evaluate documents.jsonl --queries queries.tsv --qrels qrels.txt"),
     Road(
         f"nuggets create one.jsonl --accept-all {JUDGE} --out gold.jsonl",
-        codes=(0, 3),
+        codes=SOME,
         writes="gold.jsonl",
     ),
     Road(f"nuggets assign one.jsonl {JUDGE} --out assigned.jsonl", writes="assigned.jsonl"),
@@ -60,6 +69,8 @@ WORKING = (
         f"grade passages.jsonl --testbank bank.jsonl {JUDGE} --out runs/g",
         writes="runs/g/graded.jsonl.gz",
     ),
+    Road(f"grade passages.jsonl --grade thomas {JUDGE} --out runs/t", codes=SOME),
+    Road("grade passages.jsonl --testbank bank.jsonl --quiet --out runs/i", codes=SOME),
     Road("grades merge runs/g/graded.jsonl.gz --out merged.jsonl.gz", writes="merged.jsonl.gz"),
     Road("grades passages passages.jsonl --out plain.jsonl.gz", writes="plain.jsonl.gz"),
     Road("grades filter runs/g/graded.jsonl.gz --out fewer.jsonl.gz", writes="fewer.jsonl.gz"),
@@ -72,20 +83,20 @@ WORKING = (
     Road("grades missing runs/g/graded.jsonl.gz"),
     Road("grades spurious runs/g/graded.jsonl.gz"),
     Road("grades agreement runs/g/graded.jsonl.gz"),
-    Road(f"testbank create queries.json --per-query 1 {JUDGE} --out new.jsonl.gz", codes=(0, 3)),
+    Road(f"testbank create queries.json --per-query 1 {JUDGE} --out new.jsonl.gz", codes=SOME),
     Road("testbank import items.txt --query q1 --out imported.jsonl.gz"),
     Road("testbank queries queries.json --out plain.json"),
     Road("testbank show bank.jsonl"),
-    Road("testbank edit imported.jsonl.gz --who ann --query q1 --add 'Is it so?'"),
+    Road("testbank edit imported.jsonl.gz --who ann --add q1 'Is it so?'"),
     Road("testbank split bank.jsonl --out open.jsonl.gz --secret-out secret.jsonl.gz"),
     Road("testbank merge bank.jsonl --out all.jsonl.gz"),
-    Road("testbank lint bank.jsonl --quiet", codes=(0, 3)),
+    Road("testbank lint bank.jsonl --quiet", codes=SOME),
     Road("qa read paper.xml --keywords --out read.jsonl", writes="read.jsonl"),
-    Road(f"qa generate papers.jsonl {JUDGE} --n 2 --out made.jsonl", codes=(0, 3)),
+    Road(f"qa generate papers.jsonl {JUDGE} --n 2 --out made.jsonl", codes=SOME),
     Road("qa export pairs.jsonl --papers papers.jsonl --as ragas --out testset.jsonl"),
-    Road(f"qa evaluate pairs.jsonl --papers papers.jsonl {JUDGE} --out runs/q", codes=(0, 3)),
-    Road(f"qa audit pairs.jsonl --papers papers.jsonl {JUDGE} --out runs/r", codes=(0, 3)),
-    Road("qa filter runs/q --out kept.jsonl", codes=(0, 3)),
+    Road(f"qa evaluate pairs.jsonl --papers papers.jsonl {JUDGE} --out runs/q", codes=SOME),
+    Road(f"qa audit pairs.jsonl --papers papers.jsonl {JUDGE} --out runs/r", codes=SOME),
+    Road("qa filter runs/q --out kept.jsonl", codes=SOME),
     Road("models list"),
     Road("models show ragassay/judge"),
     Road("models find --port 9"),
@@ -98,6 +109,7 @@ WORKING = (
         "verifiers fit claims.jsonl --dev others.jsonl --verifier embedded --out fitted.json",
         writes="fitted.json",
     ),
+    Road("verifiers separate answers.jsonl --labels-of cited.jsonl --verifier embedded --quiet"),
     Road("verifiers support one.jsonl --embedder all-MiniLM-L6-v2 --quiet"),
     Road(
         "verifiers at-k one.jsonl --corpus documents.jsonl --k 1 --embedder all-MiniLM-L6-v2 "
@@ -106,10 +118,10 @@ WORKING = (
     ),
     *(
         Road(
-            f"optimize verifier --labels 3 --data claims.jsonl --dev others.jsonl --optimizer {name}"
-            f" --budget 12 --model openai/scripted --api-base LEARNER --work work/{name}"
+            "optimize verifier --labels 3 --data claims.jsonl --dev others.jsonl --budget 12 "
+            f"--optimizer {name} --model openai/scripted --api-base LEARNER --work work/{name}"
             f" --out prompts/{name}.json --keep-anyway --quiet",
-            codes=(0, 3),
+            codes=SOME,
             writes=f"prompts/{name}.json",
         )
         for name in ("bootstrap", "copro", "gepa")
@@ -146,14 +158,12 @@ REFUSED = {
     "finetune verifier --data claims.jsonl --out tuned --method sft": "ragassay[train]",
     "finetune verifier --data claims.jsonl --out tuned --base all-MiniLM-L6-v2": "ragassay[local]",
     "matrix runs/a --out matrix": "ragassay[plots]",
-    "matrix --generate questions.jsonl --generator openai/a --generator openai/b": "ragassay[plots]",
+    "matrix --generate questions.jsonl --generator openai/a": "ragassay[plots]",
     "similarity answers.jsonl": "ragassay[similarity]",
     "similarity answers.jsonl --metric wer": "ragassay[similarity]",
     "similarity answers.jsonl --metric wmd --wmd-vectors folder": "ragassay[similarity]",
     "similarity answers.jsonl --metric meteor --out alike": "ragassay[similarity]",
-    "verifiers separate answers.jsonl --labels labels.jsonl --verifier ragassay/mean-verifier": (
-        "ragassay[local]"
-    ),
+    "qa generate papers.jsonl --out x.jsonl --evaluator ragassay/judge": "ragassay[local]",
     "evaluate one.jsonl --out s3://bucket/run": "s3fs",
     "evaluate one.jsonl --out gs://bucket/run": "gcsfs",
 }
@@ -178,11 +188,34 @@ NEEDING = {
 }
 """Options, each value that needs more, and what it is then to say; --map reads a Parquet file."""
 
+ELSEWHERE = {
+    "grades": {"--model": "names who graded"},
+    "matrix": dict.fromkeys(("--corpus", "--engine"), "with --generate, which needs plots first"),
+    "serve": {"--model": "the server itself needs more"},
+}
+"""Options that need nothing in a group or command, and why."""
+
 HIDING = {"--evidence": {"agent": "langchain>=1.2,<2"}}
 """The same of options that need a base dependency which is not installed."""
 
 PLAIN = frozenset(
     """
+    --address --against --answer --answer-class --answers --at --at-once --attack --audit
+    --baseline --by-facet --cap --citations --clusters --collection --concurrency --csv
+    --damage --decisions --depth --direct-class --documents --dry-run --dtype --epochs
+    --facet --facets --fail-if --fail-under --finding --found-by --from --given --gold
+    --grader --history --host --instruction --inversion --item --items --items-per-call
+    --json --judge --judge-seed --keep-empty --kind --label --later-wins --latex --layers
+    --leanings --learning-rate --least --like-original --limit --long --lower-case --margin
+    --max --max-rpm --max-tokens --max-usd --measure --metrics --min-answers --min-judgment
+    --min-rating --min-relevant --model-option --no-retracted --nuggets --official
+    --pairs-per-call --prompt-class --prompts --questions --raise-on-failure --rank
+    --ratings --relevant-from --remove --repeat --retries --retry-failed --review --rounds
+    --row-tokens --rubric-set --rubric-text --runs --same --samples --score --secret
+    --section-chars --seed --self-rated --share --signals --since --skip-empty
+    --source-chars --start --steps --strategy --strict --systems --targets --team --text
+    --timeout --tracing-content --trials --type --undo --until --url --when --where --why
+    --window --wmd-words --words --workers
     """.split()
 )
 """Options that need nothing, whatever their value."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from conftest import ROOT
 
-HIDDEN_KEYS = {"OPENAI_API_KEY": "sk-test", "VERTEXAI_PROJECT": "p", "VERTEXAI_LOCATION": "l"}
+KEYS = {"OPENAI_API_KEY": "sk-test", "VERTEXAI_PROJECT": "p", "VERTEXAI_LOCATION": "l"}
 
 
 @dataclass(frozen=True)
@@ -40,30 +42,30 @@ class Session:
 
     Args:
         python: The interpreter of the environment.
-        folder: Where it works.
+        home: Its home.
         package: The folder that has the package; None where the environment has it.
         hidden: Modules that it is to lack besides.
     """
 
     def __init__(
-        self, python: Path, folder: Path, package: Path | None = ROOT, hidden: tuple[str, ...] = ()
+        self, python: Path, home: Path, package: Path | None, hidden: tuple[str, ...] = ()
     ) -> None:
-        self.folder = folder
         environment = {
             "PATH": "/usr/bin:/bin",
-            "HOME": str(folder / "home"),
+            "HOME": str(home),
             "PYTHONPATH": str(package or ""),
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             "HF_HUB_OFFLINE": "1",
             "OMP_NUM_THREADS": "1",
             "RAGASSAY_SIGNALS": "false",
             "COLUMNS": "200",
-            **HIDDEN_KEYS,
+            **KEYS,
         }
+        self._python, self._environment = python, environment
         calls = ROOT / "tests" / "base_install" / "calls.py"
         self._process = subprocess.Popen(
             [python, "-W", "ignore", calls, *hidden],
-            cwd=folder,
+            cwd=home,
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -77,13 +79,30 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
-    def run(self, call: str) -> Done:
-        """Run a command line."""
+    def run(self, folder: Path, call: str) -> Done:
+        """Run a command line in a folder."""
         assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(f"{call}\n")
+        self._process.stdin.write(json.dumps([str(folder), call]) + "\n")
         self._process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         return Done(**{**answer, "written": tuple(answer["written"])})
+
+    @contextmanager
+    def start(self, folder: Path, *words: str) -> Iterator[IO[str]]:
+        """Start a process of the same environment, read what it prints, and stop it."""
+        process = subprocess.Popen(
+            [self._python, *words],
+            cwd=folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stdout
+            yield process.stdout
+        finally:
+            process.terminate()
+            process.communicate()
 
 
 def command_of(call: str, commands: set[str]) -> str:

@@ -5,23 +5,34 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
-import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import typer
 from base_install.environment import PYTHON, make_base_environment
 from base_install.files import write_inputs
-from base_install.roads import HIDING, NEEDING, PLAIN, REFUSED, UNHEARD, WORKING
+from base_install.roads import (
+    ELSEWHERE,
+    HIDING,
+    NEEDING,
+    PLAIN,
+    REFUSED,
+    UNHEARD,
+    WORKING,
+    Road,
+)
 from base_install.session import Done, Session, command_of
 from claims import verdict_reply
+from conftest import ROOT
 
 from ragassay.cli import app
-from ragassay.testing import ScriptedModel
+from ragassay.testing import BatchPlan, ScriptedModel
 
 pytestmark = pytest.mark.integration
 
@@ -36,8 +47,8 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, fr
     for name, one in below.items():
         yield from commands(one, (*path, name))
     if not below:
-        options = (one.opts for one in command.params if one.param_type_name == "option")
-        yield " ".join(path), frozenset(name for names in options for name in names)
+        options = (one.opts[0] for one in command.params if one.param_type_name == "option")
+        yield " ".join(path), frozenset(options)
 
 
 OPTIONS = dict(commands(typer.main.get_command(app)))
@@ -49,19 +60,30 @@ def test_every_command_has_a_row():
     assert not heard & set(UNHEARD)
 
 
-def test_every_option_is_known_to_take_another_road_or_none():
-    called = {word for call in REFUSED for word in shlex.split(call) if word.startswith("--")}
-    called |= {w for r in WORKING for w in shlex.split(r.call) if w.startswith("--")}
-    every = {name for names in OPTIONS.values() for name in names if name.startswith("--")}
-    assert every - called - set(NEEDING) - set(HIDING) == set(PLAIN)
+def test_every_option_is_called_with_what_needs_more_or_known_to_need_nothing():
+    lines = (*REFUSED, *(road.call for road in WORKING))
+    called = {word for line in lines for word in line.split() if word.startswith("--")}
+    every = frozenset().union(*OPTIONS.values())
+    assert every - called - NEEDING.keys() - HIDING.keys() == PLAIN
+
+
+Opener = Callable[..., Session]
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bool]:
-    """The Python of an environment without extras, and whether it has the package."""
-    if PYTHON in os.environ:
-        return Path(os.environ[PYTHON]), True
-    return make_base_environment(tmp_path_factory.mktemp("base") / "environment"), False
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
+    """Start a process in an environment without extras."""
+    home = tmp_path_factory.mktemp("base")
+    if PYTHON in os.environ:  # it has the package
+        return functools.partial(Session, Path(os.environ[PYTHON]), home, None)
+    return functools.partial(Session, make_base_environment(home / "environment"), home, ROOT)
+
+
+@pytest.fixture(scope="module")
+def process(opened: Opener) -> Iterator[Session]:
+    """One process for all that lacks nothing but extras: its imports take most of the time."""
+    with opened() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -70,85 +92,83 @@ def judge() -> Iterator[ScriptedModel]:
         yield started
 
 
-def session(base: tuple[Path, bool], folder: Path, hidden: tuple[str, ...] = ()) -> Session:
-    python, has_package = base
-    write_inputs(folder)
-    return Session(python, folder, None, hidden) if has_package else Session(
-        python, folder, hidden=hidden
-    )
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    write_inputs(tmp_path)
+    return tmp_path
 
 
-def faults_of(done: Done, folder: Path) -> Iterator[str]:
+def faults_of(road: Road, done: Done, folder: Path) -> Iterator[str]:
     """What a call that works must not end with."""
-    if done.crash:
-        yield done.crash
+    if done.crash or done.code not in road.codes:
+        yield f"exit code {done.code}: {done.error}{done.crash}"
+    if road.writes and not (folder / road.writes).is_file():
+        yield f"{road.writes} is not written"
     texts = [done.out, done.error]
     texts += [(folder / path).read_text("utf-8", "replace") for path in done.written]
     if any(map(LATE.search, texts)):
         yield "it lacked a library, and went on"
 
 
-def test_what_works_without_extras_works_to_its_end(base, judge, tmp_path):
+def test_what_works_without_extras_works_to_its_end(process, judge, inputs):
     wrong: list[str] = []
-    with ScriptedModel(verdict_reply) as learner, session(base, tmp_path) as at:
+    with ScriptedModel(verdict_reply) as learner, ScriptedModel(batches=BatchPlan()) as batches:
+        models = {"MODEL": judge, "LEARNER": learner, "BATCHES": batches}
         for road in WORKING:
-            call = road.call.replace("MODEL", judge.base_url).replace("LEARNER", learner.base_url)
-            done = at.run(call)
-            found = list(faults_of(done, tmp_path))
-            if done.code not in road.codes:
-                found.append(f"exit code {done.code}: {done.error[-600:]}")
-            if road.writes and not (tmp_path / road.writes).is_file():
-                found.append(f"{road.writes} is not written")
-            print(done.seconds, road.call, done.code)
-            wrong += [f"{road.call}\n{one}" for one in found]
+            words = (models[w].base_url if w in models else w for w in road.call.split(" "))
+            done = process.run(inputs, " ".join(words))
+            wrong += [f"{road.call}\n{fault}" for fault in faults_of(road, done, inputs)]
     assert not wrong, "\n\n".join(wrong)
 
 
-def refused_calls(options: dict[str, dict[str, str]]) -> dict[str, str]:
-    """Each command that works with each value that needs more, and what to install."""
+def refused_calls(options: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Each command that works, with each value that needs more; and what it is to say."""
     found: dict[str, str] = {}
     for command, names in OPTIONS.items():
-        works = [r.call for r in WORKING if command_of(r.call, set(OPTIONS)) == command]
-        for option in names & options.keys() if works else ():
-            if command.startswith("grades ") and option == "--model":
-                continue  # there it names who graded
+        works = [road.call for road in WORKING if command_of(road.call, set(OPTIONS)) == command]
+        elsewhere = ELSEWHERE.get(command.split()[0], {}).keys()
+        for option in sorted(names & options.keys() - elsewhere) if works else ():
             for value, wanted in options[option].items():
                 call = f"{works[0]} {option} {value}"
-                found[call if option != "--map" else as_table(call)] = wanted
+                found[of_table(call) if option == "--map" else call] = wanted
     return found
 
 
-def as_table(call: str) -> str:
-    words = call.split()
-    place = next(n for n, word in enumerate(words) if word.endswith(".jsonl"))
-    return " ".join([*words[:place], "answers.parquet", *words[place + 1 :]])
+def of_table(call: str) -> str:
+    """The call with a Parquet file in place of the file that it reads first."""
+    return re.sub(r"\S+\.jsonl?\b", "answers.parquet", call, count=1)
 
 
-def refuse(at: Session, calls: dict[str, str], judge: ScriptedModel) -> list[str]:
-    """Run calls that must be refused; returns what was wrong."""
-    wrong: list[str] = []
+def test_what_needs_more_says_so_before_it_asks_a_model_or_writes(process, judge, inputs):
+    wrong = list(not_refused(process, REFUSED | refused_calls(NEEDING), judge, inputs))
+    assert not wrong, "\n\n".join(wrong)
+
+
+def test_an_agent_without_langchain_is_refused_before_it_searches(opened, judge, inputs):
+    with opened(("langchain",)) as process:
+        wrong = list(not_refused(process, refused_calls(HIDING), judge, inputs))
+    assert not wrong, "\n\n".join(wrong)
+
+
+def not_refused(
+    process: Session, calls: Mapping[str, str], judge: ScriptedModel, folder: Path
+) -> Iterator[str]:
+    """Run calls that must be refused; yield what was wrong."""
     for call, wanted in calls.items():
         n_asked = len(judge.requests)
-        done = at.run(call.replace("MODEL", judge.base_url).replace("GONE", GONE))
-        lines = done.error.splitlines()
-        is_one_line = len(lines) == 1 and wanted in lines[0] and not done.out
-        if done.code != 2 or not is_one_line or done.crash:
-            wrong.append(f"{call}\nexit code {done.code}: {done.error[-600:]}{done.crash}")
+        done = process.run(folder, call.replace("MODEL", judge.base_url).replace("GONE", GONE))
+        is_one_line = done.error.count("\n") == 1 and wanted in done.error and not done.out
+        if done.code != 2 or done.crash or not is_one_line:
+            yield f"{call}\nexit code {done.code}: {done.error}{done.crash}"
         if done.written:
-            wrong.append(f"{call}\nit wrote {done.written}")
+            yield f"{call}\nit wrote {done.written}"
         if len(judge.requests) > n_asked:
-            wrong.append(f"{call}\nit asked a model")
-        print(done.seconds, call, done.code)
-    return wrong
+            yield f"{call}\nit asked a model"
 
 
-def test_what_needs_more_says_so_before_it_asks_a_model_or_writes(base, judge, tmp_path):
-    with session(base, tmp_path) as at:
-        wrong = refuse(at, REFUSED | refused_calls(NEEDING), judge)
-    assert not wrong, "\n\n".join(wrong)
-
-
-def test_an_agent_without_langchain_is_refused_before_it_searches(base, judge, tmp_path):
-    with session(base, tmp_path, hidden=("langchain",)) as at:
-        wrong = refuse(at, refused_calls(HIDING), judge)
-    assert not wrong, "\n\n".join(wrong)
+def test_a_review_page_is_served(process, inputs):
+    """`review` runs until it is stopped: in a process of its own."""
+    words = ["-m", "ragassay", "review", "bank.jsonl", "--who", "ann", "--no-open"]
+    with process.start(inputs, *words) as review:
+        address = review.readline().strip()
+        assert httpx.get(address, follow_redirects=True).status_code == 200
