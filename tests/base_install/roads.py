@@ -70,7 +70,6 @@ WORKING = (
         writes="runs/g/graded.jsonl.gz",
     ),
     Road(f"grade passages.jsonl --grade thomas {JUDGE} --out runs/t", codes=SOME),
-    Road("grade passages.jsonl --testbank bank.jsonl --quiet --out runs/i", codes=SOME),
     Road("grades merge runs/g/graded.jsonl.gz --out merged.jsonl.gz", writes="merged.jsonl.gz"),
     Road("grades passages passages.jsonl --out plain.jsonl.gz", writes="plain.jsonl.gz"),
     Road("grades filter runs/g/graded.jsonl.gz --out fewer.jsonl.gz", writes="fewer.jsonl.gz"),
