@@ -1,5 +1,5 @@
 # Everything here also works without make: each line is the command itself.
-.PHONY: build check docs lint lock test transcript
+.PHONY: base-install build check docs lint lock test transcript
 
 check: lint
 	python -m pytest
@@ -19,6 +19,13 @@ docs:
 build:
 	python -m build
 	python -m twine check --strict dist/*
+
+# A wheel alone, without extras, in an environment of its own: it works, or says what to install.
+base-install:
+	python -m build --wheel --outdir build/base
+	python -m venv --clear build/base/environment
+	build/base/environment/bin/python -m pip install --quiet build/base/ragassay-*.whl
+	RAGASSAY_BASE_PYTHON=$(CURDIR)/build/base/environment/bin/python python -m pytest tests/base_install
 
 transcript:
 	python docs/transcript.py

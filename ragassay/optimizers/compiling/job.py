@@ -12,6 +12,7 @@ import dspy
 
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.extras import installed_versions
 from ragassay.model_names import PROVIDER, is_local
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.tuned import untuned
@@ -51,6 +52,7 @@ WRITTEN_TOKENS_LOCAL = 512
 """Longest proposal."""
 
 NOTED_PACKAGES = ("dspy", "gepa", "optuna", "litellm")
+"""Libraries whose versions a compiled prompt names, where they are installed."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +263,7 @@ class _Job:
             is_better=found != shipped and is_better(figures[0]),
             usage=self._shared.memory.usage,
             ragassay=importlib.metadata.version("ragassay"),
-            packages={name: importlib.metadata.version(name) for name in NOTED_PACKAGES},
+            packages=installed_versions(NOTED_PACKAGES),
         )
 
     def _measured(self, student: Student):
