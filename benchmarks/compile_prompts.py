@@ -31,7 +31,7 @@ from ragassay.optimizers.compiling.job import (
     write_compiled,
 )
 from ragassay.optimizers.compiling.measuring import may_be_chance
-from ragassay.optimizers.compiling.searching import OPTIMIZERS
+from ragassay.optimizers.compiling.planning import OPTIMIZERS
 from ragassay.optimizers.compiling.tasks import TaskOptions
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import VERDICT_SETS, Score

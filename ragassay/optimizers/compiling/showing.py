@@ -23,7 +23,7 @@ from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import InputError
-from ragassay.optimizers.compiling.tasks import AGENTS
+from ragassay.optimizers.compiling.compilable import AGENTS
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 
 N_WIDE = 96
