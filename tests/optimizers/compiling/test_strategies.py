@@ -78,7 +78,7 @@ def test_a_strategy_improves_a_judge_that_is_right_on_most(optimizer, tmp_path):
 @pytest.mark.parametrize("agent", AGENTS)
 def test_each_strategy_compiles_each_agent(agent, tmp_path):
     for optimizer in OPTIMIZERS:
-        found = compile_agent(tmp_path / optimizer, agent, optimizer, ImprovableJudge(0.2, 2), n=6)
+        found = compile_agent(tmp_path / optimizer, agent, optimizer, ImprovableJudge(0.2, 2), n=9)
         first = found.prompt.comparisons[0]
         assert first.metric == WORLDS[agent].figure
         assert first.before.value is not None and first.after.value is not None
@@ -139,7 +139,7 @@ def test_a_plan_is_no_less_than_the_calls_that_are_made(tmp_path):
                 job = job_of(folder, "verifier", optimizer, n, budget=budget)
                 settings = settings_of(model)
                 plan = plan_compile_job(job, settings)
-                assert model.requests == []
+                assert not model.requests
                 found = run_compile_job(job, settings, folder / "work")
             assert n + n // 2 <= found.n_asked <= plan.calls.n_calls, (optimizer, n, budget)
             writes = optimizer != "bootstrap"
@@ -167,7 +167,9 @@ def test_spent_calls_or_money_end_each_strategy_and_more_goes_on(optimizer, tmp_
         found = run_compile_job(replace(job, max_calls=500), settings, tmp_path / "work")
         assert found.prompt.is_better
         assert len(model.requests) == found.prompt.usage.n_calls
-        assert len({request.key for request in model.requests}) == len(model.requests)
+        # A writer is asked the same several times, for several instructions.
+        asked = [r.key for r in model.requests if "verdict" in str(r.schema)]
+        assert len(set(asked)) == len(asked)
 
 
 def test_agents_that_cannot_be_compiled_are_named_with_the_reason():
