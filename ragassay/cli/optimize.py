@@ -103,19 +103,18 @@ def optimize(
 
     The strategies of --optimizer:
 
-      bootstrap  picks examples. Take it first: no model has to write.
+    bootstrap: picks examples. Take it first: no model has to write.
 
-      gepa       rewrites the instruction from what went wrong. Take it where the labels follow a
-      rule that the instruction does not state; best with a strong --reflection-model.
+    gepa: rewrites the instruction from what went wrong. Take it where the labels follow a rule that
+    the instruction does not state; best with a strong --reflection-model.
 
-      copro      proposes instructions without seeing replies. Take it for an instruction that is
-      worded badly for the model; it needs only a few items.
+    copro: proposes instructions without seeing replies. Take it where the instruction is worded
+    badly for the model; a few items are enough.
 
-      miprov2    combines written instructions with examples. Take it last, with 100 items or more:
-      it searches most and its prompts are the longest.
+    miprov2: combines written instructions with examples. Take it last, with 100 items or more: it
+    searches most, and its prompts are the longest.
 
-    --dry-run tells the calls and the price of each. The other agents cannot be compiled: no file
-    form holds their right replies.
+    --dry-run names the calls and the price. docs/optimizing.md compares the strategies.
 
     The form of --data depends on the agent; docs/optimizing.md shows a line of each.
 

@@ -15,7 +15,7 @@ from ragassay.cli import app
 from ragassay.optimizers.compiling.compilable import AGENTS, UNCOMPILED
 from ragassay.optimizers.compiling.job import write_compiled
 from ragassay.prompts import load_rubrics
-from ragassay.prompts.compiled import PREDICTOR, CompiledPrompt, read_compiled
+from ragassay.prompts.compiled import PREDICTOR, CompiledPredictor, CompiledPrompt, read_compiled
 from ragassay.testing import ScriptedModel, default_reply
 
 pytestmark = pytest.mark.integration
@@ -151,3 +151,65 @@ def test_spent_calls_are_said_and_the_calls_to_come_are_named_first(tmp_path):
         assert code == 0
     card = json.loads((tmp_path / "work" / "prompt.json").read_text())
     assert card["comparisons"][0]["after"]["value"] == 1.0
+
+
+UNSENT = (
+    ("rubric_judge", ("--only", "citations"), "leaves out rubrics"),
+    ("rubric_judge", ("--only", "nuggets"), "leaves out rubrics"),
+    ("sentence_labeller", ("--only", "rubrics"), "leaves out sentences"),
+    ("sentence_labeller", ("--only", "citations"), "leaves out sentences"),
+    ("nugget_assigner", ("--only", "evidence"), "leaves out nuggets"),
+    ("nugget_assigner", ("--only", "sentences"), "leaves out nuggets"),
+    ("nugget_writer", ("--only", "citations"), "leaves out nuggets"),
+    ("nugget_writer", ("--only", "rubrics", "--only", "evidence"), "leaves out nuggets"),
+    ("verifier_ternary", ("--only", "rubrics"), "leaves out citations"),
+    ("verifier_ternary", ("--only", "nuggets"), "leaves out citations"),
+    ("query_writer", ("--only", "citations"), "leaves out evidence"),
+    ("query_writer", ("--evidence", "agent"), "an agent searches"),
+)
+SENT = (
+    ("nugget_writer", ("--only", "citations", "--citation-evidence", "nuggets")),
+    ("verifier_ternary", ("--only", "evidence")),
+    ("query_writer", ("--only", "correctness")),
+    ("sentence_labeller", ("--only", "sentences")),
+)
+
+
+def test_a_compiled_prompt_of_an_agent_that_a_run_does_not_ask_is_refused(tmp_path, monkeypatch):
+    answers = write_rows(tmp_path / "answers.jsonl", [ANSWER])
+    with ScriptedModel() as model:
+        given = ["evaluate", answers, "--model", "openai/scripted", "--api-base", model.base_url]
+        given += ["--labels", 3, "--no-signals", "--dry-run", "--prompts", tmp_path / "p.json"]
+        for agent, options, why in UNSENT:
+            write_compiled(made(agent), tmp_path / "p.json")
+            code, _, err = call(*given, *options)
+            assert code == 1 and f"prompt of {agent} would not be said" in err, (agent, options)
+            assert why in err
+        for agent, options in SENT:
+            write_compiled(made(agent), tmp_path / "p.json")
+            code, _, err = call(*given, *options)
+            assert code == 0, (agent, options, err)
+        write_compiled(made("nugget_writer"), tmp_path / "p.json")
+        monkeypatch.setenv("RAGASSAY_NUGGET_UNIT", "answer")
+        code, _, err = call(*given)
+        assert code == 1 and "set nugget_unit to sentence" in err
+        assert not model.requests
+
+
+def made(agent: str) -> CompiledPrompt:
+    """Return a prompt as the optimizer would write it."""
+    return CompiledPrompt(
+        agent=agent,
+        predictors={PREDICTOR: CompiledPredictor(instructions=OWN)},
+        optimizer="copro",
+        model="openai/scripted",
+        budget=1,
+        n_train=1,
+        n_dev=1,
+        data_sha256="d",
+        dev_sha256="e",
+        before_sha256="b",
+        after_sha256="a",
+        is_better=True,
+        ragassay="0",
+    )
