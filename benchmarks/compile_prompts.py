@@ -45,7 +45,10 @@ from ragassay.text.words import tokenize
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # where the judge that improves stands
 
-from improvable import ImprovableJudge, write_world
+from improvable import (  # pyright: ignore[reportMissingImports]
+    ImprovableJudge,
+    write_world,
+)
 
 from training.claims import held_out, read_scifact_claims
 
