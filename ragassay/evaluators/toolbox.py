@@ -17,7 +17,7 @@ from ragassay.agents.verifier import Verifier
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.agent_set import Agents
 from ragassay.evaluators.base import Evaluator, OpenFiles
-from ragassay.evaluators.compiled import use_compiled
+from ragassay.evaluators.compiled import agents_left_out, use_compiled
 from ragassay.evaluators.criteria import CriteriaEvaluator
 from ragassay.evaluators.finding import find_evaluator, registered
 from ragassay.evaluators.grading import Grading
@@ -131,6 +131,9 @@ class Toolbox:
             return dict.fromkeys((agent.prompt for agent in agents.all), NEEDS_JUDGE)
         if self.models.encoder is not None and not self.settings.escalate:
             found[agents.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
+        if len(self.registered) == len(OURS):  # a user's own evaluator may ask any agent
+            left_out = agents_left_out(self.settings)
+            found |= {a.prompt: left_out[a.name] for a in agents.all if a.name in left_out}
         is_asked = any(jury.listens(seat, name) for seat in jury.seats for name in self.rubrics)
         if self.rubrics and not is_asked and not self.settings.escalate:
             found[agents.judge.prompt] = (

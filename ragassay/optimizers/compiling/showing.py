@@ -24,7 +24,7 @@ from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.agents.sufficiency_judge import SufficiencyJudge
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import InputError
-from ragassay.optimizers.compiling.tasks import AGENTS
+from ragassay.optimizers.compiling.compilable import AGENTS
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 
 N_WIDE = 96
