@@ -1,7 +1,7 @@
 """Tests over a table of cases: one test that tries every row and names all that failed.
 
-`@each_case("text, expected", TABLE)` stands where `@pytest.mark.parametrize` would, for tables whose
-rows need no test of their own: a test each costs collection and set-up more than most rows do.
+`@each_case("text, expected", TABLE)` stands where `@pytest.mark.parametrize` would, for tables
+whose rows need no test of their own: that costs more than most rows take.
 """
 
 from __future__ import annotations

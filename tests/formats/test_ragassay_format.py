@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records, records_from_rows
@@ -91,7 +92,7 @@ def test_contexts_and_ground_truth_of_old_ragas_files_are_sources_and_reference(
     assert record.metadata == {}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "field", "problem"),
     [
         ({"answer": 3}, "answer", "the number 3"),

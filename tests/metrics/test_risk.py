@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from scipy.stats import binom
 
 from ragassay.errors import InputError
@@ -23,7 +24,7 @@ def risk_at(threshold: float, right_at, n: int = 200_000) -> float:
     return float(1 - right_at(sure[kept]).mean())
 
 
-@pytest.mark.parametrize(
+@each_case(
     "right_at",
     [
         lambda c: c,
@@ -35,7 +36,7 @@ def risk_at(threshold: float, right_at, n: int = 200_000) -> float:
     ],
     ids=["calibrated", "step", "overconfident", "just_below", "right"],
 )
-@pytest.mark.parametrize("n", [40, 300])
+@each_case("n", [40, 300])
 def test_the_risk_is_kept_but_for_delta_of_all_calibration_sets(right_at, n):
     risk, delta, rng = 0.2, 0.1, np.random.default_rng(7)
     n_sets, n_broken = 400, 0

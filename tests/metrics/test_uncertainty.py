@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy as scipy_entropy
@@ -33,7 +34,7 @@ def lost(reason: str) -> Judgment:
     return Judgment(rubric="cohesion", failure=Failure.model_validate({"reason": reason}))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("shares", "bits"),
     [
         ([1.0], 0.0),
@@ -92,7 +93,7 @@ def test_a_condition_is_read_and_has_one_spelling(text, written, ways):
     assert parse_condition(written) == found
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "named"),
     [
         ("", "''"),
@@ -120,7 +121,7 @@ def test_a_confidence_lies_between_0_and_1(text):
 
 
 # Entropies: 0, 1 and 2.32 bits; the bound itself is still sure.
-@pytest.mark.parametrize(
+@each_case(
     ("text", "unsure"),
     [
         ("entropy>1", [False, False, True]),

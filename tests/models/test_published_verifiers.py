@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from case_tables import each_case
 from tiny_verifiers import (
     tiny_alignscore,
     tiny_causal,
@@ -33,7 +34,7 @@ CLAIM, PASSAGE = (
 PAIRS = [(CLAIM, PASSAGE), ("beta raises pain .", PASSAGE)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "kind", "model"),
     [
         ("google/flan-t5-xxl", "flan", "google/flan-t5-xxl"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
+from case_tables import each_case
 
 from ragassay.model_names import MINILM
 from ragassay.models.embeddings import Embedder
@@ -24,7 +24,7 @@ class Noting(Embedder):
         return np.ones((len(texts), 1), dtype=np.float32)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("model", "expected"),
     [
         (MINILM, PLAIN),

@@ -8,6 +8,7 @@ import json
 import networkx
 import numpy as np
 import pytest
+from case_tables import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ def test_one_candidate_is_enough():
     assert find_keywords("insulin") == ("insulin",)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("word", "kind"),
     [
         ("electrode", "noun"),

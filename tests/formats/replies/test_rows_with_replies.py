@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from case_tables import each_case
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from openai.types.chat import ChatCompletion
 
@@ -125,8 +126,8 @@ def test_citations_that_cannot_be_placed_are_reported_beside_the_record(write):
     assert "characters 90 to 99" in record.metadata["unread_citations"]
 
 
-@pytest.mark.parametrize("name", ["chat_history", "history", "conversation_history"])
-@pytest.mark.parametrize(
+@each_case("name", ["chat_history", "history", "conversation_history"])
+@each_case(
     "history",
     [
         [["A?", "A."]],

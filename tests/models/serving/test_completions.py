@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import litellm
 import pytest
+from case_tables import each_case
 from echoes import ASK, HOSTED, EchoModel, client, figures
 
 from ragassay.errors import ModelError, PromptTooLongError, RefusedError, SettingsError
@@ -50,7 +51,7 @@ async def test_a_hosted_models_errors_pass_with_when_to_come_again() -> None:
     assert "too many" in reply.json()["error"]["message"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("asked", "problem"),
     [
         ({"messages": []}, "at least one"),
