@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,10 @@ os.environ.setdefault("OPENAI_API_KEY", "sk-test")
 os.environ["RAGASSAY_SIGNALS"] = "false"
 # Tests run beside each other: threads of one would wait for those of the other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Compiled modules are kept, for the next run and for each process that a test starts.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A busy machine is no failure: tests hold no timings.
 hypothesis.settings.register_profile("untimed", deadline=None)

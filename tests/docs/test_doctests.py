@@ -24,7 +24,7 @@ def test_there_are_examples():
     assert len(with_examples()) > 40
 
 
-@each_case("name", with_examples())
+@each_case("name", with_examples)
 def test_the_examples_of_a_module_hold(name: str):
     module = importlib.import_module(name)
     results = doctest.testmod(module)
