@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from case_tables import each_case
+from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records, records_from_rows
 from ragassay.records import Document, Nugget, SentenceInput
+
+pd = LazyModule("pandas")
 
 MINIMAL = {"question": "Does it help?", "answer": "It does [1].", "sources": ["It helped."]}
 

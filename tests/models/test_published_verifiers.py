@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from case_tables import each_case
+from lazy import LazyModule
 from tiny_verifiers import (
     tiny_alignscore,
     tiny_causal,
@@ -26,6 +26,8 @@ from ragassay.models.scorers import AlignScore, ScoringVerifier, SummaC, weights
 from ragassay.models.verifiers import StandIn, entailment_model, present_model
 from ragassay.models.written_labels import WrittenLabels
 from ragassay.prompts.verifiers import load_verifier_kinds
+
+torch = LazyModule("torch")
 
 CLAIM, PASSAGE = (
     "alpha lowers pressure .",

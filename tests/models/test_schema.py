@@ -7,12 +7,14 @@ import re
 
 import jsonschema
 import pytest
-import torch
 from case_tables import each_case
+from lazy import LazyModule
 
 from ragassay.errors import RefusedError
 from ragassay.models.local import grammar
 from ragassay.models.local.engine import Engine, Prompt
+
+torch = LazyModule("torch")
 
 
 def closed(**properties: object) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import litellm
 import pytest
-from litellm._internal_context import is_internal_call
+from lazy import LazyModule
 
 from ragassay.models.gateway import JudgeLM, metered
 from ragassay.models.unlogged import CALLBACKS, unlogged
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
+
+litellm = LazyModule("litellm")
+litellm_context = LazyModule("litellm._internal_context")
 
 
 @pytest.fixture(autouse=True)
@@ -21,10 +23,10 @@ def no_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", CALLBACKS)
 def test_a_users_callback_gets_each_call(name, monkeypatch):
     with unlogged():
-        assert is_internal_call.get()
+        assert litellm_context.is_internal_call.get()
     monkeypatch.setattr(litellm, name, ["a tool of the user's"])
     with unlogged():
-        assert not is_internal_call.get()
+        assert not litellm_context.is_internal_call.get()
 
 
 @pytest.mark.integration

@@ -5,15 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 
-import networkx
 import numpy as np
 import pytest
 from case_tables import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lazy import LazyModule
 
 from ragassay.text.keywords import DAMPING, find_keywords, pagerank
 from ragassay.text.word_kinds import kind_of_word
+
+networkx = LazyModule("networkx")
 
 TEXT = (
     "The glucose sensor is for blood glucose. A glucose sensor has a stable membrane. "

@@ -8,14 +8,16 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
-import litellm
 import pytest
 from case_tables import each_case
 from echoes import ASK, HOSTED, EchoModel, client, figures
+from lazy import LazyModule
 
 from ragassay.errors import ModelError, PromptTooLongError, RefusedError, SettingsError
 from ragassay.models.serving.completions import refusal_for
 from ragassay.models.serving.requests import local_problem
+
+litellm = LazyModule("litellm")
 
 ASKED = [{"role": "user", "content": "a"}]
 
