@@ -84,18 +84,18 @@ def each_case(names: Names, table: Table, ids: Ids = None) -> Callable[[Any], An
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         rows = functools.partial(_read_rows, keys, table, ids, single)
 
-        def run(**fixtures: Any) -> None:
+        def run(*instance: Any, **fixtures: Any) -> None:
             failures = Failures()
             for n, (label, values) in enumerate(rows()):
                 with failures.case(label), _refresh(fixtures, n) as own:
-                    test(**own, **values)
+                    test(*instance, **own, **values)
             failures.raise_any()
 
-        async def run_async(**fixtures: Any) -> None:
+        async def run_async(*instance: Any, **fixtures: Any) -> None:
             failures = Failures()
             for n, (label, values) in enumerate(rows()):
                 with failures.case(label), _refresh(fixtures, n) as own:
-                    await test(**own, **values)
+                    await test(*instance, **own, **values)
             failures.raise_any()
 
         signature = inspect.signature(test)

@@ -89,6 +89,12 @@ def test_a_row_that_does_not_fit_fails():
         each_case("a", [1])(lambda b: None)
 
 
+class TestOfAClass:
+    @each_case("n", [0, 1])
+    def test_a_case_has_the_instance(self, n, tmp_path):
+        assert isinstance(self, TestOfAClass) and n in (0, 1) and tmp_path.is_dir()
+
+
 @each_case("n", [0, 1, 2])
 def test_a_case_has_its_folder_and_its_patches(n, tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []

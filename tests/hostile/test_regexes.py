@@ -104,6 +104,7 @@ def test_no_group_is_possessive():
     assert not any(map(POSSESSIVE_GROUP.search, (r"\s++", r"\)++", r"[()]*+", r"(?:a)+b?+")))
 
 
+@pytest.mark.timeout(1_200)
 @each_case("one", every_expression, ids=lambda one: one.name)
 def test_a_regular_expression_is_linear(one):
     slow = [attack for attack in attacks(one)[:N_FIRST] if is_slow(one, attack)]
