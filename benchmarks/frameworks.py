@@ -9,6 +9,8 @@ has nine `RubricsScore` on `ChatOpenAI`, DeepEval nine `GEval` with given steps 
 ragassay its nine rubrics and nothing else: as a command, with a run folder (states and verdicts
 kept, reports written), and from Python without one.
 
+Before it is measured, each tool runs once with one answer, so that all its modules are compiled.
+
 whole_s is the process from start to end, run_s what is left of it after imports and set-up: each
 tool's `evaluate` is imported before the run; what is imported late counts with the run (ragassay
 imports LiteLLM then, some 5 ms a call of 540). cpu_ms is the run's processor time a call,
@@ -81,21 +83,31 @@ def compare(chosen: argparse.Namespace) -> None:
     }
     with tempfile.TemporaryDirectory() as name, scripted(chosen.latency) as url:
         folder = Path(name)
-        given = {"url": url, "concurrency": chosen.concurrency, **inputs(chosen.answers)}
+        bounds = {"url": url, "concurrency": chosen.concurrency}
+        given = {**bounds, **inputs(chosen.answers)}
+        for tool, python in pythons.items():
+            if python:
+                measured(tool, python, made(folder / f"{tool} first", {**bounds, **inputs(1)}))
         print(" ".join(f"{column:>19}" for column in (*COLUMNS, "load")))
         for n in range(chosen.repeat):
             for tool, python in pythons.items():
                 if python:
-                    out = folder / f"{tool} {n}"
-                    out.mkdir()
-                    (out / "given.json").write_text(json.dumps(given), encoding="utf-8")
+                    out = made(folder / f"{tool} {n}", given)
                     show(tool, measured(tool, python, out), chosen)
+
+
+def made(folder: Path, given: Mapping[str, Any]) -> Path:
+    """Make the folder of one process, with its input."""
+    folder.mkdir()
+    (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
+    return folder
 
 
 def measured(tool: str, python: str, out: Path) -> dict[str, float]:
     """Run a tool's process; what it says of itself, with the time that all of it took."""
     command = [python, __file__, "--role", tool, "--given", str(out / "given.json")]
     environment = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT) if "ragassay" in tool else ""}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     begun = time.perf_counter()
     done = subprocess.run(command, cwd=out, env=environment, capture_output=True, text=True)
     whole_s = time.perf_counter() - begun

@@ -20,7 +20,7 @@ from typing import Any
 from ragassay.errors import ExtraError
 from ragassay.judge_forms import SCALE, FormName, JudgeForm
 from ragassay.prompts import Rubric
-from ragassay.prompts.published import load_prometheus_words
+from ragassay.prompts.published import load_prometheus_words, published_sha256
 from ragassay.records import Case, Document
 
 Messages = list[dict[str, str]]
@@ -75,7 +75,7 @@ def words_of(form: JudgeForm) -> str:
                 f"{form.title} is asked in the words of its package {form.package}: "
                 f"pip install {form.package}, or ask it as any other model with --judge-form plain"
             ) from error
-        return "ragassay's own words"
+        return f"ragassay's own words, {published_sha256()[:8]}"
 
 
 def render(form: JudgeForm, case: Case, rubric: Rubric) -> Messages:

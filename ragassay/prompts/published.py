@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 
 import yaml
 
@@ -28,3 +29,9 @@ class PrometheusWords(Frozen):
 def load_prometheus_words() -> PrometheusWords:
     """Load what Prometheus 2 is told without its package."""
     return PrometheusWords(**yaml.safe_load(prompt_text("published.yaml"))["prometheus"])
+
+
+@functools.cache
+def published_sha256() -> str:
+    """Return a hash of these texts."""
+    return hashlib.sha256(prompt_text("published.yaml").encode()).hexdigest()

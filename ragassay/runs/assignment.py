@@ -17,7 +17,8 @@ from ragassay.formats import (
     write_assignments,
     write_nugget_scores,
 )
-from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
+from ragassay.graphs.persistence import opened_cache
 from ragassay.graphs.state import Input
 from ragassay.metrics.nuggetizer import (
     all_score,
@@ -25,9 +26,10 @@ from ragassay.metrics.nuggetizer import (
     strict_vital_score,
     vital_score,
 )
-from ragassay.models.limiter import limited
 from ragassay.records import Assignment, Evaluation, Record
 from ragassay.runs.events import Event, Listener
+from ragassay.runs.spent import bounded_job
+from ragassay.runs.states import written_alone
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ async def assign_nuggets(
 ) -> AssignedRun:
     """Assign the gold nuggets of each answer's question.
 
+    Verdicts are kept beside `out`: another start asks for none of them again.
+
     Args:
         records: Those without gold nuggets are left out.
         tools: The graph's toolbox.
@@ -62,7 +66,8 @@ async def assign_nuggets(
         listen: Receives progress events.
 
     Raises:
-        InputError: No record has gold nuggets, or a file cannot be written.
+        InputError: No record has gold nuggets, a file cannot be written, or another process is
+            writing it.
         FatalModelError: The model is unavailable.
         SettingsError: There is no judge, and no instrument in its place.
     """
@@ -73,9 +78,11 @@ async def assign_nuggets(
     if not only.evaluators:
         _ = tools.jury.judge  # refuses: nothing else can assign
     slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
-    with limited(tools.limiter), ungrouped(FatalModelError):
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_assign(r, only, slots, listen)) for r in chosen]
+    with written_alone(out) as verdicts, opened_cache(verdicts) as cache:
+        graph = build_evaluate_graph(tools.settings.max_attempts, cache, evaluators=only.registered)
+        with bounded_job(out, tools.limiter), ungrouped(FatalModelError):
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(_assign(r, graph, only, slots, listen)) for r in chosen]
     answers = tuple(task.result() for task in tasks)
     scores = tuple(_scores(answer) for answer in answers)
     write_assignments(answers, out)
@@ -85,10 +92,13 @@ async def assign_nuggets(
 
 
 async def _assign(
-    record: Record, tools: Toolbox, slots: asyncio.Semaphore, listen: Listener
+    record: Record,
+    graph: EvaluateGraph,
+    tools: Toolbox,
+    slots: asyncio.Semaphore,
+    listen: Listener,
 ) -> AssignedAnswer:
     async with slots:
-        graph = build_evaluate_graph(tools.settings.max_attempts, evaluators=tools.registered)
         found = await graph.ainvoke(Input(record=record), context=tools)
     evaluation: Evaluation = found["evaluation"]
     assigned = evaluation.assignments

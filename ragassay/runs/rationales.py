@@ -25,6 +25,7 @@ from ragassay.metrics.rationales import (
     rubric_reasons,
 )
 from ragassay.models.gateway import JudgeLM
+from ragassay.models.limiter import RunLimiter, limited
 from ragassay.models.tuned import untuned
 from ragassay.records import Score
 from ragassay.records.base import Frozen
@@ -38,6 +39,7 @@ from ragassay.runs.compare import write_files
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import append_line, read_lines
 from ragassay.runs.judged_reasons import GivenReasons
+from ragassay.runs.spent import bounded_job
 from ragassay.settings import Settings
 from ragassay.small_files import read_small
 
@@ -162,16 +164,20 @@ async def _checked(
     known = {one.key: one for one in read_lines(file, KeptLabels)} if file else {}
     waiting = tuple(one for one in given.reasons if keys[one.id] not in known)
     listen(Event(n_expected=len(waiting), n_records=len(given.reasons) - len(waiting)))
-    async for checked in _asked(waiting, tools, settings):
-        found, key = checked.found, keys[checked.id]
-        if found is not None:
-            known[key] = KeptLabels(key=key, labels=dict(found.labels), quotes=dict(found.quotes))
-            if file:
-                append_line(file, known[key])
-            listen(Event(n_calls=1, n_records=1, usage=found.usage))
-        else:
-            known[key] = KeptLabels(key=key, labels={}, quotes={})
-            listen(Event(n_calls=1, n_records=1))
+    limiter = RunLimiter.of(settings)
+    with bounded_job(file, limiter) if file else limited(limiter):
+        async for checked in _asked(waiting, tools, settings):
+            found, key = checked.found, keys[checked.id]
+            if found is not None:
+                known[key] = KeptLabels(
+                    key=key, labels=dict(found.labels), quotes=dict(found.quotes)
+                )
+                if file:
+                    append_line(file, known[key])
+                listen(Event(n_calls=1, n_records=1, usage=found.usage))
+            else:
+                known[key] = KeptLabels(key=key, labels={}, quotes={})
+                listen(Event(n_calls=1, n_records=1))
     return {one.id: known[keys[one.id]] for one in given.reasons}
 
 

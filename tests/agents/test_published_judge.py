@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from ragassay.agents.published_replies import rating_distribution, read_rating
 from ragassay.errors import ExtraError, UnparsableReplyError
 from ragassay.judge_forms import FORMS, form_of
 from ragassay.prompts import Rubric, load_rubrics
+from ragassay.prompts.texts import prompt_text
 from ragassay.records import AnswerSentence, Case, Document
 
 YESCIEVAL, PROMETHEUS = FORMS["yescieval"], FORMS["prometheus"]
@@ -119,7 +121,9 @@ def test_without_its_package_yescieval_names_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("importlib.metadata.version", missing)
     with pytest.raises(ExtraError, match=r"pip install yescieval, .*--judge-form plain"):
         words_of(YESCIEVAL)
-    assert words_of(PROMETHEUS) == "ragassay's own words"
+    ours = prompt_text("published.yaml").encode()
+    digest = hashlib.sha256(ours).hexdigest()
+    assert words_of(PROMETHEUS) == f"ragassay's own words, {digest[:8]}"
 
 
 def test_prometheus_is_rendered_in_its_published_format(monkeypatch: pytest.MonkeyPatch) -> None:
