@@ -9,7 +9,7 @@ from typing import Any
 class LazyModule:
     """A module that is imported when something of it is asked for, and not to collect tests.
 
-    It can be patched as the module itself.
+    A test that patches the library imports it itself: what is set here would not be set there.
     """
 
     def __init__(self, name: str) -> None:
@@ -19,7 +19,4 @@ class LazyModule:
         return getattr(importlib.import_module(self._name), attribute)
 
     def __setattr__(self, attribute: str, value: object) -> None:
-        setattr(importlib.import_module(self._name), attribute, value)
-
-    def __delattr__(self, attribute: str) -> None:
-        delattr(importlib.import_module(self._name), attribute)
+        raise TypeError(f"import {self._name} itself to set its {attribute}")

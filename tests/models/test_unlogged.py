@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import pytest
-from lazy import LazyModule
 
 from ragassay.models.gateway import JudgeLM, metered
 from ragassay.models.unlogged import CALLBACKS, unlogged
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
-litellm = LazyModule("litellm")
-litellm_context = LazyModule("litellm._internal_context")
-
 
 @pytest.fixture(autouse=True)
 def no_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    import litellm
+
     for name in CALLBACKS:
         monkeypatch.setattr(litellm, name, [])
 
 
 @pytest.mark.parametrize("name", CALLBACKS)
 def test_a_users_callback_gets_each_call(name, monkeypatch):
+    import litellm
+    from litellm._internal_context import is_internal_call
+
     with unlogged():
-        assert litellm_context.is_internal_call.get()
+        assert is_internal_call.get()
     monkeypatch.setattr(litellm, name, ["a tool of the user's"])
     with unlogged():
-        assert not litellm_context.is_internal_call.get()
+        assert not is_internal_call.get()
 
 
 @pytest.mark.integration
