@@ -19,7 +19,6 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from case_tables import each_case
 from fakes import WordEmbedder
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -132,7 +131,7 @@ def test_a_search_is_brute_force_by_cosine(
     assert all(by_id[name] == pytest.approx(score, abs=1e-5) for name, score in found)
 
 
-@each_case("filters", [
+@pytest.mark.parametrize("filters", [
     Filters(since="2020"),
     Filters(since="2020-03"),
     Filters(until="2020"),
