@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
+from lazy import LazyModule
 from tiny_graders import BERT_MARKS, tiny_t5, words_tokenizer
 from tokenizers import processors
-from transformers import (
-    BertConfig,
-    BertForSequenceClassification,
-    BertModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedTokenizerFast,
-    RobertaConfig,
-    RobertaModel,
-)
+
+torch = LazyModule("torch")
+transformers = LazyModule("transformers")
 
 TEXT = (
     "alpha beta gamma lowers raises pressure pain in the trial of adults . , : premise hypothesis "
@@ -38,13 +31,13 @@ def tiny_causal(folder: Path, reply: str = "") -> str:
     inner.post_processor = processors.TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", 0)]
     )
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
     )
     torch.manual_seed(5)
     shape = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
-    config = LlamaConfig(vocab_size=len(tokenizer), num_attention_heads=2, **shape)
-    model = LlamaForCausalLM(config)
+    config = transformers.LlamaConfig(vocab_size=len(tokenizer), num_attention_heads=2, **shape)
+    model = transformers.LlamaForCausalLM(config)
     if reply:
         tokens = tokenizer([f"alpha lowers Response : {reply}"], return_tensors="pt").input_ids
         _teach(model, 80, input_ids=tokens, labels=tokens)
@@ -61,14 +54,14 @@ def _teach(model, n_steps: int, **batch: torch.Tensor) -> None:
         optimizer.zero_grad()
 
 
-def _pair_tokenizer() -> PreTrainedTokenizerFast:
+def _pair_tokenizer() -> transformers.PreTrainedTokenizerFast:
     inner = words_tokenizer(BERT_MARKS, "[UNK]", TEXT)
     inner.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B [SEP]",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    return PreTrainedTokenizerFast(
+    return transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner,
         pad_token="[PAD]",
         unk_token="[UNK]",
@@ -83,7 +76,7 @@ def tiny_inference(folder: Path, labels: Sequence[str] = NLI_LABELS) -> str:
     """A random classifier of natural language inference in a folder."""
     tokenizer = _pair_tokenizer()
     torch.manual_seed(7)
-    config = BertConfig(
+    config = transformers.BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=16,
         num_hidden_layers=1,
@@ -94,7 +87,7 @@ def tiny_inference(folder: Path, labels: Sequence[str] = NLI_LABELS) -> str:
         id2label=dict(enumerate(labels)),
         label2id={label: i for i, label in enumerate(labels)},
     )
-    BertForSequenceClassification(config).eval().save_pretrained(folder)
+    transformers.BertForSequenceClassification(config).eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
 
@@ -107,7 +100,7 @@ def tiny_alignscore(folder: Path) -> tuple[str, str]:
     """
     tokenizer = _pair_tokenizer()
     torch.manual_seed(9)
-    config = RobertaConfig(
+    config = transformers.RobertaConfig(
         vocab_size=len(tokenizer),
         hidden_size=16,
         num_hidden_layers=1,
@@ -119,7 +112,7 @@ def tiny_alignscore(folder: Path) -> tuple[str, str]:
         initializer_range=0.8,
     )
     base = folder / "encoder"
-    encoder = RobertaModel(config)
+    encoder = transformers.RobertaModel(config)
     encoder.save_pretrained(base)
     tokenizer.save_pretrained(base)
     heads = {"bin_layer": 2, "tri_layer": 3, "reg_layer": 1, "mlm_head.dense": 16}
@@ -153,7 +146,7 @@ def tiny_encoder(folder: Path) -> str:
     """A random BERT with its pooler in a folder, as transformers writes it."""
     tokenizer = _pair_tokenizer()
     torch.manual_seed(3)
-    config = BertConfig(
+    config = transformers.BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=16,
         num_hidden_layers=1,
@@ -162,6 +155,6 @@ def tiny_encoder(folder: Path) -> str:
         max_position_embeddings=64,
         initializer_range=0.8,
     )
-    BertModel(config).eval().save_pretrained(folder)
+    transformers.BertModel(config).eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)

@@ -7,7 +7,7 @@ import pkgutil
 import re
 from collections.abc import Callable
 
-import pytest
+from case_tables import each_case
 
 import ragassay.agents
 from ragassay.agents.answer_nuggetizer import AnswerNuggetizer
@@ -179,8 +179,8 @@ def prompt_of(ask: Asked, closing: str) -> str:
     return user["content"]
 
 
-@pytest.mark.parametrize("closing", CLOSINGS, ids=range(len(CLOSINGS)))
-@pytest.mark.parametrize("name", ASKED)
+@each_case("closing", CLOSINGS, ids=range(len(CLOSINGS)))
+@each_case("name", ASKED)
 def test_a_text_stays_where_it_is_shown(name, closing):
     if "{mark}" in closing:
         mark = FENCED.findall(prompt_of(ASKED[name], ""))[0][0]

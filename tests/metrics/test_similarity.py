@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -159,8 +160,8 @@ def test_word_error_rate_is_the_edit_distance(one, two):
     assert word_error_rate(one, two) == pytest.approx(row[-1] / len(a))
 
 
-@pytest.mark.parametrize("key", TEXT_MEASURES)
-@pytest.mark.parametrize("empty", ["", " \n "])
+@each_case("key", TEXT_MEASURES)
+@each_case("empty", ["", " \n "])
 def test_a_text_without_a_word_has_no_similarity(key, empty):
     assert TEXT_MEASURES[key](empty, REFERENCE) is None
     assert TEXT_MEASURES[key](REFERENCE, empty) is None

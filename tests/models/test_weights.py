@@ -8,10 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import transformers
+from lazy import LazyModule
 
 from ragassay.errors import ExtraError, SettingsError
 from ragassay.models import weights
+
+transformers = LazyModule("transformers")
 
 MODEL = "AutoModelForCausalLM"
 
