@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in NEEDED),
-        reason="langgraph-cli[inmem] is not installed",
+        reason="needs pip install -e '.[studio]'",
     ),
 ]
 
