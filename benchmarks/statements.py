@@ -56,7 +56,7 @@ ENOUGH_WORDS = 0.9
 
 STATEMENT_COLUMNS = ("joined", "list mark", "markup", "short", "unclaimed", "behind")
 
-_CITATION = re.compile(r"\[\d{1,3}(?:, ?\d{1,3}){0,9}\]")
+CITATION = re.compile(r"\[\d{1,3}(?:, ?\d{1,3}){0,9}\]")
 _LIST_MARK = re.compile(r"^[ \t]*(?:[-*+\u2022\u2013][ \t]|\(?(?:\d{1,2}|[a-z])[.)](?=\s|$))", re.M)
 _LIST_EDGE = re.compile(
     r"(?:[-*+\u2022\u2013]\s|\(?\d{1,2}[.)]\s).*|.*(?:[.:!?]\s\d{1,2}[.)]|\s[-*+\u2022\u2013])|\d{1,2}[.)]",
@@ -112,7 +112,7 @@ def read_answers(shared: Path) -> Iterator[tuple[Record, list[dict[str, object]]
 
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text in lower case, without citation marks."""
-    return tuple(_WORD.findall(_CITATION.sub(" ", text).lower()))
+    return tuple(_WORD.findall(CITATION.sub(" ", text).lower()))
 
 
 def locate_claims(answer: str, rows: Iterable[dict[str, object]]) -> list[Claim]:
@@ -122,7 +122,7 @@ def locate_claims(answer: str, rows: Iterable[dict[str, object]]) -> list[Claim]
     """
     places = [i for i, c in enumerate(answer) if not c.isspace()]
     bare = "".join(answer[i] for i in places)
-    readable = _CITATION.sub(_blank, _LIST_MARK.sub(_blank, answer))
+    readable = CITATION.sub(_blank, _LIST_MARK.sub(_blank, answer))
     claims: list[Claim] = []
     position = 0
     for row in rows:

@@ -38,7 +38,7 @@ def test_extras_are_those_of_the_distribution():
     declared = PROJECT["optional-dependencies"]
     own = {name: set(modules) for name, modules in EXTRAS.items()}
     assert {name: modules_of(declared[name]) for name in declared if name in own} == own
-    assert declared.keys() - own.keys() == {"all", "dev", "docs"}
+    assert declared.keys() - own.keys() == {"all", "dev", "docs", "studio"}
     assert declared["all"] == [f"ragassay[{','.join(sorted(own))}]"]
     assert not modules_of(PROJECT["dependencies"]) & ABSENT
 
