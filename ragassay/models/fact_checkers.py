@@ -14,9 +14,9 @@ from typing import Any
 
 from ragassay.errors import SettingsError
 from ragassay.metrics.consistency import filled_chunks
-from ragassay.models.fetched import read_fetched
+from ragassay.models.fetched import read_fetched, unavailable_text
 from ragassay.models.hosting import computed_by_host
-from ragassay.models.hub import folder_digest, loading
+from ragassay.models.hub import check_hub, folder_digest, loading
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.scorers import weights_file
 from ragassay.prompts.texts import around_passage
@@ -60,6 +60,8 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
     facts = load_verifier_kinds().facts
     name, _, beside = model.partition("@")
     fetched = read_fetched(name, cache_dir)
+    if fetched is None:
+        _check_reach(name)
     place = fetched.folder if fetched else name
     digest = fetched.digest if fetched else folder_digest(name)
     source = Source(name if facts.find_published(name) else f"{kind}:{name}", place, digest)
@@ -68,8 +70,12 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
     if kind == "lettucedetect":
         return LettuceDetect(source)
     base = beside or (fetched.base_folder if fetched else "") or facts.checkers[kind].beside
-    is_on_hub = not Path(place).exists()
-    file = weights_file(f"{place}/{HHEM_FILE}") if is_on_hub else Path(place) / HHEM_FILE
+    file = Path(place) / HHEM_FILE
+    if not Path(place).exists():
+        try:
+            file = weights_file(f"{place}/{HHEM_FILE}")
+        except SettingsError as error:
+            raise SettingsError(unavailable_text(name)) from error
     return Hhem(replace(source, place=str(file)), base)
 
 
@@ -233,7 +239,7 @@ class LettuceDetect:
             known = self._cached.get((claim, passage))
             if known is None:
                 shares, places = self._token_shares(claim, passage)
-                known = 1 - max(shares, default=0.0), _merged_spans(shares, places)
+                known = 1 - max(shares, default=0.0), _merged_spans(claim, shares, places)
                 self._cached[claim, passage] = known
                 while len(self._cached) > N_CACHED:
                     self._cached.popitem(last=False)
@@ -271,24 +277,39 @@ class LettuceDetect:
 
 
 def _merged_spans(
-    shares: list[float], places: list[tuple[int, int]]
+    claim: str, shares: list[float], places: list[tuple[int, int]]
 ) -> tuple[UnsupportedSpan, ...]:
-    """Merge neighbouring unsupported tokens; a span has the greatest probability of its tokens."""
-    found: list[UnsupportedSpan] = []
+    """Merge neighbouring unsupported tokens; a span has the greatest probability of its tokens.
+
+    Tokens of many tokenizers begin with the space before a word: spans do not.
+    """
+    merged: list[tuple[int, int, float]] = []
     was_marked = False
     for share, (start, end) in zip(shares, places, strict=True):
         is_marked = share > 0.5
-        if is_marked:
-            first = found.pop() if was_marked else None
-            found.append(
-                UnsupportedSpan(
-                    start=first.start if first else start,
-                    end=end,
-                    score=round(max(share, first.score if first else 0.0), 4),
-                )
-            )
+        if is_marked and was_marked:
+            first, _, score = merged.pop()
+            merged.append((first, end, max(score, share)))
+        elif is_marked:
+            merged.append((start, end, share))
         was_marked = is_marked
+    found: list[UnsupportedSpan] = []
+    for start, end, score in merged:
+        start += len(claim[start:end]) - len(claim[start:end].lstrip())
+        if start < end:
+            found.append(UnsupportedSpan(start=start, end=end, score=round(score, 4)))
     return tuple(found)
+
+
+def _check_reach(name: str) -> None:
+    """Refuse a model that is neither here nor on the hub; say how a published one is fetched."""
+    try:
+        check_hub(name)
+    except SettingsError as error:
+        found = load_verifier_kinds().facts.find_published(name)
+        if found is None:
+            raise
+        raise SettingsError(f"{error}; `ragassay models get {found[0]}` fetches it") from error
 
 
 def _form_of(kind: str, source: Source) -> tuple[CheckerForm, bool]:
