@@ -142,12 +142,12 @@ def test_judged_text_cannot_set_the_marks_of_a_tokenizer(
 
 
 FORMS = {
-    "minicheck roberta": "<s>The trial. It rose.</s>It fell.</s>",
-    "minicheck deberta-v2": "[CLS] The trial. It rose. [SEP] It fell. [SEP]",
-    "minicheck t5": "predict: The trial. It rose.</s> It fell.</s>",
-    "hhem": "<pad> Determine if the hypothesis is true given the premise? Premise: The trial. "
+    "minicheck roberta": "<s>Zetamab. It rose.</s>It fell.</s>",
+    "minicheck deberta-v2": "[CLS] Zetamab. It rose. [SEP] It fell. [SEP]",
+    "minicheck t5": "predict: Zetamab. It rose.</s> It fell.</s>",
+    "hhem": "<pad> Determine if the hypothesis is true given the premise? Premise: Zetamab. "
     "It rose. Hypothesis: It fell.</s>",
-    "lettucedetect": "[CLS] Summarize the following text: passage 1: The trial. It rose. output:"
+    "lettucedetect": "[CLS] Summarize the following text: passage 1: Zetamab. It rose. output:"
     " [SEP] It fell. [SEP]",
 }
 
@@ -168,7 +168,7 @@ def test_the_input_has_the_form_of_the_program(
             return inner(**tokens)
 
     monkeypatch.setattr(model._scorer, "_loaded", (tokenizer, Recorder()))
-    model.probabilities([("It fell.", "The trial.\nIt rose.")])
+    model.probabilities([("It fell.", "Zetamab.\nIt rose.")])
     (text,) = seen
     # Byte and space marks of the tokenizers are no part of the form.
     for mark in ("\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}", "\u2581", "<unk>"):
@@ -241,7 +241,7 @@ ABSENT = ("minicheck", "minicheck-roberta", "lytang/MiniCheck-DeBERTa-v3-Large",
 
 @pytest.mark.parametrize("name", [*ABSENT, "lettucedetect"])
 def test_an_absent_checker_is_never_replaced_and_says_how_to_get_it(name: str, tmp_path: Path):
-    with pytest.raises(SettingsError, match="ragassay models get [a-z]") as told:
+    with pytest.raises(SettingsError, match=r"ragassay models get [a-z]") as told:
         present_model(name, tmp_path)
     assert "\n" not in str(told.value)
 
