@@ -106,16 +106,30 @@ def unavailable_text(repository: str) -> str:
     )
 
 
+def better_verifier_text(cache_dir: Path) -> str:
+    """Say that MiniCheck would verify better than the embedded verifier, and how to use it."""
+    facts = load_verifier_kinds().facts
+    checkers = {name: one for name, one in facts.published.items() if one.kind == "minicheck"}
+    fetched = (name for name, one in checkers.items() if read_fetched(one.repository, cache_dir))
+    here, best = next(fetched, ""), next(iter(checkers))
+    how = f"`ragassay models get {best}` fetches it, " if not here else "it is on this machine, "
+    return (
+        f"By its paper, MiniCheck would be the better verifier: {how}--verifier {here or best} "
+        "uses it."
+    )
+
+
 def _note_file(repository: str, cache_dir: Path) -> Path:
     name = repository.replace("/", "--").replace("\\", "--")
     return cache_dir / _FOLDER / f"{name}.json"
 
 
 def _download(short: str, published: PublishedChecker, base: str) -> FetchedModel:
-    import httpx
     from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError
 
+    # Which HTTP library it belongs to depends on the hub library's version.
+    http_error = HfHubHTTPError.__bases__[0]
     try:
         info = _hub_info(published.repository)
         names = [one.rfilename for one in info.siblings or ()]
@@ -124,7 +138,7 @@ def _download(short: str, published: PublishedChecker, base: str) -> FetchedMode
             published.repository, info.sha, (*_TEXTS, _SAFE if is_safe else _PICKLED)
         )
         base_folder = _snapshot(base, _hub_info(base).sha, _BASE) if base else ""
-    except (HfHubHTTPError, httpx.HTTPError, OSError, ValueError) as error:
+    except (http_error, OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(
             f"{short} cannot be fetched from {constants.ENDPOINT}: {reason}; without a network, "
