@@ -178,7 +178,10 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
     if name.endswith(".json"):
         fitted = FittedThresholds.read(Path(name))
         return FittedVerifier(fitted, present_model(fitted.verifier, cache_dir, fitted.n_labels))
-    kind, model = load_verifier_kinds().find(name)
+    kinds = load_verifier_kinds()
+    if kinds.facts.is_chat(name):
+        raise SettingsError(f"{name} is asked over a server, by `ragassay evaluate` alone")
+    kind, model = kinds.find(name)
     try:
         return _of_kind(kind, model, cache_dir, n_labels) if kind else NliModel(name)
     except OSError as error:

@@ -14,6 +14,8 @@ from verifier_files import write_claims
 
 from ragassay.cli import app
 from ragassay.models.fetched import FetchedModel
+from ragassay.records import CitationVerdict
+from ragassay.runs.folder import RunFolder
 
 ANSWER = {
     "user_input": "Does brelozant help?",
@@ -35,6 +37,13 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def evaluate(file: Path, *options: str) -> Result:
     out = ["--out", str(file.parent / "run"), "--only", "citations"]
     return CliRunner().invoke(app, ["evaluate", str(file), *out, *options])
+
+
+def kept_verdict(run: Path) -> tuple[CitationVerdict, str]:
+    """The run's only verdict on a citation, and its sentence."""
+    (evaluation,) = RunFolder(run).evaluations()
+    (verdict,) = evaluation.citations
+    return verdict, evaluation.sentences[0].text
 
 
 def note_minicheck(folder: Path, cache_dir: Path) -> None:
@@ -70,12 +79,10 @@ def test_lettucedetects_spans_are_kept_and_marked_on_the_page(answers: Path, tmp
     done = evaluate(answers, "--verifier", f"lettucedetect:{checker}")
     assert done.exit_code == 0, done.output
     assert "would be the better verifier" not in done.output
-    kept = (tmp_path / "run" / "evaluations.jsonl").read_text("utf-8")
-    (verdict,) = json.loads(kept.splitlines()[0])["citations"]
-    assert verdict["verdict"] == "not_attributable"
-    text = ANSWER["response"].partition(" [1]")[0]
-    words = [text[one["start"] : one["end"]] for one in verdict["spans"]]
-    assert words and all(0.5 < one["score"] <= 1 for one in verdict["spans"])
+    verdict, text = kept_verdict(tmp_path / "run")
+    assert verdict.verdict == "not_attributable"
+    words = [text[one.start : one.end] for one in verdict.spans]
+    assert words and all(0.5 < one.score <= 1 for one in verdict.spans)
     page = html.fromstring(unfolded((tmp_path / "run" / "report.html").read_text("utf-8")))
     link = page.xpath("//a[@data-s='1']")[0]
     assert [mark.text for mark in link.xpath(".//mark[@class='unsupported']")] == words
@@ -92,9 +99,8 @@ def test_a_run_by_a_checker_of_two_labels_says_supports_or_not(
         name = "minicheck:" + tiny_minicheck(tmp_path / "checker", architecture)
     done = evaluate(answers, "--verifier", name)
     assert done.exit_code == 0, done.output
-    kept = (tmp_path / "run" / "evaluations.jsonl").read_text("utf-8")
-    (verdict,) = json.loads(kept.splitlines()[0])["citations"]
-    assert verdict["verdict"] in ("supports", "not_attributable") and not verdict.get("spans")
+    verdict, _ = kept_verdict(tmp_path / "run")
+    assert verdict.verdict in ("supports", "not_attributable") and verdict.spans == ()
 
 
 @pytest.mark.parametrize("kind", ["minicheck", "hhem", "lettucedetect"])

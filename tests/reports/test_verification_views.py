@@ -23,6 +23,7 @@ from ragassay.records import (
 )
 from ragassay.reports import render_html, render_markdown
 from ragassay.reports.nugget_view import view_nuggets
+from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import view_judges
 from ragassay.reports.sentence_view import view_sentences
 
@@ -116,6 +117,16 @@ def test_both_reports_show_them_escaped(run):
     assert "not supported" in page and "not supported" in text
 
 
+def marked_evaluation(sentence: AnswerSentence, *verdicts: CitationVerdict) -> Evaluation:
+    return Evaluation(
+        record_id="r",
+        question="Q?",
+        answer=sentence.text,
+        sentences=(sentence,),
+        citations=verdicts,
+    )
+
+
 UNSUPPORTED = [
     # spans of each verdict with its label, the places that are marked
     ([("not_attributable", [(0, 3)])], ((0, 3),)),
@@ -143,7 +154,7 @@ def test_a_sentence_is_marked_where_no_passage_supports_it():
             for n, (label, spans) in enumerate(told)
         )
         sentence = AnswerSentence(index=1, text="One is two.", start=0, end=11)
-        found = EVALUATION.model_copy(update={"sentences": (sentence,), "citations": verdicts})
+        found = marked_evaluation(sentence, *verdicts)
         assert view_sentences(found)[0].unsupported == wanted, told
 
 
@@ -158,9 +169,7 @@ def test_marked_text_is_escaped_on_the_page():
             "spans": [span],
         }
     )
-    found = EVALUATION.model_copy(update={"sentences": (sentence,), "citations": (verdict,)})
-    from ragassay.reports.prose_view import view_prose
-
+    found = marked_evaluation(sentence, verdict)
     (shown,) = [s for block in view_prose(found, ()) for s in block.sentences]
     assert [(piece.text, piece.mark) for piece in shown.shown] == [
         ("<b>Two</b>", "unsupported"),
