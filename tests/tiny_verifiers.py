@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
@@ -243,14 +244,14 @@ def _bert_tokenizer() -> PreTrainedTokenizerFast:
     return _marked_tokenizer(marks, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B [SEP]")
 
 
-_SMALL = {
+_SMALL: dict[str, Any] = {
     "hidden_size": 16,
     "num_hidden_layers": 1,
     "num_attention_heads": 2,
     "intermediate_size": 16,
     "num_labels": 2,
 }
-_T5_SHAPE = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
+_T5_SHAPE: dict[str, Any] = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
 
 
 def tiny_minicheck(folder: Path, architecture: str) -> str:
@@ -270,15 +271,14 @@ def tiny_minicheck(folder: Path, architecture: str) -> str:
                 relative_attention=True,
                 position_biased_input=False,
                 pos_att_type=["p2c", "c2p"],
-                position_buckets=16,
                 type_vocab_size=0,
-                **_SMALL,
+                **{**_SMALL, "position_buckets": 16},
             )
         )
     else:
         tokenizer = _t5_tokenizer()
         model = T5ForConditionalGeneration(
-            T5Config(vocab_size=330, decoder_start_token_id=0, **_T5_SHAPE)
+            T5Config(vocab_size=330, **{**_T5_SHAPE, "decoder_start_token_id": 0})
         )
     set_weights(model)
     model.eval().save_pretrained(folder)  # type: ignore[operator]
@@ -307,14 +307,13 @@ def tiny_lettucedetect(folder: Path) -> str:
     tokenizer = _bert_tokenizer()
     config = ModernBertConfig(
         vocab_size=len(tokenizer),
-        global_attn_every_n_layers=1,
         max_position_embeddings=4096,
         pad_token_id=0,
         cls_token_id=1,
         bos_token_id=1,
         sep_token_id=2,
         eos_token_id=2,
-        **_SMALL,
+        **{**_SMALL, "global_attn_every_n_layers": 1},
     )
     model = ModernBertForTokenClassification(config)
     set_weights(model)

@@ -137,14 +137,14 @@ class ChatChecker(Frozen):
     """A fact checker that a server answers for.
 
     Attributes:
-        pattern: Tells it by a model's name.
+        name: Tells it, in small letters, inside a model's name.
         system: The system message.
         text: The user's message, with {claim} and {passage}.
         threshold: The probability of "Yes" above which a claim is supported.
         source: Where these come from.
     """
 
-    pattern: str
+    name: str
     system: str
     text: str
     threshold: float
@@ -168,7 +168,7 @@ class FactCheckers(Frozen):
 
     def is_chat(self, name: str) -> bool:
         """Return whether a model's name is of the checker that a server answers for."""
-        return re.search(self.chat.pattern, name) is not None
+        return self.chat.name in name.lower()
 
 
 class VerifierKinds(Frozen):

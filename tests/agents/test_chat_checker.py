@@ -136,7 +136,8 @@ def test_a_run_without_a_judge_is_verified_over_a_server(manner: Any, name: str,
         done = CliRunner().invoke(app, ["evaluate", str(file), *out, *verifier])
         assert done.exit_code == 0, done.output
         assert len(server.requests) == 2
-        user = server.requests[0].asked["messages"][-1]["content"]
+        asked: Any = server.requests[0].asked
+        user = asked["messages"][-1]["content"]
     assert user.startswith("Document: ") and "\nClaim: " in user
     (evaluation,) = RunFolder(tmp_path / "run").evaluations()
     verdicts = [verdict.verdict for verdict in evaluation.citations]
