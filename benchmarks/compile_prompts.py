@@ -2,11 +2,14 @@
 
     python benchmarks/compile_prompts.py --shared ../shared
     python benchmarks/compile_prompts.py --shared ../shared --scripted
+    python benchmarks/compile_prompts.py --improvable --n 100
 
 The first has the embedded model compare claims of SciFact with the two sentences of an
 abstract that share most words with them: 40 claims, half of them to learn from and half to measure
 on, no claim or abstract on both sides. The second
-asks the scripted model, which says anything: what is left is the time of the optimizers. A job that
+asks the scripted model, which says anything: what is left is the time of the optimizers. The third
+asks a scripted judge of invented claims that can improve: it is right on 60 % of them, and on all
+with examples or with a good instruction, which the writer finds in one of three tries. A job that
 was broken off goes on, and one that is done is only read again: --work decides.
 """
 
@@ -31,7 +34,7 @@ from ragassay.optimizers.compiling.job import (
     write_compiled,
 )
 from ragassay.optimizers.compiling.measuring import may_be_chance
-from ragassay.optimizers.compiling.searching import OPTIMIZERS
+from ragassay.optimizers.compiling.planning import OPTIMIZERS
 from ragassay.optimizers.compiling.tasks import TaskOptions
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import VERDICT_SETS, Score
@@ -40,6 +43,12 @@ from ragassay.testing import ScriptedModel
 from ragassay.text.words import tokenize
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # where the judge that improves stands
+
+from improvable import (  # pyright: ignore[reportMissingImports]
+    ImprovableJudge,
+    write_world,
+)
 
 from training.claims import held_out, read_scifact_claims
 
@@ -75,9 +84,25 @@ def write_claims(claims: Sequence[LabelledClaim], n: int, seed: int, path: Path)
 
 
 @contextmanager
-def scripted() -> Iterator[tuple[str, str | None]]:
-    with ScriptedModel() as model:
+def scripted(reply: ImprovableJudge | None = None) -> Iterator[tuple[str, str | None]]:
+    with ScriptedModel(reply) as model:
         yield model.model_name, model.base_url
+
+
+def write_data(arguments: argparse.Namespace) -> tuple[Path, Path]:
+    """Write the claims to learn from and to measure on."""
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    train, dev = arguments.work / "train.jsonl", arguments.work / "dev.jsonl"
+    n, seed = arguments.n, arguments.seed
+    if arguments.improvable:
+        write_world(arguments.work, "verifier", 0, n, train.name)
+        write_world(arguments.work, "verifier", 1000, n, dev.name)
+        return train, dev
+    claims = read_scifact_claims(arguments.shared)
+    held = held_out(claims, 0.5, seed)
+    for path, side in ((train, False), (dev, True)):
+        write_claims([c for c in claims if held[c.group] is side], n, seed, path)
+    return train, dev
 
 
 def shown(score: Score) -> str:
@@ -103,7 +128,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--shared", type=Path, help="holds data/")
+    source.add_argument("--improvable", action="store_true", help="invented claims")
     parser.add_argument("--work", type=Path, default=Path("runs/compile"))
     parser.add_argument("--n", type=int, default=20, help="claims on either side")
     parser.add_argument("--budget", default="light")
@@ -114,27 +141,26 @@ def main() -> None:
     parser.add_argument("--optimizer", choices=OPTIMIZERS, action="append")
     arguments = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
-    arguments.work.mkdir(parents=True, exist_ok=True)
-    train, dev = arguments.work / "train.jsonl", arguments.work / "dev.jsonl"
-    claims = read_scifact_claims(arguments.shared)
-    held = held_out(claims, 0.5, arguments.seed)
-    for path, side in ((train, False), (dev, True)):
-        write_claims(
-            [c for c in claims if held[c.group] is side], arguments.n, arguments.seed, path
-        )
+    train, dev = write_data(arguments)
     options = TaskOptions(n_labels=len(VERDICT_SETS[3]))  # type: ignore[arg-type]
-    place = scripted() if arguments.scripted else nullcontext((arguments.model, arguments.api_base))
+    place, kind = nullcontext((arguments.model, arguments.api_base)), "model"
+    if arguments.improvable:
+        place, kind = scripted(ImprovableJudge(0.6, 3)), "improvable"
+    elif arguments.scripted:
+        place, kind = scripted(), "scripted"
     with place as (model, api_base):
         settings = load_settings(model=model, api_base=api_base)
         for name in arguments.optimizer or OPTIMIZERS:
             job = CompileJob(
                 "verifier", train, dev, name, arguments.budget, arguments.seed, options=options
             )
-            work = arguments.work / ("scripted" if arguments.scripted else "model") / name
+            work = arguments.work / kind / name
             begun = time.monotonic()
-            result = run_compile_job(
-                job, settings, work, steps=Steps(phase=lambda text: print(f"  {text}", flush=True))
+            steps = Steps(
+                planned=lambda plan: print(f"  {plan.text}", flush=True),
+                phase=lambda text: print(f"  {text}", flush=True),
             )
+            result = run_compile_job(job, settings, work, steps=steps)
             report(name, result, time.monotonic() - begun)
             write_compiled(result.prompt, work / "prompt.json")
 

@@ -30,6 +30,8 @@ from ragassay.metrics.verification import verification
 from ragassay.model_names import EMBEDDED_BASE, MINILM, MINILM_VERIFIER
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import Embedder
+from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair
+from ragassay.optimizers.finetuning.pair_classifiers import fit_classifier
 from ragassay.records import Document, Record
 from ragassay.runs.verifiers.scoring import open_models
 from ragassay.runs.verifiers.sentences import CitedDocument, CitedSentence
@@ -42,9 +44,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 from training.bioasq import BioasqAnswer, FragmentSearch
 from training.claims import HELD_OUT, SEED, held_out, split_scifact
 from training.correctness import (
-    CorrectnessPair,
+    CORRECT,
     bioasq_pairs,
-    fit_classifier,
     read_pairs,
     scifact_pairs,
 )
@@ -70,10 +71,10 @@ def read_pubmedqa(shared: Path) -> list[BioasqAnswer]:
     ]
 
 
-def report(name: str, pairs: Sequence[CorrectnessPair], scores: Sequence[float], least: float):
+def report(name: str, pairs: Sequence[LabelledPair], scores: Sequence[float], least: float):
     """Print macro precision, recall and F1, and AUC."""
     said = [LABELS[score < least] for score in scores]
-    truth, groups = [LABELS[not pair.correct] for pair in pairs], [pair.group for pair in pairs]
+    truth, groups = [LABELS[pair.label] for pair in pairs], [pair.group for pair in pairs]
     found = verification(truth, said, LABELS, groups, scores)
     macro = next(one for one in found.averages if one.average == "macro")
     p, r, f = (score.value or 0 for score in (macro.precision, macro.recall, macro.f1))
@@ -82,11 +83,11 @@ def report(name: str, pairs: Sequence[CorrectnessPair], scores: Sequence[float],
     print(f"  {name:<44} precision {p:.3f}, recall {r:.3f}, F1 {f:.3f}{auc}", flush=True)
 
 
-def scored(model: CorrectnessModel, pairs: Sequence[CorrectnessPair]) -> list[float]:
+def scored(model: CorrectnessModel, pairs: Sequence[LabelledPair]) -> list[float]:
     return model.scores([(pair.sentence, pair.passage) for pair in pairs]).tolist()
 
 
-def compare_classifiers(shared: Path, unseen: dict[str, list[CorrectnessPair]]) -> None:
+def compare_classifiers(shared: Path, unseen: dict[str, list[LabelledPair]]) -> None:
     others = {pair.group for pairs in unseen.values() for pair in pairs}
     pairs = [pair for pair in read_pairs(shared) if pair.group not in others]
     held = held_out(pairs, HELD_OUT, SEED)
@@ -96,9 +97,10 @@ def compare_classifiers(shared: Path, unseen: dict[str, list[CorrectnessPair]]) 
     names, cache_dir = (MINILM_VERIFIER, "cosine"), load_settings().cache_dir
     verifier, cosine = (correctness_model(name, embedder, cache_dir) for name in names)
     assert verifier is not None and cosine is not None
-    svm, logistic = fit_classifier(fitted, "svm"), fit_classifier(fitted, "logistic")
+    svm, logistic = (fit_classifier(fitted, family, seed=SEED) for family in ("svm", "logistic"))
     for name, chosen in sets.items():
-        print(f"{name}: {len(chosen)} pairs, {sum(p.correct for p in chosen)} correct", flush=True)
+        n_correct = sum(pair.label == CORRECT for pair in chosen)
+        print(f"{name}: {len(chosen)} pairs, {n_correct} correct", flush=True)
         models: list[CorrectnessModel] = [svm, logistic, cosine]
         if name in unseen:
             models.append(verifier)
@@ -108,7 +110,7 @@ def compare_classifiers(shared: Path, unseen: dict[str, list[CorrectnessPair]]) 
     report(f"SmolLM2-135M, zero-shot, {N_LLM} pairs", sample, asyncio.run(ask_llm(sample)), 0.5)
 
 
-async def ask_llm(pairs: Sequence[CorrectnessPair]) -> list[float]:
+async def ask_llm(pairs: Sequence[LabelledPair]) -> list[float]:
     """1 where the embedded language model says that the passage supports the sentence."""
     import dspy
 

@@ -10,7 +10,7 @@ answers, so the figures compare the ways of asking and nothing else.
 the evidence graph would choose: how often it stands in an abstract that the claim's annotators
 named, when documents are reranked first and when the closest passage of all is taken.
 
-"enough": the same passages; of those whose cosine reaches a threshold, how many stand in a named
+"closeness": the same passages; of those whose cosine reaches a threshold, how many stand in a named
 abstract (precision), and how many claims reach it (share).
 """
 
@@ -123,7 +123,7 @@ def measure_passages(shared: Path, n_claims: int) -> None:
         reached = [n for n, p in passages.items() if p and (p.relevance_score or 0.0) >= least]
         n_hits = sum(bool(data.qrels[n].get(passages[n].document, 0)) for n in reached)
         show(
-            what="enough",
+            what="closeness",
             threshold=least,
             share=round(len(reached) / len(passages), 4),
             precision=round(n_hits / len(reached), 4) if reached else None,

@@ -33,7 +33,8 @@ from ragassay.metrics.qa.coverage import (
 from ragassay.metrics.qa.diversity import pair_similarities, question_diversity
 from ragassay.metrics.qa.numbers import answers_with_numbers, numbers_found
 from ragassay.model_names import MINILM
-from ragassay.models.text_roles import RoleEncoder, TextRole
+from ragassay.models.text_roles import RoleEncoder
+from ragassay.prompts.embedders import TextRole
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper, PaperSection
 from ragassay.text.sentences import sentences_of
@@ -92,15 +93,15 @@ def explain(work: Work, matrices: list[Matrix], encode: RoleEncoder) -> None:
     answers = [[pair.answer for pair in pairs] for _, pairs in work]
     both = [[f"{pair.question}\n{pair.answer}" for pair in pairs] for _, pairs in work]
     ways = {
-        "question and answer": (both, own),
+        "answer alone": (answers, own),
         "question": ([[pair.question for pair in pairs] for _, pairs in work], own),
-        "sentences as in the published code": (answers, theirs),
-        "both, as in the published code": (both, theirs),
+        "answer alone, sentences as in the published code": (answers, theirs),
+        "as the published code does both": (both, theirs),
         "answers of the next paper": ([*answers[1:], answers[0]], own),
     }
     for name, (queries, sentences) in ways.items():
         rows, columns = (
-            _embedded(queries, encode, "answer"),
+            _embedded(queries, encode, "answer" if queries is answers else "pair"),
             _embedded(sentences, encode, "sentence"),
         )
         tell_coverage(name, [(q @ s.T).tolist() for q, s in zip(rows, columns, strict=True)])

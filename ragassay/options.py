@@ -161,6 +161,8 @@ class Keywords(TypedDict, total=False):
     judge_form: FormChoice | None
     signals: bool | None
     evidence: Look | None
+    evidence_rounds: int | None
+    evidence_turns: int | None
     embedder: Annotated[str | None, Option(metavar="NAME")]
     search: Annotated[Search | None, Option(flags=("--by",))]
     verifier: Annotated[str | None, Option(metavar="NAME")]
@@ -168,6 +170,7 @@ class Keywords(TypedDict, total=False):
     citation_evidence: Annotated[CitationEvidence | None, Option(flags=("--citations",))]
     attribution: bool | None
     correctness: Annotated[str | None, Option(metavar="NAME")]
+    labeller: Annotated[str | None, Option(metavar="NAME")]
     prompts: Annotated[str | Path | Sequence[str | Path] | None, Option(metavar="PATH")]
     questions: Annotated[
         str | Path | None,
@@ -208,6 +211,7 @@ class Keywords(TypedDict, total=False):
     grader: Annotated[str | None, Option(metavar="NAME")]
     items_per_call: int | None
     pairs_per_call: int | None
+    qa_coverage: Literal["pair", "answer"] | None
     batch: bool | None
     concurrency: int | None
     max_rpm: int | None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from platformdirs import user_cache_path
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSettingError
 
 from ragassay.errors import SettingsError, first_problem
@@ -107,10 +108,10 @@ class Settings(BaseSettings):
         description="Embedding model: all-MiniLM-L6-v2, which is installed with ragassay, or any "
         "that sentence-transformers can load.",
     )
-    only: tuple[str, ...] = Field(
+    only: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description=f"Evaluate only this: {', '.join(PARTS)}, or an evaluator of your own by its "
-        "name. By default all.",
+        "name; several with commas. By default all.",
     )
     rubric_set: RubricSet = Field(
         default="yescieval",
@@ -193,7 +194,15 @@ class Settings(BaseSettings):
         default=EMBEDDED,
         min_length=1,
         description="The model that decides whether sentences are correct: embedded or another "
-        "verifier by its name, judge, cosine, or a fitted classifier (.json).",
+        "verifier by its name, judge, cosine (of the embedder; cosine:0.6 sets the threshold), or "
+        "one of `ragassay finetune correctness` (ragassay/FOLDER).",
+    )
+    labeller: str = Field(
+        default="judge",
+        min_length=1,
+        description="The model that labels sentences as required, borderline, unnecessary or "
+        "inappropriate: judge, or an encoder of `ragassay finetune completeness --method head` "
+        "(ragassay/FOLDER).",
     )
     grades: tuple[GradeWay, ...] = Field(
         default=("rating",),
@@ -301,6 +310,12 @@ class Settings(BaseSettings):
         description="A file by `ragassay nuggets fit`, which decides when two nuggets are the same "
         "fact, in place of the threshold.",
     )
+    qa_coverage: Literal["pair", "answer"] = Field(
+        default="pair",
+        description="What is compared with a paper's sentences to measure how much of it the "
+        "question-answer pairs cover: question and answer together, as SciQAG's program does "
+        "(pair), or the answer alone (answer).",
+    )
     evidence_threshold: float = Field(
         default=0.0,
         ge=-1,
@@ -316,8 +331,10 @@ class Settings(BaseSettings):
         default=2,
         ge=0,
         le=10,
-        description="Most rounds of queries by the judge for a sentence; 0 searches with the "
-        "sentence and its question only, and asks no model.",
+        description="Most rounds of queries by the judge for a sentence; after each it says "
+        "whether the passages found are enough, which ends the search. 0 searches with the "
+        "sentence and its question only, and asks no model. Judges of ours (ragassay/...) write "
+        "queries once, and the closest passages are taken.",
     )
     evidence_turns: int = Field(
         default=8, ge=1, le=50, description="Most turns of an agent that searches for a sentence."
@@ -332,12 +349,6 @@ class Settings(BaseSettings):
         ge=1,
         le=100,
         description="Number of passages to judge for a sentence, and as many against it.",
-    )
-    evidence_enough: float = Field(
-        default=0.6,
-        ge=-1,
-        le=1,
-        description="Cosine similarity of a passage at which a search ends.",
     )
     search: Search = Field(
         default="auto",
@@ -421,6 +432,20 @@ class Settings(BaseSettings):
         if self.panel and INSTRUMENTS in seats:
             raise ValueError(f"a panel is of judges, and {INSTRUMENTS} asks none: name two or more")
         return self
+
+    @field_validator("only", mode="before")
+    @classmethod
+    def _split_at_commas(cls, given: object) -> object:
+        if isinstance(given, str) and given.lstrip().startswith("["):  # As the environment has it.
+            try:
+                given = json.loads(given)
+            except ValueError as error:
+                raise ValueError("it must be names with commas, or a list in JSON") from error
+        names = [given] if isinstance(given, str) else given
+        if not isinstance(names, list | tuple):
+            return names
+        parts = [part.strip() for name in names for part in str(name).split(",")]
+        return tuple(dict.fromkeys(parts))
 
     @field_validator("model_options")
     @classmethod
@@ -558,6 +583,7 @@ class Settings(BaseSettings):
             "signals": False,
             "verifier": "judge",
             "correctness": "judge",
+            "labeller": "judge",
             "grader": "judge",
             "nugget_matcher": "",
             "evidence": "search",
@@ -616,8 +642,15 @@ class Settings(BaseSettings):
 
     @property
     def query_rounds(self) -> int:
-        """Most rounds of queries by the judge; 0 without a judge."""
-        return self.evidence_rounds if self.has_judge else 0
+        """Most rounds of queries by the judge; 0 without one, at most 1 by a small one of ours."""
+        if not self.has_judge:
+            return 0
+        return min(self.evidence_rounds, 1) if is_ours(self.model) else self.evidence_rounds
+
+    @property
+    def judges_sufficiency(self) -> bool:
+        """Return whether the judge says if what was found is enough; a small one cannot tell."""
+        return self.query_rounds > 0 and not is_ours(self.model)
 
     @property
     def cites_by_nuggets(self) -> bool:
@@ -671,6 +704,7 @@ RESULT_FIELDS = (
     "attribution",
     "nugget_support",
     "correctness",
+    "labeller",
     "grades",
     "chosen_grader",
     "items_per_call",
@@ -681,6 +715,7 @@ RESULT_FIELDS = (
     "nugget_unit",
     "nugget_threshold",
     "nugget_alignment",
+    "qa_coverage",
     "nugget_matcher_sha256",
     "evidence_threshold",
     "evidence",
@@ -688,7 +723,6 @@ RESULT_FIELDS = (
     "evidence_turns",
     "evidence_tokens",
     "evidence_passages",
-    "evidence_enough",
     "search",
     "reranker",
     "local_dtype",

@@ -30,7 +30,13 @@ def run_without(
     done = subprocess.run(
         [sys.executable, ROOT / "tests" / "without.py", ",".join(sorted(modules)), *calls],
         cwd=cwd,
-        env={"PYTHONPATH": str(package), "PATH": "/usr/bin:/bin", "HOME": str(home or cwd)},
+        env={
+            "PYTHONPATH": str(package),
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(home or cwd),
+            # Tests run beside each other: threads of one would wait for those of the other.
+            "OMP_NUM_THREADS": "1",
+        },
         capture_output=True,
         text=True,
     )

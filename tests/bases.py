@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
+from lazy import LazyModule
 from tiny_llama import tiny_model, tiny_tokenizer
 from tokenizers.processors import TemplateProcessing
-from transformers import BertConfig, BertModel, Qwen3Config, Qwen3ForCausalLM
+
+torch = LazyModule("torch")
+transformers = LazyModule("transformers")
 
 ARCHITECTURES = ("llama", "qwen3", "bert")
 SIZES = {
@@ -35,10 +37,10 @@ def save_base(folder: Path, architecture: str, start: str = "") -> str:
     n_vocab = len(tokenizer)
     torch.manual_seed(5)
     if architecture == "bert":
-        model = BertModel(BertConfig(vocab_size=n_vocab, **SIZES))
+        model = transformers.BertModel(transformers.BertConfig(vocab_size=n_vocab, **SIZES))
     elif architecture == "qwen3":
-        model = Qwen3ForCausalLM(
-            Qwen3Config(vocab_size=n_vocab, head_dim=8, num_key_value_heads=2, **SIZES)
+        model = transformers.Qwen3ForCausalLM(
+            transformers.Qwen3Config(vocab_size=n_vocab, head_dim=8, num_key_value_heads=2, **SIZES)
         )
     else:
         model = tiny_model(n_vocab)

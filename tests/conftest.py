@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,10 @@ os.environ["RAGASSAY_SIGNALS"] = "false"
 # Tests run beside each other: threads of one would wait for those of the other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Compiled modules are kept, for the next run and for each process that a test starts.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # A busy machine is no failure: tests hold no timings.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
@@ -38,25 +43,63 @@ gc.set_threshold(*THRESHOLDS)
 ROOT = Path(__file__).parent.parent
 
 
+LONGEST = {
+    f"tests/{name}.py"
+    for name in (
+        "docs/test_examples",
+        "docs/test_notebook",
+        "docs/test_site",
+        "hostile/test_regexes",
+        "hostile/test_run_folder",
+        "pytest_plugin/test_plugin",
+        "runs/distributed/test_cluster",
+        "runs/test_runs",
+        "test_wheel",
+    )
+}
+"""Files that take a worker half a minute and more: the last file to run should be a short one."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have xdist hand out files in the order below, and not by their number of tests."""
+    config.option.loadscopereorder = False
+
+
 def pytest_unconfigure() -> None:
     """What LiteLLM leaves open is collected at exit: it would speak after the closing line."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes minutes runs where `-m` names it."""
-    if "long" in config.getoption("markexpr"):
-        return
-    long = [item for item in items if item.get_closest_marker("long")]
-    if long:
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    """Leave out what takes minutes unless `-m` names it, and put long files first."""
+    if "long" not in config.getoption("markexpr"):
+        long = {item for item in items if item.get_closest_marker("long")}
+        if long:
+            config.hook.pytest_deselected(items=long)
+            items[:] = [item for item in items if item not in long]
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    items[:] = [
+        item
+        for path in sorted(files, key=lambda one: n_queue(one, files[one]))
+        for item in files[path]
+    ]
 
 
 def pytest_collection_finish() -> None:
     """Leave what all tests import to itself: each full collection would look through it."""
     gc.collect()
     gc.freeze()
+
+
+def n_queue(path: str, items: list[pytest.Item]) -> int:
+    """Return which files a file runs among: the longest, those with servers or models, others."""
+    if path in LONGEST:
+        return 0
+    marks = ("integration", "browser")
+    return 1 if any(item.get_closest_marker(mark) for item in items for mark in marks) else 2
 
 
 @pytest.fixture(autouse=True)

@@ -6,11 +6,13 @@ import asyncio
 from typing import Any
 
 import httpx
-from litellm.types.utils import ModelResponse
+from lazy import LazyModule
 
 from ragassay.models.serving.app import build_app
 from ragassay.models.serving.completions import Completions
 from ragassay.models.serving.requests import Gate
+
+litellm_types = LazyModule("litellm.types.utils")
 
 KEY = "a-key-of-tests"
 ENDPOINT = "http://gpu:8000/v1"
@@ -29,7 +31,7 @@ class EchoModel:
         self.gate.set()
         self.n_given_up = 0
 
-    async def __call__(self, **options: Any) -> ModelResponse:
+    async def __call__(self, **options: Any) -> litellm_types.ModelResponse:
         self.seen.append(options)
         try:
             await self.gate.wait()
@@ -40,7 +42,7 @@ class EchoModel:
             raise self.trouble
         reply = {"role": "assistant", "content": options["messages"][-1]["content"]}
         usage = {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}
-        return ModelResponse(
+        return litellm_types.ModelResponse(
             choices=[{"index": 0, "finish_reason": "stop", "message": reply}], usage=usage
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import tomllib
@@ -66,50 +65,3 @@ def test_help_needs_no_extra(tmp_path: Path):
     found = run_without(ABSENT | BROUGHT | {"torch", "litellm", "dspy"}, *every, cwd=tmp_path)
     assert len(every) > 50
     assert {code for code, *_ in found["said"]} == {0}
-
-
-NEEDS = {
-    "corpus build a.jsonl --out c": "tantivy",
-    "corpus info c": "tantivy",
-    "evaluate a.jsonl --corpus c --out run": "tantivy",
-    "corpus embed c": "chromadb",
-    "evaluate a.parquet --map question=q,answer=a --out run": "pyarrow",
-    "evaluate a.jsonl --corpus http://127.0.0.1:9/a --out run": "opensearchpy",
-    "evaluate a.jsonl --tracing --out run": "opentelemetry.sdk",
-    "evaluate a.jsonl --model ragassay/judge --out run": "accelerate",
-    "models merge ragassay/judge --hf m": "accelerate",
-    "serve --port 0": "prometheus_client",
-    "nuggets fit pairs.jsonl --out m.json": "optuna",
-    "optimize verifier --data a.jsonl --optimizer miprov2 --model openai/x": "optuna",
-    "finetune judge --data a.jsonl --out m": "trl",
-    "finetune verifier --data a.jsonl --out m": "peft",
-    "matrix --generate a.jsonl --generator openai/x": "matplotlib",
-    "meta-evaluate run --human a.jsonl --out m": "matplotlib",
-    "verifiers at-k a.jsonl": "matplotlib",
-    "similarity a.jsonl --metric wer": "bert_score",
-}
-
-
-@pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    folder = tmp_path_factory.mktemp("asked")
-    row = {"id": "q", "question": "Q?", "answer": "A [1].", "sources": [{"id": "1", "text": "A."}]}
-    (folder / "a.jsonl").write_text(json.dumps(row) + "\n")
-    (folder / "a.parquet").write_bytes(b"PAR1..PAR1")
-    (folder / "c").mkdir()
-    (folder / "c" / "corpus.json").write_text("{}")
-    pair = {"gold": ["A."], "nuggets": ["A."]}
-    (folder / "pairs.jsonl").write_text(json.dumps(pair) + "\n")
-    found = run_without(ABSENT, *NEEDS, cwd=folder)
-    assert "torch" not in found["modules"]
-    return dict(zip(NEEDS, found["said"], strict=True))
-
-
-@pytest.mark.parametrize("call", NEEDS)
-def test_a_command_asks_for_its_extra_in_one_line_before_it_begins(
-    call: str, asked: dict[str, list[Any]]
-):
-    code, said, _ = asked[call]
-    extra = next(name for name, modules in EXTRAS.items() if NEEDS[call] in modules)
-    line = f'error: this needs {NEEDS[call]}: pip install "ragassay[{extra}]"\n'
-    assert (code, said) == (1, line)

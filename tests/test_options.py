@@ -28,7 +28,7 @@ from ragassay.options import (
     options_of,
     settings_of,
 )
-from ragassay.records import FileStamp
+from ragassay.records import RELEVANCE_LABELS, FileStamp
 from ragassay.retrievers.opening import Opened
 from ragassay.runs.audit_job import AuditOptions
 from ragassay.runs.folder import RunFolder
@@ -65,12 +65,15 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "judge_form": (("--judge-form", "plain"), "plain"),
     "signals": (("--signals",), True),
     "evidence": (("--evidence", "agent"), "agent"),
+    "evidence_rounds": (("--evidence-rounds", "0"), 0),
+    "evidence_turns": (("--evidence-turns", "3"), 3),
     "embedder": (("--embedder", "mine"), "mine"),
     "search": (("--by", "bm25"), "bm25"),
     "verifier": (("--verifier", "judge"), "judge"),
     "verdict_labels": (("--labels", "2"), 2),
     "citation_evidence": (("--citations", "sentence"), "sentence"),
     "attribution": (("--attribution",), True),
+    "labeller": (("--labeller", "ragassay/labeller"), "ragassay/labeller"),
     "correctness": (("--correctness", "cosine"), "cosine"),
     "prompts": (("--prompts", "a.json", "--prompts", "b.json"), ["a.json", Path("b.json")]),
     "questions": (("--questions", "{folder}/topics.json"), "{folder}/topics.json"),
@@ -80,6 +83,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "grades": (("--grade", "rating", "--grades", "fagb"), ["rating", "fagb"]),
     "grader": (("--grader", "judge", "--judge", "openai/a"), "judge"),
     "items_per_call": (("--items-per-call", "5"), 5),
+    "qa_coverage": (("--qa-coverage", "answer"), "answer"),
     "pairs_per_call": (("--pairs-per-call", "5"), 5),
     "concurrency": (("--concurrency", "3"), 3),
     "max_rpm": (("--max-rpm", "600"), 600),
@@ -158,6 +162,19 @@ def test_python_has_all_that_the_terminal_has():
     assert INSTEAD["dry_run"] in ragassay.__all__
     assert INSTEAD["as_json"] in inspect.getsource(ragassay.Results.__init__)
     assert keywords - flags - OF_PYTHON == {"raise_on_failure"}  # exit code 3 of the terminal
+
+
+def test_what_searches_for_evidence_takes_the_bounds_of_the_search():
+    bounds = {"evidence_rounds", "evidence_turns"}
+    for name, command in commands().items():
+        flags = {p.name for p in command.params}
+        assert bounds <= flags or "evidence" not in flags, name
+    searching = (
+        *(ragassay.evaluate, ragassay.aevaluate, ragassay.run, ragassay.arun),
+        *(ragassay.audit, ragassay.aaudit, ragassay.plan),
+    )
+    for function in searching:
+        assert bounds <= set(inspect.signature(function).parameters), function.__name__
 
 
 def test_answers_are_written_with_the_same_options():
@@ -249,6 +266,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "gold.json").write_text('{"b": ["a fact"]}', encoding="utf-8")
     bank = {"query_id": "b", "items": [{"question_text": "Why?"}]}
     (tmp_path / "bank.jsonl").write_text(json.dumps(bank), encoding="utf-8")
+    (tmp_path / "labeller").mkdir()
+    (tmp_path / "labeller" / "adapter.safetensors").write_bytes(b"")
+    shape = {"base_sha256": "", "weights_sha256": "", "scale": 2, "n_tokens": 512}
+    shape["labels"] = list(RELEVANCE_LABELS)
+    (tmp_path / "labeller" / "adapter.json").write_text(json.dumps(shape), encoding="utf-8")
     documents = '{"id": "1", "text": "Aspirin."}\n{"text": 3}\n'
     (tmp_path / "corpus.jsonl").write_text(documents, encoding="utf-8")
     return tmp_path
@@ -291,6 +313,9 @@ def test_an_option_means_the_same_on_the_command_line_and_in_python(name, option
 @pytest.mark.parametrize(
     ("options", "arguments", "in_python", "in_terminal"),
     [
+        ({"evidence_rounds": -1}, ("--evidence-rounds", "-1"), "`evidence_rounds=`", "-rounds'"),
+        ({"evidence_rounds": 11}, ("--evidence-rounds", "11"), "`evidence_rounds=`", "-rounds'"),
+        ({"evidence_turns": 0}, ("--evidence-turns", "0"), "`evidence_turns=`", "-turns'"),
         ({"evidence": "x"}, ("--evidence", "x"), "`evidence=`", "'--evidence'"),
         ({"verdict_labels": 5}, ("--labels", "5"), "`verdict_labels=`", "'--labels'"),
         ({"only": "x"}, ("--only", "x"), "`only=`", "error: --only:"),
@@ -427,3 +452,65 @@ def test_every_setting_and_every_flag_is_documented():
     for name, command in commands().items():
         for parameter in command.params:
             assert getattr(parameter, "help", None), (name, parameter.name)
+
+
+PARTS_ASKED_FOR = {
+    ("nuggets,rubrics",): ("nuggets", "rubrics"),
+    ("nuggets, rubrics",): ("nuggets", "rubrics"),
+    (" rubrics ",): ("rubrics",),
+    ("nuggets,rubrics", "citations"): ("nuggets", "rubrics", "citations"),
+    ("nuggets", "rubrics,citations"): ("nuggets", "rubrics", "citations"),
+    ("nuggets,rubrics", "rubrics"): ("nuggets", "rubrics"),
+    ("sentences,evidence,correctness,grades",): ("sentences", "evidence", "correctness", "grades"),
+    ("racar,intents",): ("racar", "intents"),
+    ("rubrics",): ("rubrics",),
+}
+
+
+def test_several_parts_are_named_with_commas(monkeypatch):
+    for given, parts in PARTS_ASKED_FOR.items():
+        assert settings_of({"only": list(given)}).only == parts, given
+        monkeypatch.setenv("RAGASSAY_ONLY", ",".join(given))
+        assert load_settings().only == parts, given
+        monkeypatch.setenv("RAGASSAY_ONLY", json.dumps(given))
+        assert load_settings().only == parts, given
+        monkeypatch.delenv("RAGASSAY_ONLY")
+    assert settings_of({"only": "nuggets,rubrics"}).only == ("nuggets", "rubrics")
+
+
+WRONG_PARTS = {
+    "nuggets,rubics": "rubics",
+    "rubics,nuggets": "rubics",
+    "nuggets;rubrics": "nuggets;rubrics",
+    "nuggets rubrics": "nuggets rubrics",
+    "nuggets,,rubrics": "",
+    "nuggets,": "",
+    "Nuggets": "Nuggets",
+    "rubric": "rubric",
+}
+
+
+def test_a_wrong_part_lists_the_right_ones(folder, monkeypatch):
+    right = "there are nuggets, rubrics, sentences, evidence, correctness, citations, grades, racar"
+    for given, wrong in WRONG_PARTS.items():
+        with pytest.raises(SettingsError, match=f"no part '{wrong}'; {right}"):
+            settings_of({"only": [given]})
+        result = CliRunner().invoke(
+            app, ["evaluate", str(folder / "answers.jsonl"), "--only", given, "--dry-run"]
+        )
+        assert result.exit_code == 1 and right in result.stderr, given
+    monkeypatch.setenv("RAGASSAY_ONLY", "[rubrics")
+    with pytest.raises(SettingsError, match=r"RAGASSAY_ONLY: .*names with commas"):
+        load_settings()
+
+
+def test_parts_and_an_evaluator_of_ones_own_are_named_together():
+    @ragassay.evaluator
+    def brevity(case) -> bool:
+        return len(case.answer) < 100
+
+    tools = Toolbox.of(load_settings(only="citations,brevity"), evaluators=[brevity])
+    assert {"citation", "brevity"} <= {one.name for one in tools.evaluators}
+    assert {one.part for one in tools.evaluators} == {"citations", "brevity"}
+    with pytest.raises(SettingsError, match=r"no part 'brevty'; there are nuggets.*, brevity"):
+        Toolbox.of(load_settings(only="citations,brevty"), evaluators=[brevity])

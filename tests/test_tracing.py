@@ -229,7 +229,7 @@ print([name for name in sys.modules if name.startswith(("opentelemetry.exp", "op
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch):
-    monkeypatch.setattr("ragassay.extras._is_installed", lambda module: False)
+    monkeypatch.setattr("ragassay.extras.is_installed", lambda module: False)
     with pytest.raises(ExtraError, match=r'pip install "ragassay\[tracing\]"'):
         ragassay.evaluate(question="Why?", answer="So.", tracing=True, only="grades")
 

@@ -18,11 +18,12 @@ from ragassay.cli import app
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-TARGETS = dict(re.findall(r"^(\w+):[^\n]*\n((?:\t.*\n?)*)", MAKEFILE, re.MULTILINE))
+TARGETS = dict(re.findall(r"^([\w-]+):[^\n]*\n((?:\t.*\n?)*)", MAKEFILE, re.MULTILINE))
 SHELL = {
     "cd",
     "cp",
     "cyclonedx-py",
+    "docker",
     "gh",
     "make",
     "mkdir",
@@ -51,7 +52,7 @@ def by_name(path: Path) -> str:
 
 def test_there_are_workflows_for_tests_docs_supply_and_a_release():
     assert [path.stem for path in WORKFLOWS] == ["docs", "release", "supply", "tests"]
-    assert set(re.findall(r"\w+", MAKEFILE.partition(".PHONY:")[2].partition("\n")[0])) == set(
+    assert set(re.findall(r"[\w-]+", MAKEFILE.partition(".PHONY:")[2].partition("\n")[0])) == set(
         TARGETS
     )
 

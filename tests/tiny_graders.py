@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
+from lazy import LazyModule
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import (
-    BertConfig,
-    BertForQuestionAnswering,
-    PreTrainedTokenizerFast,
-    T5Config,
-    T5ForConditionalGeneration,
-)
 
 from ragassay.prompts.graders import load_grader_prompts
+
+torch = LazyModule("torch")
+transformers = LazyModule("transformers")
 
 TEXT = "alpha lowers pressure in the trial . what does it lower ? zeta unanswerable yes no Yes No"
 T5_MARKS, BERT_MARKS = ("<pad>", "</s>", "<unk>"), ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
@@ -37,11 +33,11 @@ def tiny_t5(folder: Path, reply: str = "", steps: int = 60, words: str = "") -> 
     inner.post_processor = processors.TemplateProcessing(
         single="$A </s>", special_tokens=[("</s>", 1)]
     )
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
     )
     torch.manual_seed(5)
-    config = T5Config(
+    config = transformers.T5Config(
         vocab_size=len(tokenizer),
         d_model=16,
         d_kv=8,
@@ -51,7 +47,7 @@ def tiny_t5(folder: Path, reply: str = "", steps: int = 60, words: str = "") -> 
         decoder_start_token_id=0,
         dropout_rate=0.0,
     )
-    model = T5ForConditionalGeneration(config)
+    model = transformers.T5ForConditionalGeneration(config)
     if reply:
         _teach(model, tokenizer, reply, steps)
     model.eval().save_pretrained(folder)
@@ -60,7 +56,10 @@ def tiny_t5(folder: Path, reply: str = "", steps: int = 60, words: str = "") -> 
 
 
 def _teach(
-    model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast, reply: str, steps: int
+    model: transformers.T5ForConditionalGeneration,
+    tokenizer: transformers.PreTrainedTokenizerFast,
+    reply: str,
+    steps: int,
 ) -> None:
     batch = tokenizer(["alpha lowers pressure", "what does it lower ?"], padding=True)
     inputs = {name: torch.tensor(batch[name]) for name in ("input_ids", "attention_mask")}
@@ -80,7 +79,7 @@ def tiny_reader(folder: Path) -> str:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner,
         pad_token="[PAD]",
         unk_token="[UNK]",
@@ -89,7 +88,7 @@ def tiny_reader(folder: Path) -> str:
         model_max_length=64,
     )
     torch.manual_seed(5)
-    config = BertConfig(
+    config = transformers.BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=16,
         num_hidden_layers=1,
@@ -98,6 +97,6 @@ def tiny_reader(folder: Path) -> str:
         max_position_embeddings=64,
         initializer_range=0.5,
     )
-    BertForQuestionAnswering(config).save_pretrained(folder)
+    transformers.BertForQuestionAnswering(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)

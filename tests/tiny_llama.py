@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
-from peft import LoraConfig, PeftModel, get_peft_model
+from lazy import LazyModule
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from ragassay.models.tuned import TunedNote, TunedTask, save_adapter
+
+peft = LazyModule("peft")
+torch = LazyModule("torch")
+transformers = LazyModule("transformers")
 
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n"
@@ -17,7 +19,7 @@ TEMPLATE = (
 )
 
 
-def tiny_tokenizer() -> PreTrainedTokenizerFast:
+def tiny_tokenizer() -> transformers.PreTrainedTokenizerFast:
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
@@ -28,14 +30,14 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
         show_progress=False,
     )
     inner.train_from_iterator(["the migraine trial of the drug and the placebo"] * 3, trainer)
-    fast = PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="<|im_end|>")
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="<|im_end|>")
     fast.chat_template = TEMPLATE
     return fast
 
 
-def tiny_model(n_vocab: int) -> LlamaForCausalLM:
+def tiny_model(n_vocab: int) -> transformers.LlamaForCausalLM:
     torch.manual_seed(7)
-    config = LlamaConfig(
+    config = transformers.LlamaConfig(
         vocab_size=n_vocab,
         hidden_size=48,
         intermediate_size=64,
@@ -47,15 +49,15 @@ def tiny_model(n_vocab: int) -> LlamaForCausalLM:
         bos_token_id=None,
         eos_token_id=1,
     )
-    return LlamaForCausalLM(config).eval()
+    return transformers.LlamaForCausalLM(config).eval()
 
 
 def tiny_adapter(
     folder: Path, n_vocab: int, base: str = "some/base", task: TunedTask = "judge"
-) -> PeftModel:
+) -> peft.PeftModel:
     """A random adapter that changes what the tiny model says, saved."""
-    config = LoraConfig(r=4, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM")
-    model = get_peft_model(tiny_model(n_vocab), config)
+    config = peft.LoraConfig(r=4, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM")
+    model = peft.get_peft_model(tiny_model(n_vocab), config)
     torch.manual_seed(3)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

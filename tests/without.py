@@ -6,6 +6,7 @@ stdout of each, the modules that were imported, and where `ragassay` lies.
 
 from __future__ import annotations
 
+import functools
 import json
 import shlex
 import socket
@@ -36,11 +37,14 @@ def refuse(*args, **kwargs):
 def main() -> None:
     socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
     sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
+    import typer.main
     from typer.testing import CliRunner
 
     import ragassay
     from ragassay.cli import app
 
+    # Building all commands takes a second, and each call would.
+    typer.main.get_command = functools.cache(typer.main.get_command)
     said = []
     for call in sys.argv[2:]:
         done = CliRunner().invoke(app, shlex.split(call))

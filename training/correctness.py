@@ -1,6 +1,7 @@
-"""Fit the classical baselines of correctness to pairs of sentence and passage.
+"""Write pairs of sentence and passage for `ragassay finetune correctness`.
 
-    python -m training.correctness --shared ../shared --family svm --out correctness.json
+    python -m training.correctness --shared ../shared --out pairs.jsonl
+    ragassay finetune correctness --data pairs.jsonl --method svm --out correctness
 
 Pairs follow BioACE (section 4.1.3): an answer sentence with its marked evidence span is correct;
 with the fragment of three sentences that BM25 ranks first for the question, outside that span, it
@@ -10,86 +11,48 @@ is incorrect.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from ragassay.models.adapters import CORRECTNESS
 from ragassay.models.entailment import SUPPORTS
-from ragassay.models.pair_classifier import (
-    Family,
-    PairClassifier,
-    PairWeights,
-    new_vectorizer,
-    pair_features,
-)
 from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.retrievers.passages import WINDOW, windows
+from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, best_fragment
+from ragassay.retrievers.passages import windows
 from ragassay.text.bm25 import Bm25Index
 from training.bioasq import BioasqAnswer, FragmentSearch, read_bioasq
 from training.claims import read_scifact_claims
 
-SEED = 20250714
+CORRECT, INCORRECT = range(2)
 
 
-@dataclass(frozen=True)
-class CorrectnessPair:
-    """A sentence and a passage.
-
-    Attributes:
-        sentence: A sentence of an answer.
-        passage: A passage of a document.
-        correct: Whether the passage is the sentence's marked evidence.
-        group: The question's name; no split divides a group.
-    """
-
-    sentence: str
-    passage: str
-    correct: bool
-    group: str
-
-
-def scifact_pairs(claims: Iterable[LabelledClaim]) -> list[CorrectnessPair]:
+def scifact_pairs(claims: Iterable[LabelledClaim]) -> list[LabelledPair]:
     """Pair claims with their rationale, and with the abstract's best other fragment.
 
     The claim is its own question. An abstract that is nothing but rationale has no other fragment,
     and so gives no incorrect pair.
     """
-    found: list[CorrectnessPair] = []
+    found: list[LabelledPair] = []
     for claim in claims:
         if claim.label != SUPPORTS or not claim.rationale:
             continue
         marked = " ".join(claim.sentences[i] for i in claim.rationale)
-        found.append(CorrectnessPair(claim.claim, marked, True, claim.group))
-        beside = _best_fragment(claim)
+        found.append(LabelledPair(claim.claim, marked, CORRECT, claim.group))
+        beside = best_fragment(claim.claim, claim.sentences, claim.rationale)
         if beside:
-            found.append(CorrectnessPair(claim.claim, beside, False, claim.group))
+            found.append(LabelledPair(claim.claim, beside, INCORRECT, claim.group))
     return found
 
 
-def _best_fragment(claim: LabelledClaim) -> str:
-    """Return the fragment that BM25 ranks first among those without a sentence of the rationale."""
-    runs = [
-        range(start, start + WINDOW) for start in range(max(1, len(claim.sentences) - WINDOW + 1))
-    ]
-    free = [run for run in runs if not set(run) & set(claim.rationale)]
-    texts = [" ".join(claim.sentences[run.start : run.stop]) for run in free]
-    hits = Bm25Index(texts).search(claim.claim, 1)
-    return texts[hits[0][0]] if hits else ""
-
-
-def bioasq_pairs(
-    answers: Iterable[BioasqAnswer], fragments: FragmentSearch
-) -> list[CorrectnessPair]:
+def bioasq_pairs(answers: Iterable[BioasqAnswer], fragments: FragmentSearch) -> list[LabelledPair]:
     """Pair sentences of ideal answers with their gold snippets, and with the best other fragment.
 
     Of a question's snippets, the fragment that BM25 ranks first for the sentence is its evidence.
     Nobody labelled the rest of the abstracts, so the incorrect fragment is searched with the
     question in the documents of other questions.
     """
-    found: list[CorrectnessPair] = []
+    found: list[LabelledPair] = []
     for answer in answers:
         own = [span.text for document in answer.documents for span in windows(document)]
         index = Bm25Index(own)
@@ -97,70 +60,13 @@ def bioasq_pairs(
         for sentence in answer.sentences:
             hits = index.search(sentence, 1)
             if hits:
-                found.append(CorrectnessPair(sentence, own[hits[0][0]], True, answer.group))
+                found.append(LabelledPair(sentence, own[hits[0][0]], CORRECT, answer.group))
                 if beside:
-                    found.append(CorrectnessPair(sentence, beside, False, answer.group))
+                    found.append(LabelledPair(sentence, beside, INCORRECT, answer.group))
     return found
 
 
-def fit_classifier(pairs: Sequence[CorrectnessPair], family: Family) -> PairClassifier:
-    """Fit a classical baseline.
-
-    Args:
-        pairs: With both labels among them.
-        family: A linear support vector machine, whose decisions become probabilities by Platt's
-            method over five folds of questions, or logistic regression.
-    """
-    import numpy as np
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GroupKFold, cross_val_predict
-    from sklearn.svm import LinearSVC
-
-    texts = [text for pair in pairs for text in (pair.sentence, pair.passage)]
-    vectorizer = new_vectorizer().fit(texts)
-    features = pair_features(vectorizer, [(p.sentence, p.passage) for p in pairs])
-    labels = np.array([pair.correct for pair in pairs])
-    slope, offset = 1.0, 0.0
-    if family == "svm":
-        model = LinearSVC(random_state=SEED)
-        folds = GroupKFold(5).split(features, labels, [pair.group for pair in pairs])
-        held: Any = cross_val_predict(
-            model, features, labels, cv=list(folds), method="decision_function"
-        )
-        curve = LogisticRegression().fit(held[:, None], labels)
-        slope, offset = float(curve.coef_[0, 0]), float(curve.intercept_[0])
-    else:
-        model = LogisticRegression(max_iter=1000)
-    model.fit(features, labels)
-    words = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
-    coefficients, n = model.coef_[0], len(words)
-    weights = PairWeights(
-        family=family,
-        words=tuple(words),
-        idf=_rounded(vectorizer.idf_),
-        shared=_rounded(coefficients[:n]),
-        missing=_rounded(coefficients[n : 2 * n]),
-        cosine=float(coefficients[-1]),
-        intercept=float(np.ravel(model.intercept_)[0]),
-        slope=slope,
-        offset=offset,
-        n_pairs=len(pairs),
-        data_sha256=pairs_sha256(pairs),
-    )
-    return PairClassifier(weights)
-
-
-def pairs_sha256(pairs: Sequence[CorrectnessPair]) -> str:
-    """Return the hash of pairs, in their order."""
-    rows = [(pair.sentence, pair.passage, pair.correct) for pair in pairs]
-    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
-
-
-def _rounded(values: Iterable[float]) -> tuple[float, ...]:
-    return tuple(round(float(value), 5) for value in values)
-
-
-def read_pairs(shared: Path) -> list[CorrectnessPair]:
+def read_pairs(shared: Path) -> list[LabelledPair]:
     """Read all pairs: from SciFact's rationales and from BioASQ's snippets."""
     answers = read_bioasq(shared)
     fragments = FragmentSearch(d for answer in answers for d in answer.documents)
@@ -168,15 +74,20 @@ def read_pairs(shared: Path) -> list[CorrectnessPair]:
 
 
 def main() -> None:
-    """Fit a baseline and write it as JSON."""
-    parser = argparse.ArgumentParser(description="Fit a classical baseline of correctness.")
+    """Write the pairs as JSON lines."""
+    parser = argparse.ArgumentParser(description="Write pairs of sentence and passage.")
     parser.add_argument("--shared", type=Path, required=True, help="holds data/scifact, bioasq")
-    parser.add_argument("--family", choices=("svm", "logistic"), default="svm")
-    parser.add_argument("--out", type=Path, required=True, help="a .json file")
+    parser.add_argument("--out", type=Path, required=True, help="a .jsonl file")
     arguments = parser.parse_args()
-    fitted = fit_classifier(read_pairs(arguments.shared), arguments.family)
-    arguments.out.write_text(fitted.weights.model_dump_json(), encoding="utf-8")
-    print(f"{arguments.out}: {fitted.name}")
+    with arguments.out.open("w", encoding="utf-8") as file:
+        for pair in read_pairs(arguments.shared):
+            row = {
+                "sentence": pair.sentence,
+                "passage": pair.passage,
+                "label": CORRECTNESS[pair.label],
+                "group": pair.group,
+            }
+            file.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from training.abstracts import article_claims
 from training.bioasq import FragmentSearch, read_bioasq
 from training.cited import CitedSentence, Overlap, cited_sentences, is_dev, whole_answers
 from training.claims import SEED, read_citation_integrity, split_scifact
-from training.correctness import bioasq_pairs
+from training.correctness import CORRECT, bioasq_pairs
 from training.edits import Made, edited
 from training.findings import finding_claims, read_findings
 
@@ -140,10 +140,10 @@ def _answers(shared: Path, rng: random.Random) -> Iterator[Made]:
     fragments = FragmentSearch(d for answer in answers for d in answer.documents)
     first = [dataclasses.replace(a, sentences=a.sentences[:2]) for a in answers]
     for pair in bioasq_pairs(first, fragments):
-        label = SUPPORTS if pair.correct else NEUTRAL
+        label = SUPPORTS if pair.label == CORRECT else NEUTRAL
         claim = LabelledClaim(pair.sentence, "", (pair.passage,), (), label, pair.group)
         yield Made(claim, "bioasq")
-        if pair.correct:
+        if pair.label == CORRECT:
             yield from edited(claim, [0], rng)
 
 

@@ -47,7 +47,7 @@ class EvidenceSearcher:
     async def asearch(
         self, lm: JudgeLM, case: Case, claim: str, search: Search, n_turns: int, n_tokens: int
     ) -> Notes:
-        """Let the judge search until it has enough, or reaches a limit.
+        """Let the judge search until it ends the search, or reaches a limit.
 
         Args:
             lm: A judge that calls tools.

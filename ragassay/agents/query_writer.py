@@ -56,7 +56,7 @@ class QueryWriter(Agent):
         Args:
             case: The case.
             claim: The sentence.
-            tried: Queries that found nothing close enough.
+            tried: Queries whose passages were not enough.
             found: Titles of what they found.
         """
         mark = mark_of(case)

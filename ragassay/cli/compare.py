@@ -130,11 +130,12 @@ def compare(
     if html and html.is_dir():
         raise typer.BadParameter(f"--html {html} is a folder, a file is needed")
     with errors_as_lines():
-        from ragassay.cli.output import print_rejections
+        from ragassay.cli.output import print_rejections, tell_plots_left_out
         from ragassay.runs.compare import compare as compare_runs
         from ragassay.runs.compare import write_comparison
         from ragassay.runs.folder import check_writable
 
+        tell_plots_left_out(out)
         for folder, option in ((out, "--out"), (html and html.parent, "--html")):
             if folder:
                 check_writable(folder, option)

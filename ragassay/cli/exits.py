@@ -55,11 +55,16 @@ class PlainGroup(typer.core.TyperGroup):
 
 @contextmanager
 def errors_as_lines() -> Iterator[None]:
-    """Print an error of ours, or of a file, as one line on stderr and exit with `FAILED`."""
-    from ragassay.errors import RagassayError
+    """Print an error of ours, or of a file, as one line on stderr and exit with `FAILED`.
+
+    Where a library is to be installed first, exit with `USAGE`: nothing has begun.
+    """
+    from ragassay.errors import ExtraError, RagassayError
 
     try:
         yield
+    except ExtraError as error:
+        _fail(str(error), error, USAGE)
     except RagassayError as error:
         _fail(str(error), error)
     except OSError as error:
@@ -71,10 +76,10 @@ def errors_as_lines() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def _fail(why: str, error: Exception) -> NoReturn:
+def _fail(why: str, error: Exception, code: int = FAILED) -> NoReturn:
     say = write_red if _is_colourful() else partial(typer.echo, err=True)
     say(f"error: {why}")
-    raise typer.Exit(FAILED) from error
+    raise typer.Exit(code) from error
 
 
 def _is_colourful() -> bool:

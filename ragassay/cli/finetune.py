@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def finetune(
     task: Annotated[
-        Literal["judge", "verifier", "labeller", "qa"],
-        typer.Argument(help="What the model is for."),
+        Literal["judge", "verifier", "correctness", "completeness", "labeller", "qa"],
+        typer.Argument(help="What the model is for; completeness and labeller are the same."),
     ],
     data: Annotated[
         list[Path],
@@ -31,20 +31,26 @@ def finetune(
     ],
     out: Annotated[Path, typer.Option(help="Folder of the adapter.")],
     method: Annotated[
-        Literal["head", "sft", "cpo"] | None,
+        Literal["svm", "logistic", "head", "sft", "cpo"] | None,
         typer.Option(
-            help="head learns a verifier's labels and writes nothing; sft learns the replies that "
-            "are wanted; cpo learns from pairs of a wanted and an unwanted one, after sft "
-            "(--start). By default head for a verifier, sft for the others."
+            help="head learns labels and writes nothing (verifier, correctness, completeness); svm "
+            "and logistic are a support vector machine and logistic regression over words "
+            "(correctness); sft learns the replies that are wanted; cpo learns from pairs of a "
+            "wanted and an unwanted one, after sft (--start). By default head for a verifier, svm "
+            "for correctness, sft for the others."
         ),
     ] = None,
     base: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="The model that is adapted: smollm2-135m, a Hugging Face id, a folder; of head "
-            "also all-MiniLM-L6-v2 and other encoders, such as BiomedBERT."
+            "also all-MiniLM-L6-v2 and other encoders, such as BiomedBERT. By default "
+            "smollm2-135m; all-MiniLM-L6-v2 for a head of correctness or completeness."
         ),
-    ] = "smollm2-135m",
+    ] = None,
+    folds: Annotated[
+        int, typer.Option(min=2, help="Of correctness and completeness: cross-validation.")
+    ] = 5,
     dev: Annotated[
         Path | None,
         typer.Option(
@@ -126,7 +132,10 @@ def finetune(
     A judge learns from YESciEval files: whole answers with others' ratings, and damaged versions
     of them, with texts of many origins. Questions are held out by a hash of their ids (four of
     ten); `ragassay audit` on their answers measures what the judge detects. A verifier learns from
-    claims with evidence and label, a labeller from answers whose sentences people labelled. A
+    claims with evidence and label, correctness from sentences with passage and label (correct,
+    incorrect), a labeller from answers whose sentences people labelled. Correctness, and
+    completeness with --method head, are cross-validated by question: the card has the figures of
+    each fold, and the confidence from which a label counts. A
     generator of question-answer pairs (qa) learns from pairs with their papers, in the prompt of
     `ragassay qa generate`; papers longer than --row-tokens in groups of sections.
 
@@ -149,6 +158,14 @@ def finetune(
 
       ragassay evaluate answers.jsonl --verifier ragassay/adapters/verifier
 
+      ragassay finetune correctness --data pairs.jsonl --method svm --out adapters/correctness
+
+      ragassay evaluate answers.jsonl --correctness ragassay/adapters/correctness
+
+      ragassay finetune completeness --data labelled.json --method head --out adapters/labeller
+
+      ragassay evaluate answers.jsonl --labeller ragassay/adapters/labeller
+
       ragassay finetune qa --data pairs.jsonl --papers papers/ --row-tokens 12288 --out adapters/qa
 
       ragassay models check adapters/judge
@@ -159,8 +176,35 @@ def finetune(
             typer.echo(text, err=True)
 
     with errors_as_lines():
-        chosen = method or ("head" if task == "verifier" else "sft")
-        if chosen == "head":
+        chosen = method or _default_method(task)
+        is_classified = task == "correctness" or (
+            task in ("completeness", "labeller") and chosen in ("svm", "logistic", "head")
+        )
+        if is_classified:
+            from ragassay.optimizers.finetuning.pair_job import PairJob, fit_pairs
+
+            if chosen == "sft" or chosen == "cpo":
+                raise SettingsError(f"--method {chosen} writes: name svm, logistic or head")
+            if dev is not None or start is not None:
+                raise SettingsError(f"--dev and --start are not of {task}: it is cross-validated")
+            pair_job = PairJob(
+                task="correctness" if task == "correctness" else "completeness",
+                method=chosen,
+                data=tuple(data),
+                out=out,
+                base=base or PairJob.base,
+                labels=labels,
+                folds=folds,
+                epochs=epochs or PairJob.epochs,
+                learning_rate=learning_rate,
+                rank=rank,
+                seed=seed,
+                limit=limit,
+                steps=steps,
+                work=work,
+            )
+            found = fit_pairs(pair_job, say)
+        elif chosen == "head":
             from ragassay.optimizers.finetuning.head import HeadJob, train_head
 
             if task != "verifier":
@@ -168,7 +212,7 @@ def finetune(
             head = HeadJob(
                 data=tuple(data),
                 out=out,
-                base=base,
+                base=base or HeadJob.base,
                 start=start,
                 dev=dev,
                 epochs=epochs or HeadJob.epochs,
@@ -186,6 +230,8 @@ def finetune(
 
             if dev is not None:
                 raise SettingsError("--dev is of --method head")
+            if chosen == "svm" or chosen == "logistic" or task == "correctness":
+                raise SettingsError(f"--method {chosen} is of correctness, and this is a {task}")
             own_rate = LEARNING_RATES[chosen]
             recipe = Recipe(
                 method=chosen,
@@ -199,10 +245,10 @@ def finetune(
                 steps=steps,
             )
             job = FinetuneJob(
-                task=task,
+                task="labeller" if task == "completeness" else task,
                 data=tuple(data),
                 out=out,
-                base=base,
+                base=base or FinetuneJob.base,
                 recipe=recipe,
                 start=start,
                 labels=labels,
@@ -214,10 +260,26 @@ def finetune(
                 work=work,
             )
             found = finetune(job, say)
-    _report(found, out, dev, say)
+    _report(found, out, dev, say, _OPTIONS[task] if is_classified else "")
 
 
-def _report(found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None]) -> None:
+def _default_method(task: str) -> Literal["svm", "head", "sft"]:
+    if task == "correctness":
+        return "svm"
+    return "head" if task == "verifier" else "sft"
+
+
+_OPTIONS = {
+    "correctness": "--correctness ",
+    "completeness": "--labeller ",
+    "labeller": "--labeller ",
+}
+"""The option of `ragassay evaluate` that takes a classifier."""
+
+
+def _report(
+    found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None], option: str
+) -> None:
     from ragassay.reports.text import count_text, format_interval, score_text
 
     if found.measured is not None:
@@ -226,10 +288,11 @@ def _report(found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], 
             "macro-F1": found.measured.averages["macro"].f1,
         }
         told = [f"{n} {score_text(s)} ({format_interval(s)})" for n, s in scores.items()]
-        say(f"{dev}, which it did not learn from: {', '.join(told)}")
+        held = f"{dev}, which it did not learn from" if dev else "held-out folds"
+        say(f"{held}: {', '.join(told)}")
     say(
         f"{out}: {found.n_bytes / 2**20:.1f} MiB, {count_text(found.n_examples, 'example')}, "
-        f"SHA-256 {found.weights_sha256[:12]}; use it as ragassay/{out}"
+        f"SHA-256 {found.weights_sha256[:12]}; use it as {option}ragassay/{out}"
     )
     if found.n_rejected:
         say(f"{count_text(found.n_rejected, 'line')} of the data could not be read")

@@ -222,7 +222,8 @@ def _check(asked: _Asked, options: EvaluateKeywords) -> None:
     from ragassay.runs.ready import check_ready
 
     for name in dict.fromkeys((*asked.generators, *asked.judges)):
-        check_ready(_settings(name, options), {"out": asked.out})
+        read = {"queries": asked.questions, "corpus": options.get("corpus")}
+        check_ready(_settings(name, options), {"out": asked.out, **read})
 
 
 def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:

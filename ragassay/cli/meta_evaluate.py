@@ -9,7 +9,6 @@ import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import Clusters, RunFolderArgument
-from ragassay.extras import need
 
 if TYPE_CHECKING:
     from ragassay.runs.meta_evaluate import MetaEvaluation
@@ -65,11 +64,11 @@ def meta_evaluate(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some label could not be read or found no verdict.
     """
     with errors_as_lines():
+        from ragassay.cli.output import tell_plots_left_out
         from ragassay.runs.meta_evaluate import meta_evaluate as measure_run
         from ragassay.runs.meta_evaluate import write_meta_evaluation
 
-        if out:
-            need("matplotlib")
+        tell_plots_left_out(out)
         found = measure_run(run, human, clusters)
         _print(found)
         for path in write_meta_evaluation(found, out) if out else ():

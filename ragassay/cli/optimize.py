@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
-from ragassay.cli.options import Json, Quiet
+from ragassay.cli.options import DryRun, Json, Quiet
 from ragassay.extras import need
 
 if TYPE_CHECKING:
@@ -55,6 +55,10 @@ def optimize(
     max_usd: Annotated[
         float | None, typer.Option(min=0, help="Stop before the job costs more.")
     ] = None,
+    max_calls: Annotated[
+        int | None, typer.Option(min=1, help="Stop before the job makes more model calls.")
+    ] = None,
+    dry_run: DryRun = False,
     seed: Annotated[int, typer.Option(min=0, help="Of all that is drawn.")] = 0,
     limit: Annotated[
         int, typer.Option(min=0, help="Most examples to learn from, and to measure on; 0 for all.")
@@ -94,10 +98,23 @@ def optimize(
 ) -> None:
     """Search for a better prompt of an agent, and measure it on held-out data.
 
-    bootstrap picks examples; copro writes instructions; miprov2 does both; gepa writes instructions
-    from what went wrong, best with a strong --reflection-model. The prompt is written as JSON, and
-    `ragassay evaluate --prompts FILE` uses it. One that does no better than the shipped prompt on
-    --dev is refused.
+    The prompt is written as JSON, and `ragassay evaluate --prompts FILE` uses it. One that does no
+    better than the shipped prompt on --dev is refused.
+
+    The strategies of --optimizer:
+
+    bootstrap: picks examples. Take it first: no model has to write.
+
+    gepa: rewrites the instruction from what went wrong. Take it where the labels follow a rule that
+    the instruction does not state; best with a strong --reflection-model.
+
+    copro: proposes instructions without seeing replies. Take it where the instruction is worded
+    badly for the model; a few items are enough.
+
+    miprov2: combines written instructions with examples. Take it last, with 100 items or more: it
+    searches most, and its prompts are the longest.
+
+    --dry-run names the calls and the price. docs/optimizing.md compares the strategies.
 
     The form of --data depends on the agent; docs/optimizing.md shows a line of each.
 
@@ -109,10 +126,15 @@ def optimize(
 
       ragassay optimize rubric_judge --data rated.jsonl --rubric cohesion --optimizer gepa
 
-    Exit codes: 0 a better prompt was written; 1 error, or the money is spent; 2 wrong usage; 3 no
-    better prompt was found, or some of the data could not be read.
+    Exit codes: 0 a better prompt was written; 1 error, or the money or the calls are spent; 2 wrong
+    usage; 3 no better prompt was found, or some of the data could not be read.
     """
     with errors_as_lines():
+        from ragassay.optimizers.compiling.compilable import check_agent
+        from ragassay.optimizers.compiling.planning import check_optimizer
+
+        check_agent(agent)
+        check_optimizer(optimizer)
         from ragassay.runs.ready import check_ready
         from ragassay.settings import load_settings, seated
 
@@ -125,9 +147,16 @@ def optimize(
         if reflection_model and reflection_model != model:
             settings = settings.model_copy(update={"panel": (reflection_model,)})
         folder = work or Path("runs") / f"optimize-{agent}-{optimizer}"
-        check_ready(settings, {"out": folder}, file=out)
+        if not dry_run:
+            read = {"data": data, "dev": dev, "gold": gold, "corpus": corpus}
+            check_ready(settings, {"out": folder, **read}, file=out)
         from ragassay.cli.output import print_rejections
-        from ragassay.optimizers.compiling.job import CompileJob, run_compile_job, write_compiled
+        from ragassay.optimizers.compiling.job import (
+            CompileJob,
+            plan_compile_job,
+            run_compile_job,
+            write_compiled,
+        )
         from ragassay.optimizers.compiling.progress import shown_steps
         from ragassay.optimizers.compiling.tasks import TaskOptions
         from ragassay.retrievers.opening import open_literature
@@ -144,8 +173,12 @@ def optimize(
             limit,
             max_usd,
             options,
+            max_calls,
         )
         literature = open_literature(corpus, settings).literature if corpus else None
+        if dry_run:
+            typer.echo(plan_compile_job(job, settings, literature).text)
+            return
         with shown_steps(not quiet) as steps:
             found = run_compile_job(job, settings, folder, literature, steps)
         print_rejections(found.rejections)

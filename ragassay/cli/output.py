@@ -248,6 +248,25 @@ def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "
         )
 
 
+def tell_plots_left_out(out: Path | None) -> None:
+    """Say on stderr, before the work, that no plots are written where matplotlib is missing.
+
+    Args:
+        out: The folder of tables and plots; None where nothing is written.
+    """
+    if out is None:
+        return
+    import typer
+
+    from ragassay.errors import ExtraError
+    from ragassay.extras import need
+
+    try:
+        need("matplotlib")
+    except ExtraError as error:
+        typer.echo(f"note: tables are written without plots: {error}", err=True)
+
+
 def print_rejections(rejections: Sequence[Rejection]) -> None:
     """Print a file's first unreadable lines on stderr."""
     import typer

@@ -47,6 +47,7 @@ Papers = Annotated[
 @takes(
     EvaluateKeywords,
     *("model", "api_base", "escalate", "when", "only", "pairs_per_call", "embedder", "out"),
+    "qa_coverage",
     *("prompts", "concurrency", "max_rpm", "max_usd", "limit", "retry_failed"),
     ending="-qa",
 )

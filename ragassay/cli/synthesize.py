@@ -114,7 +114,7 @@ def synthesize(
         if dry_run:
             _print_plan(queries, options, settings, papers, words, as_json, quiet)
             return
-        check_ready(settings, options, file=file)
+        check_ready(settings, {**options, "queries": queries}, file=file)
         making = make_syntheses(queries, file, settings, options, how, papers, bars(not quiet))
         found = run_sync(making)
         _print(found, as_json, quiet)

@@ -9,7 +9,6 @@ import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import AnswersArgument, Json, Quiet, prepared_job, takes
-from ragassay.extras import need
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -76,6 +75,7 @@ def separate(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
     with errors_as_lines():
+        from ragassay.models.installed import need_verifiers
         from ragassay.reports.verifiers import question_sheet, separation_sheet
         from ragassay.runs.progress import shown_steps
         from ragassay.runs.verifiers.scoring import open_models
@@ -83,6 +83,7 @@ def separate(
         from ragassay.runs.verifiers.separating import sample_pairs
         from ragassay.runs.verifiers.separating import separate as separate_pairs
 
+        need_verifiers(verifiers or ())
         job, settings = prepared_job(answers, options, options.get("limit"))
         sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
         n_missing = check_documents(sentences)
@@ -130,6 +131,7 @@ def support(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
     with errors_as_lines():
+        from ragassay.models.installed import need_verifiers
         from ragassay.reports.verifiers import support_sheet
         from ragassay.runs.progress import shown_steps
         from ragassay.runs.verifiers.bearing import supported
@@ -141,6 +143,7 @@ def support(
             labelled_sentences,
         )
 
+        need_verifiers(verifiers or ())
         job, settings = prepared_job(answers, options, options.get("limit"))
         has_labels = labels_of is not None or has_citation_labels(answers)
         if has_labels:
@@ -198,16 +201,19 @@ def at_k(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.reports.figures import curve_plot
+        from ragassay.cli.output import tell_plots_left_out
+        from ragassay.models.installed import need_verifiers
+        from ragassay.reports.figures import can_plot, curve_plot
         from ragassay.reports.verifiers import curve_sheet
         from ragassay.runs.progress import shown_steps
         from ragassay.runs.verifiers.bearing import curves_of, n_steps, parse_ks, ways_of
         from ragassay.runs.verifiers.scoring import open_models
         from ragassay.runs.verifiers.sentences import cited_sentences
 
-        need("matplotlib")
+        need_verifiers(verifiers or ())
         ks, ways = parse_ks(k), ways_of(found_by)
         job, settings = prepared_job(answers, options, options.get("limit"))
+        tell_plots_left_out(folder)
         sentences = cited_sentences(job.records, job.corpus)
         models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
         total = n_steps(sentences, ways, len(models))
@@ -215,8 +221,10 @@ def at_k(
             curves = curves_of(sentences, models, job.corpus, settings, ways, ks, depth, step)
         sheet = curve_sheet([(one.name, one.model, one.points) for one in curves])
         by_name = {one.title: one.points for one in curves}
-        plot = curve_plot("Correctness at k", "k documents", "share of sentences", by_name)
-        plots = {"curve": plot}
+        plots: dict[str, str] = {}
+        if folder is not None and can_plot():
+            titles = ("Correctness at k", "k documents", "share of sentences")
+            plots = {"curve": curve_plot(*titles, by_name)}
         show_and_write({"curve": sheet}, folder, as_json=as_json, quiet=quiet, plots=plots)
     if job.rejections:
         raise typer.Exit(PARTIAL)

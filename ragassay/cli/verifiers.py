@@ -125,12 +125,14 @@ def fit(
     """
     with errors_as_lines():
         from ragassay.errors import SettingsError
+        from ragassay.models.installed import need_verifiers
         from ragassay.runs.folder import write_whole
         from ragassay.runs.progress import shown_steps
         from ragassay.runs.verifiers.claims import split_claims
         from ragassay.runs.verifiers.measuring import fit as fit_thresholds
         from ragassay.settings import load_settings
 
+        need_verifiers([verifier])
         if out.suffix != ".json":
             raise SettingsError(f"--out {out}: a file of thresholds ends in .json")
         read = [_claims(claims, corpus, labels_of)]
@@ -205,12 +207,14 @@ def measure(
     with errors_as_lines():
         from ragassay.model_names import MINILM_VERIFIER
         from ragassay.models.embeddings import Embedder
+        from ragassay.models.installed import need_verifiers
         from ragassay.reports.verifiers import measured_sheet
         from ragassay.runs.progress import shown_steps
         from ragassay.runs.verifiers.measuring import measure as measure_all
         from ragassay.settings import load_settings
 
         names, wanted = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
+        need_verifiers(names)
         read = _claims(claims, corpus, labels_of)
         with shown_steps(len(read.claims) * len(names), "comparing", not quiet) as step:
             found = measure_all(

@@ -25,6 +25,7 @@ from ragassay.agents.rationale_auditor import RationaleAuditor
 from ragassay.agents.relevance_grader import RelevanceGrader
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.agents.sufficiency_judge import SufficiencyJudge
 from ragassay.agents.synthesizer import Synthesizer
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.agents.tuned_verifier import TunedVerifier
@@ -49,6 +50,7 @@ class Agents:
     tuned_verifier: TunedVerifier = field(default_factory=TunedVerifier)
     fact_lister: FactLister = field(default_factory=FactLister)
     query_writer: QueryWriter = field(default_factory=QueryWriter)
+    sufficiency_judge: SufficiencyJudge = field(default_factory=SufficiencyJudge)
     searcher: EvidenceSearcher = field(default_factory=EvidenceSearcher)
     question_rater: ItemRater = field(default_factory=partial(ItemRater, "question"))
     nugget_rater: ItemRater = field(default_factory=partial(ItemRater, "nugget"))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ragassay.agents.base import Agent
 from ragassay.errors import SettingsError
 from ragassay.prompts.compiled import CompiledPrompt
+from ragassay.settings import Settings
 
 
 def use_compiled(
@@ -43,3 +44,37 @@ def use_compiled(
         if why := (unasked or {}).get(prompt.agent):
             raise SettingsError(f"the compiled prompt of {prompt.title} would not be said: {why}")
         agent.use(prompt)
+
+
+def agents_left_out(settings: Settings) -> dict[str, str]:
+    """Return the agents that no evaluator of a run asks, by their names, and what to change.
+
+    Args:
+        settings: Those of the run.
+    """
+    writes = settings.wants("nuggets") or settings.cites_by_nuggets
+    verifies = settings.wants("citations") or settings.verifies_evidence
+    looks = settings.looks_for_evidence
+    rules = (
+        ("rubric_judge", settings.wants("rubrics"), _lacking("rubrics")),
+        ("sentence_labeller", settings.wants("sentences"), _lacking("sentences")),
+        ("nugget_assigner", settings.wants("nuggets"), _lacking("nuggets")),
+        ("nugget_writer", writes, _lacking("nuggets")),
+        (
+            "nugget_writer",
+            settings.nugget_unit == "sentence",
+            "nuggets are listed of the whole answer; set nugget_unit to sentence",
+        ),
+        ("verifier", verifies, _lacking("citations")),
+        ("query_writer", looks, _lacking("evidence")),
+        (
+            "query_writer",
+            settings.evidence == "search",
+            "an agent searches in its place; take --evidence search",
+        ),
+    )
+    return {agent: why for agent, is_asked, why in reversed(rules) if not is_asked}
+
+
+def _lacking(part: str) -> str:
+    return f"the run leaves out {part}; add {part} to --only"

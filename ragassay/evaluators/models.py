@@ -14,6 +14,7 @@ from ragassay.evaluators.building import (
 )
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.instruments.exam import ExamInstrument
+from ragassay.instruments.head_labeller import HeadLabeller, head_labeller
 from ragassay.instruments.pair_rater import PairRater
 from ragassay.instruments.signals import SignalMeter
 from ragassay.models.correctness import CorrectnessModel, correctness_model, identity_of
@@ -41,6 +42,7 @@ class Models:
         meter: Measures answers before their rubrics are rated; None where that is not wanted.
         grader: Grades passages by test banks in the judge's place; None where the judge does.
         pair_rater: Rates question-answer pairs in the judge's place; None where the judge does.
+        labeller: Labels sentences in the judge's place; None where the judge does.
     """
 
     embedder: Embedder
@@ -51,6 +53,7 @@ class Models:
     meter: SignalMeter | None = None
     grader: ExamInstrument | None = None
     pair_rater: PairRater | None = None
+    labeller: HeadLabeller | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Models:
@@ -69,13 +72,20 @@ class Models:
             meter=build_meter(settings, embedder),
             grader=build_grader(settings, embedder),
             pair_rater=build_pair_rater(settings, embedder),
+            labeller=(
+                None
+                if settings.labeller == "judge"
+                else head_labeller(settings.labeller, settings.cache_dir)
+            ),
         )
 
     @property
     def digests(self) -> tuple[str, ...]:
         """Names, digests and bounds of those that decide."""
         own = self.encoder.identity if self.encoder else ()
-        return (*own, *(identity_of(self.correctness) if self.correctness else ()))
+        labeller = self.labeller.identity if self.labeller else ()
+        correctness = identity_of(self.correctness) if self.correctness else ()
+        return (*own, *correctness, *labeller)
 
 
 @dataclass(frozen=True)

@@ -246,4 +246,12 @@ def _search_remarks(searches: Sequence[EvidenceSearch]) -> list[Finding]:
         reasons = ", ".join(sorted(set(broken)))
         message = f"Searches for evidence without the model's queries: {len(broken)} ({reasons})."
         found.append(Finding(kind="search_without_queries", message=message))
+    unjudged = [s.judgment_failure.reason for s in searches if s.judgment_failure]
+    if unjudged:
+        reasons = ", ".join(sorted(set(unjudged)))
+        message = (
+            "Searches for evidence of which the judge did not say whether the passages are enough: "
+            f"{len(unjudged)} ({reasons})."
+        )
+        found.append(Finding(kind="search_not_judged", message=message))
     return found

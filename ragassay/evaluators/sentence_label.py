@@ -9,6 +9,7 @@ from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
 from ragassay.instruments.signal_labeller import FOREIGN, REPEATED, SignalLabeller
 from ragassay.metrics.scores import sentence_scores
 from ragassay.records import AnswerSentence, Failure, Finding, Score, SentenceLabel
+from ragassay.threads import in_thread
 
 if TYPE_CHECKING:
     from ragassay.evaluators.outcome import Outcome
@@ -56,6 +57,9 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         """Label one sentence."""
         import dspy
 
+        if tools.models.labeller is not None:
+            question = file.case.question
+            return [await in_thread(tools.models.labeller.label, question, subject)]
         if tools.jury.lm is None:
             return [LABELLER.label(subject, file.case.sentences, file.signals)]
         with dspy.context(lm=tools.jury.lm):
@@ -76,8 +80,10 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
     def depends_on(
         self, subject: AnswerSentence, task: Task, file: CaseFile, tools: Toolbox
     ) -> Iterable[str]:
-        """Return the measurements, where they decide."""
-        if tools.jury.lm is None:
+        """Return the labeller, or the measurements, where they decide."""
+        if tools.models.labeller is not None:
+            yield from (*tools.models.labeller.identity, file.case.question)
+        elif tools.jury.lm is None:
             yield from (str(FOREIGN), str(REPEATED))
             yield file.signals.model_dump_json() if file.signals else ""
 
@@ -85,6 +91,15 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         """Return one label a sentence; where nobody but a judge could tell, nothing is said."""
         found = [one for one in super().settled(file, tools) if isinstance(one, SentenceLabel)]
         return found if _is_judged(tools) else [one for one in found if one.label]
+
+    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+        """Return one call a sentence; none with a labeller."""
+        return 0 if tools.models.labeller else super().n_most_calls(file, tools)
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Name the labeller, or the judge."""
+        labeller = tools.models.labeller
+        return tools.or_second(labeller.name) if labeller else super().judged_by(tools)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the share of sentences with each label; none where only a few can have one."""
@@ -109,5 +124,6 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
 
 
 def _is_judged(tools: Toolbox) -> bool:
-    """Return whether a judge labels sentences, the first or the second."""
-    return tools.jury.lm is not None or tools.second is not None
+    """Return whether a labeller labels sentences, or a judge, the first or the second."""
+    has_labeller = tools.models.labeller is not None
+    return has_labeller or tools.jury.lm is not None or tools.second is not None

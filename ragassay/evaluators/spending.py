@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
 
 SEARCHES = "searches"
-"""The model's part in looking for evidence: queries, an agent's turns."""
+"""The model's part in looking for evidence: queries, judgments, an agent's turns."""
 
 
 def usage_by_part(

@@ -17,7 +17,7 @@ from ragassay.agents.verifier import Verifier
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.agent_set import Agents
 from ragassay.evaluators.base import Evaluator, OpenFiles
-from ragassay.evaluators.compiled import use_compiled
+from ragassay.evaluators.compiled import agents_left_out, use_compiled
 from ragassay.evaluators.criteria import CriteriaEvaluator
 from ragassay.evaluators.finding import find_evaluator, registered
 from ragassay.evaluators.grading import Grading
@@ -45,6 +45,7 @@ from ragassay.records import PARTS
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import RESULT_FIELDS, Settings, load_settings
+from ragassay.threads import in_thread
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,9 @@ class Toolbox:
             return dict.fromkeys((agent.prompt for agent in agents.all), NEEDS_JUDGE)
         if self.models.encoder is not None and not self.settings.escalate:
             found[agents.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
+        if len(self.registered) == len(OURS):  # a user's own evaluator may ask any agent
+            left_out = agents_left_out(self.settings)
+            found |= {a.prompt: left_out[a.name] for a in agents.all if a.name in left_out}
         is_asked = any(jury.listens(seat, name) for seat in jury.seats for name in self.rubrics)
         if self.rubrics and not is_asked and not self.settings.escalate:
             found[agents.judge.prompt] = (
@@ -323,8 +327,26 @@ def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]], why: str
 
 
 def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:
-    """The run-time context; where the caller gave none, tools by the environment's settings."""
-    return runtime.context or _default_toolbox()
+    """The run-time context; where the caller gave none, tools by the environment's settings.
+
+    Raises:
+        SettingsError: A client of LangGraph's server gave a context of its own.
+    """
+    given: Any = runtime.context
+    if given and not isinstance(given, Toolbox):
+        names = ", ".join(map(str, given))
+        raise SettingsError(
+            f"context: a served graph takes none ({names}); set RAGASSAY_* where it is served"
+        )
+    return given or _default_toolbox()
+
+
+async def ready_toolbox(runtime: Runtime[Toolbox]) -> Toolbox:
+    """Return `toolbox`, for the first node of a graph.
+
+    To build the environment's reads files and imports for seconds, which must not block a server.
+    """
+    return toolbox(runtime) if runtime.context else await in_thread(toolbox, runtime)
 
 
 @functools.cache

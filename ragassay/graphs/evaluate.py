@@ -21,6 +21,7 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs import nodes
 from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.failures import file_failure, retry_policies
+from ragassay.graphs.picture import make_drawn
 from ragassay.graphs.state import Input, Output, State
 
 EvaluateGraph = CompiledStateGraph[State, Toolbox, Input, Output]
@@ -67,7 +68,7 @@ def build_evaluate_graph(
     for name in ("segment", *preparing, *asking):
         builder.add_edge(name, "dispatch")
     builder.add_edge("aggregate", END)
-    return builder.compile(cache=cache, checkpointer=checkpointer, name="evaluate")
+    return make_drawn(builder.compile(cache=cache, checkpointer=checkpointer, name="evaluate"))
 
 
 def _cache_key(task: Task) -> str:

@@ -1,8 +1,9 @@
 """The evidence graph: from an answer's sentences to passages for and against them.
 
-write queries -> retrieve -> choose passages -> close enough? -> write other queries, limited by
-rounds and tokens. The sentences of an answer share what they find. Or, with a model that calls
-tools, an agent per sentence searches on its own.
+write queries -> retrieve -> choose passages -> enough? -> write other queries, limited by rounds
+and tokens. The judge says whether the passages are enough; without one the closest are taken. The
+sentences of an answer share what they find. Or, with a model that calls tools, an agent per
+sentence searches on its own.
 """
 
 from __future__ import annotations
@@ -24,10 +25,18 @@ from ragassay.graphs.evidence_state import (
     EvidenceOutput,
     EvidenceState,
     QueryTask,
+    SufficiencyTask,
 )
-from ragassay.graphs.failures import file_failed_query, file_failed_search, retry_policies
+from ragassay.graphs.failures import (
+    file_failed_judgment,
+    file_failed_query,
+    file_failed_search,
+    retry_policies,
+)
 from ragassay.graphs.files import opened_file
-from ragassay.graphs.keys import query_key
+from ragassay.graphs.keys import query_key, sufficiency_key
+from ragassay.graphs.picture import make_drawn
+from ragassay.records import EvidenceSearch
 
 EvidenceGraph = CompiledStateGraph[EvidenceState, Toolbox, EvidenceInput, EvidenceOutput]
 
@@ -53,16 +62,18 @@ def build_evidence_graph(
     builder.add_node("read_citations", nodes.read_citations)
     builder.add_node("retrieve", nodes.retrieve)
     builder.add_node("choose_passages", nodes.choose_passages)
+    builder.add_node("end_searches", nodes.end_searches)
     # LangGraph's types do not allow for handlers that take the error.
-    asking: list[tuple[str, Any, Any]] = [
-        ("write_query", nodes.write_query, file_failed_query),
-        ("run_agent", nodes.run_agent, file_failed_search),
+    asking: list[tuple[str, Any, type, Any]] = [
+        ("write_query", nodes.write_query, QueryTask, file_failed_query),
+        ("run_agent", nodes.run_agent, QueryTask, file_failed_search),
+        ("judge_sufficiency", nodes.judge_sufficiency, SufficiencyTask, file_failed_judgment),
     ]
-    for name, node, on_failure in asking:
+    for name, node, task, on_failure in asking:
         builder.add_node(
             name,
             node,
-            input_schema=QueryTask,
+            input_schema=task,
             retry_policy=retry_policies(max_attempts),
             cache_policy=CachePolicy(key_func=_cache_key),
             error_handler=on_failure,
@@ -75,8 +86,12 @@ def build_evidence_graph(
     builder.add_edge("write_query", "retrieve")
     builder.add_edge("retrieve", "choose_passages")
     builder.add_edge("run_agent", "choose_passages")
-    builder.add_conditional_edges("choose_passages", route_on, ["write_query", END])
-    return builder.compile(cache=cache, name="find_evidence")
+    builder.add_conditional_edges(
+        "choose_passages", route_chosen, ["judge_sufficiency", "write_query", END]
+    )
+    builder.add_edge("judge_sufficiency", "end_searches")
+    builder.add_conditional_edges("end_searches", route_on, ["write_query", END])
+    return make_drawn(builder.compile(cache=cache, name="find_evidence"))
 
 
 def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str]:
@@ -103,15 +118,38 @@ def _search(file: CaseFile, runtime: Runtime[Toolbox]) -> list[Send | str]:
     return _sends("write_query", tasks, file, runtime)
 
 
+def route_chosen(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str] | str:
+    """Have passages judged that were not, for the sentences whose search may go on."""
+    tools = toolbox(runtime)
+    context = opened_file(state.case, tools).case.context
+    known = {judgment.key for judgment in state.judgments if not judgment.failure}
+    tasks: list[SufficiencyTask] = []
+    for search in _open_searches(state):
+        found = (f.passage for f in state.found if f.sentence == search.sentence)
+        passages = tuple("\n".join(filter(None, (span.title, span.text))) for span in found)
+        task = SufficiencyTask(state.case, search.sentence, passages)
+        task = replace(task, key=sufficiency_key(tools, task, context))
+        if passages and task.key not in known:
+            tasks.append(task)
+    if not tasks:
+        return route_on(state, runtime)
+    runtime.stream_writer({"expected": len(tasks)})
+    return [Send("judge_sufficiency", task) for task in tasks]
+
+
+def _open_searches(state: EvidenceState) -> list[EvidenceSearch]:
+    """Return the searches that may go on: none ended but for want of a round."""
+    return [search for search in state.searches if search.end == "out_of_rounds"]
+
+
 def route_on(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str] | str:
-    """Start another round for the sentences without a close enough passage."""
+    """Start another round for the sentences whose passages are not enough."""
     tools = toolbox(runtime)
     if state.round >= tools.settings.query_rounds:
         return END
     tasks = [
         _next_task(state, QueryTask(state.case, search.sentence, state.round + 1))
-        for search in state.searches
-        if search.end == "out_of_rounds"
+        for search in _open_searches(state)
     ]
     return _sends("write_query", tasks, opened_file(state.case, tools), runtime) or END
 
@@ -133,14 +171,18 @@ def _sends(
     return [Send(node, replace(task, key=query_key(tools, node, task, context))) for task in tasks]
 
 
-def _cache_key(task: QueryTask) -> str:
+def _cache_key(task: QueryTask | SufficiencyTask) -> str:
     # LangGraph draws a graph by preparing its tasks with an empty input.
-    return task.key if isinstance(task, QueryTask) else ""
+    return task.key if isinstance(task, QueryTask | SufficiencyTask) else ""
 
 
 def n_most_searches(file: CaseFile, tools: Toolbox) -> int:
     """Return how many model calls the search for evidence takes at most."""
     if not (tools.settings.looks_for_evidence and tools.retrieval.has_corpus):
         return 0
-    turns = {"search": tools.settings.query_rounds, "agent": tools.settings.evidence_turns}
-    return turns[tools.settings.evidence] * len(file.case.sentences)
+    n_calls_a_round = 2 if tools.settings.judges_sufficiency else 1
+    n_calls = {
+        "search": tools.settings.query_rounds * n_calls_a_round,
+        "agent": tools.settings.evidence_turns,
+    }
+    return n_calls[tools.settings.evidence] * len(file.case.sentences)

@@ -12,7 +12,15 @@ from langgraph.runtime import Runtime
 from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.citation_choice import cited_of
 from ragassay.graphs.evidence_choice import candidates_for, chosen_passages
-from ragassay.graphs.evidence_state import Answered, Draft, EvidenceState, QueryTask, Report
+from ragassay.graphs.evidence_state import (
+    Answered,
+    Draft,
+    EvidenceState,
+    QueryTask,
+    Report,
+    SufficiencyJudgment,
+    SufficiencyTask,
+)
 from ragassay.graphs.files import opened_file
 from ragassay.records import (
     AnswerSentence,
@@ -160,11 +168,8 @@ async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Up
     runtime.stream_writer({"phase": "choosing passages"})
     candidates = await in_thread(candidates_for, state, case, sought)
     new = await in_thread(chosen_passages, state, case, candidates, tools)
-    enough = tools.settings.evidence_enough
-    near = {f.sentence for f in new if (f.passage.relevance_score or 0.0) >= enough}
-    bound = _bound(case, tools)
+    end = _end_unless_enough(case, tools)
     for n, documents in candidates.items():
-        end = bound or ("enough" if n in near else "out_of_rounds")
         done[n] = _search_of(state, n, len(documents), end)
     kept = [f for f in state.found if f.sentence not in candidates]
     return {
@@ -173,16 +178,42 @@ async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Up
     }
 
 
-def _bound(case: Case, tools: Toolbox) -> SearchEnd | None:
-    """Return why a search cannot go on, whatever it has found; None if it can."""
+async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Toolbox]) -> Update:
+    """Have the judge say whether a sentence's passages are enough."""
+    tools = toolbox(runtime)
+    case = opened_file(task.case, tools).case
+    with step_span("judge_sufficiency", item=task.item), dspy.context(lm=tools.jury.judge):
+        judged = await tools.agents.sufficiency_judge.acall(
+            case=case, claim=case.sentences[task.item - 1].text, passages=task.passages
+        )
+    runtime.stream_writer({"done": 1, "usage": judged.usage})
+    judgment = SufficiencyJudgment(task.item, task.key, judged.is_enough, judged.usage)
+    return {"judgments": [judgment]}
+
+
+async def end_searches(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
+    """End the searches whose passages the judge found enough; add up what the judgments cost."""
+    ends: dict[int, SearchEnd] = {j.sentence: "enough" for j in state.judgments if j.is_enough}
+    searches = (
+        _search_of(state, s.sentence, s.n_documents, ends.get(s.sentence, s.end))
+        for s in state.searches
+    )
+    return {"searches": _stopped_by_tokens(tuple(searches), toolbox(runtime))}
+
+
+def _end_unless_enough(case: Case, tools: Toolbox) -> SearchEnd:
+    """Return why a search ends here, if it is not the judge that ends it or a further round."""
     if not tools.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
-    return "agent_done" if tools.settings.evidence == "agent" else None
+    if tools.settings.evidence == "agent":
+        return "agent_done"
+    return "out_of_rounds" if tools.settings.judges_sufficiency else "closest_passages"
 
 
 def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -> EvidenceSearch:
     answered = [a for a in state.answered if a.sentence == n]
     asked = [step for step in (*state.drafts, *state.reports) if step.sentence == n]
+    judged = [judgment for judgment in state.judgments if judgment.sentence == n]
     failures = [step.failure for step in asked if step.failure]
     return EvidenceSearch(
         sentence=n,
@@ -190,8 +221,10 @@ def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -
         n_documents=n_documents,
         n_withdrawn=sum(a.n_withdrawn for a in answered),
         end=end,
-        usage=sum((step.usage for step in asked), Usage()),
+        n_judgments=sum(not judgment.failure for judgment in judged),
+        usage=sum((step.usage for step in (*asked, *judged)), Usage()),
         failure=failures[-1] if failures else None,
+        judgment_failure=judged[-1].failure if judged else None,
     )
 
 

@@ -40,6 +40,42 @@ class QueryTask:
 
 
 @dataclass(frozen=True)
+class SufficiencyTask:
+    """The payload of a `Send`: judge whether a sentence's passages are enough.
+
+    Attributes:
+        case: Id of the case.
+        item: Number of the sentence (1-based).
+        passages: The passages with their titles.
+        key: Hash of everything that the judgment depends on; the node cache's key.
+    """
+
+    case: str
+    item: int
+    passages: tuple[str, ...]
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class SufficiencyJudgment:
+    """The judge's word on whether a sentence's passages are enough.
+
+    Attributes:
+        sentence: 1-based.
+        key: The task's key: the same passages have the same one.
+        is_enough: Whether they are; False where the judgment failed.
+        usage: Tokens and cost.
+        failure: Why there is no judgment.
+    """
+
+    sentence: int
+    key: str
+    is_enough: bool = False
+    usage: Usage = field(default_factory=Usage)
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
 class Draft:
     """The queries that the model wrote for a sentence.
 
@@ -110,6 +146,7 @@ class EvidenceState:
         round: Number of finished rounds.
         drafts: Queries that the model wrote.
         reports: The agents' results.
+        judgments: What the judge said on the passages, in the order of the rounds.
         answered: The hits of each query.
         pool: All found documents, by id.
         found: The best passages for each sentence so far.
@@ -121,6 +158,7 @@ class EvidenceState:
     round: int = 0
     drafts: Annotated[list[Draft], operator.add] = field(default_factory=list)
     reports: Annotated[list[Report], operator.add] = field(default_factory=list)
+    judgments: Annotated[list[SufficiencyJudgment], operator.add] = field(default_factory=list)
     answered: Annotated[list[Answered], operator.add] = field(default_factory=list)
     pool: Annotated[dict[str, Document], merge_documents] = field(default_factory=dict)
     found: tuple[Found, ...] = ()
@@ -146,6 +184,8 @@ class EvidenceOutput:
 
 SERIALIZED_TYPES: tuple[type, ...] = (
     QueryTask,
+    SufficiencyTask,
+    SufficiencyJudgment,
     Draft,
     Answered,
     Report,

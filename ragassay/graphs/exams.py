@@ -15,6 +15,7 @@ from langgraph.types import Command
 from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.exam_state import ExamItems, ExamJob, ExamState
 from ragassay.graphs.failures import failure_of, retry_policies
+from ragassay.graphs.picture import make_drawn
 from ragassay.records import Document
 from ragassay.retrievers.passages import condense
 
@@ -42,7 +43,7 @@ def build_exam_graph(
     )
     builder.add_edge(START, "write_exam")
     builder.add_edge("write_exam", END)
-    return builder.compile(checkpointer=checkpointer, name="write_exam")
+    return make_drawn(builder.compile(checkpointer=checkpointer, name="write_exam"))
 
 
 async def write_exam(state: ExamState, runtime: Runtime[Toolbox]) -> dict[str, Any]:

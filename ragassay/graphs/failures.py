@@ -21,7 +21,13 @@ from ragassay.errors import (
 from ragassay.evaluators.base import Task
 from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.escalation import upheld
-from ragassay.graphs.evidence_state import Draft, QueryTask, Report
+from ragassay.graphs.evidence_state import (
+    Draft,
+    QueryTask,
+    Report,
+    SufficiencyJudgment,
+    SufficiencyTask,
+)
 from ragassay.graphs.files import opened_file
 from ragassay.graphs.nodes import filed
 from ragassay.records import Failure
@@ -91,6 +97,19 @@ def file_failed_query(
     draft = Draft(task.item, task.round, failure=failure_of(error))
     runtime.stream_writer({"done": 1, "failed": 1})
     return Command(update={"drafts": [draft]}, goto="retrieve")
+
+
+def file_failed_judgment(
+    task: SufficiencyTask, error: NodeError, runtime: Runtime[Toolbox]
+) -> Command[Literal["end_searches"]]:
+    """Record that it was not judged whether passages are enough: the search goes on.
+
+    Raises:
+        FatalModelError, InputError, CorpusError: As `file_failure`.
+    """
+    judgment = SufficiencyJudgment(task.item, task.key, failure=failure_of(error))
+    runtime.stream_writer({"done": 1, "failed": 1})
+    return Command(update={"judgments": [judgment]}, goto="end_searches")
 
 
 def file_failed_search(

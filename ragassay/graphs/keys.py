@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragassay.evaluators.base import CaseFile, Task
 from ragassay.evaluators.toolbox import Toolbox, hash_of
-from ragassay.graphs.evidence_state import QueryTask
+from ragassay.graphs.evidence_state import QueryTask, SufficiencyTask
 from ragassay.model_options import noted_options
 from ragassay.records import Record
 
@@ -41,6 +41,11 @@ def query_key(tools: Toolbox, node: str, task: QueryTask, context: str) -> str:
         *(node, str(task.item), str(task.round), *task.tried, *task.found),
         *((tools.retrieval.corpus.sha256, *map(str, bounds)) if node == "run_agent" else ()),
     )
+
+
+def sufficiency_key(tools: Toolbox, task: SufficiencyTask, context: str) -> str:
+    """Hash everything that the judgment of a sentence's passages depends on."""
+    return hash_of(*_asking(tools), context, "judge_sufficiency", str(task.item), *task.passages)
 
 
 def _asking(tools: Toolbox) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from langgraph.types import Command, Send
 from ragassay.errors import ModelError
 from ragassay.evaluators.base import CaseFile, Task, place_of, total_usage
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
-from ragassay.evaluators.toolbox import Toolbox, toolbox
+from ragassay.evaluators.toolbox import Toolbox, ready_toolbox, toolbox
 from ragassay.graphs.escalation import decided, unsure_tasks
 from ragassay.graphs.files import open_file, opened_file, updated_file
 from ragassay.graphs.keys import task_key
@@ -35,7 +35,7 @@ async def segment(given: Input, runtime: Runtime[Toolbox]) -> Update:
     if given.case:
         return {"case": given.case}
     # LangGraph's own tools hand in plain JSON.
-    file = await open_file(Record.model_validate(given.record), toolbox(runtime))
+    file = await open_file(Record.model_validate(given.record), await ready_toolbox(runtime))
     return {"case": file.id}
 
 

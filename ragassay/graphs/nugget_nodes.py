@@ -12,7 +12,7 @@ from langgraph.types import Command, interrupt
 from pydantic import TypeAdapter, ValidationError
 
 from ragassay.errors import FatalModelError, InputError, first_problem
-from ragassay.evaluators.toolbox import Toolbox, toolbox
+from ragassay.evaluators.toolbox import Toolbox, ready_toolbox, toolbox
 from ragassay.graphs.failures import failure_of
 from ragassay.graphs.nugget_state import ImportanceTask, LeftOut, NuggetImportance, NuggetState
 from ragassay.records import Document, Frozen, Importance, Nugget
@@ -50,7 +50,7 @@ async def open_windows(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
         raise InputError(f"topic {state.topic!r} has nothing that nuggets could be written from")
     if state.n_window < 1 or state.n_most < 1:
         raise InputError("n_window and n_most must be at least 1")
-    tools = toolbox(runtime)
+    tools = await ready_toolbox(runtime)
     windows = [
         tuple(condense(window, state.question, tools.settings.source_chars))
         for start in range(0, len(sources), state.n_window)

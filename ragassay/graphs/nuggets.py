@@ -17,6 +17,7 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs import nugget_nodes as nodes
 from ragassay.graphs.failures import retry_policies
 from ragassay.graphs.nugget_state import ImportanceTask, NuggetJob, NuggetList, NuggetState
+from ragassay.graphs.picture import make_drawn
 
 NuggetGraph = CompiledStateGraph[NuggetState, Toolbox, NuggetJob, NuggetList]
 
@@ -63,7 +64,7 @@ def build_nugget_graph(
     builder.add_edge("rate_importance", "rank_nuggets")
     builder.add_edge("rank_nuggets", "review")
     builder.add_edge("review", END)
-    return builder.compile(checkpointer=checkpointer, name="write_nuggets")
+    return make_drawn(builder.compile(checkpointer=checkpointer, name="write_nuggets"))
 
 
 def route_on(state: NuggetState, runtime: Runtime[Toolbox]) -> list[Send] | str:

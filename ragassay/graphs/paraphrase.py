@@ -15,6 +15,7 @@ from langgraph.types import Command, Send
 
 from ragassay.agents.paraphraser import Paraphraser
 from ragassay.graphs.failures import failure_of, retry_policies
+from ragassay.graphs.picture import make_drawn
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Paraphrase
 
@@ -83,7 +84,7 @@ def build_paraphrase_graph(max_attempts: int = 5) -> ParaphraseGraph:
     )
     builder.add_conditional_edges(START, route_sentences, ["paraphrase", END])
     builder.add_edge("paraphrase", END)
-    return builder.compile(name="paraphrase_sentences")
+    return make_drawn(builder.compile(name="paraphrase_sentences"))
 
 
 def route_sentences(state: Sentences) -> list[Send] | str:

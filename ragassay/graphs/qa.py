@@ -19,6 +19,7 @@ from langgraph.types import Send
 
 from ragassay.graphs import qa_nodes as nodes
 from ragassay.graphs.failures import failure_of, is_retried, retry_policies
+from ragassay.graphs.picture import make_drawn
 from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, RatingTask
 from ragassay.records import RACAR, Failure
 
@@ -50,7 +51,7 @@ def build_qa_graph(
     builder.add_conditional_edges("check_pairs", route_rating, ["rate_pairs", "sort_pairs"])
     builder.add_edge("rate_pairs", "sort_pairs")
     builder.add_conditional_edges("sort_pairs", route_round, [*calls, END])
-    return builder.compile(checkpointer=checkpointer, name="write_qa_pairs")
+    return make_drawn(builder.compile(checkpointer=checkpointer, name="write_qa_pairs"))
 
 
 def _add_call(

@@ -16,6 +16,7 @@ from langgraph.types import Command, Send
 
 from ragassay.agents.rationale_auditor import RationaleAuditor, ReasonLabels
 from ragassay.graphs.failures import failure_of, retry_policies
+from ragassay.graphs.picture import make_drawn
 from ragassay.metrics.rationales import JudgedReason
 from ragassay.models.gateway import JudgeLM
 from ragassay.prompts import Rubric
@@ -88,7 +89,7 @@ def build_reason_graph(max_attempts: int = 5) -> ReasonGraph:
     )
     builder.add_conditional_edges(START, route_reasons, ["check_reason", END])
     builder.add_edge("check_reason", END)
-    return builder.compile(name="check_reasons")
+    return make_drawn(builder.compile(name="check_reasons"))
 
 
 def route_reasons(state: Reasons) -> list[Send] | str:

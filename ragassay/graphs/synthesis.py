@@ -13,6 +13,7 @@ from langgraph.types import Command
 
 from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.failures import failure_of, retry_policies
+from ragassay.graphs.picture import make_drawn
 from ragassay.graphs.synthesis_state import SynthesisJob, SynthesisState, SynthesisText
 from ragassay.records import Document
 from ragassay.retrievers.passages import condense
@@ -41,7 +42,7 @@ def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
     )
     builder.add_edge(START, "write_synthesis")
     builder.add_edge("write_synthesis", END)
-    return builder.compile(name="write_synthesis")
+    return make_drawn(builder.compile(name="write_synthesis"))
 
 
 async def write_synthesis(state: SynthesisState, runtime: Runtime[Toolbox]) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ragassay.metrics.qa.coverage import closest_sentences, coverage_score, covered_chunks
 from ragassay.metrics.qa.numbers import SourceNumbers, answer_numbers
-from ragassay.models.text_roles import Encode, TextRole
+from ragassay.models.text_roles import Encode
+from ragassay.prompts.embedders import TextRole
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper
 from ragassay.records.qa_measures import PairMeasures, PaperMeasures
@@ -27,19 +28,25 @@ N_DIGITS = 5
 N_TEXTS = 1000
 """Texts that are embedded at a time, those of several papers together: more is hardly faster."""
 
+Compared = Literal["pair", "answer"]
+"""What is compared with a paper's sentences: question and answer together, or the answer alone."""
+
 Rows = tuple[tuple[float, ...], ...]
 PaperPairs = tuple[Paper, Sequence[QAPair]]
 
 
-def measure_paper(paper: Paper, pairs: Sequence[QAPair], encode: Encode) -> PaperMeasures:
+def measure_paper(
+    paper: Paper, pairs: Sequence[QAPair], encode: Encode, compared: Compared = "pair"
+) -> PaperMeasures:
     """Measure the pairs of one paper: see `measure_papers`."""
-    return measure_papers([(paper, pairs)], encode)[0]
+    return measure_papers([(paper, pairs)], encode, compared=compared)[0]
 
 
 def measure_papers(
     papers: Sequence[PaperPairs],
     encode: Encode,
     progress: Callable[[int], None] | None = None,
+    compared: Compared = "pair",
 ) -> list[PaperMeasures]:
     """Measure the pairs of papers: coverage, likeness of questions, numbers, context.
 
@@ -49,23 +56,25 @@ def measure_papers(
         papers: Papers, each with its pairs in order; both may be empty.
         encode: Embeds texts by their role, e.g. `ragassay.models.text_roles.RoleEncoder()`.
         progress: Told the number of papers that are done, each time that it grows.
+        compared: What is compared with the sentences. SciQAG's paper says the answer, its program
+            embeds the question, a newline and the answer, with the paper's instruction: "pair".
 
     Returns:
         One for each paper, in the given order.
     """
     found: list[PaperMeasures] = []
-    for group in _groups(papers):
-        found += _measure_group(group, encode)
+    for group in _groups(papers, compared):
+        found += _measure_group(group, encode, compared)
         if progress:
             progress(len(found))
     return found
 
 
-def _groups(papers: Sequence[PaperPairs]) -> Iterator[list[_Texts]]:
+def _groups(papers: Sequence[PaperPairs], compared: Compared) -> Iterator[list[_Texts]]:
     """Yield papers in groups of about `N_TEXTS` texts: long enough to sort by length."""
     group: list[_Texts] = []
     for paper, pairs in papers:
-        group.append(_Texts(paper, pairs))
+        group.append(_Texts(paper, pairs, compared))
         if sum(texts.n for texts in group) >= N_TEXTS:
             yield group
             group = []
@@ -76,19 +85,25 @@ def _groups(papers: Sequence[PaperPairs]) -> Iterator[list[_Texts]]:
 class _Texts:
     """Texts of one paper to embed."""
 
-    def __init__(self, paper: Paper, pairs: Sequence[QAPair]) -> None:
+    def __init__(self, paper: Paper, pairs: Sequence[QAPair], compared: Compared) -> None:
         self.paper, self.pairs = paper, pairs
         self.of: dict[TextRole, list[str]] = {
             # A frozen record can be hashed, which its base class does not tell.
             "sentence": [one.text for one in paper_sentences(paper)],  # pyright: ignore[reportArgumentType]
-            "answer": [pair.answer for pair in pairs if pair.answer.strip()],
+            compared: [_text_of(pair, compared) for pair in pairs if pair.answer.strip()],
             "question": [pair.question for pair in pairs],
         }
         self.n = sum(map(len, self.of.values()))
 
 
-def _measure_group(group: Sequence[_Texts], encode: Encode) -> Iterator[PaperMeasures]:
-    roles: tuple[TextRole, ...] = ("sentence", "answer", "question")
+def _text_of(pair: QAPair, compared: Compared) -> str:
+    return pair.answer if compared == "answer" else f"{pair.question}\n{pair.answer}"
+
+
+def _measure_group(
+    group: Sequence[_Texts], encode: Encode, compared: Compared
+) -> Iterator[PaperMeasures]:
+    roles: tuple[TextRole, ...] = ("sentence", compared, "question")
     vectors = {role: encode([t for texts in group for t in texts.of[role]], role) for role in roles}
     starts = dict.fromkeys(roles, 0)
     for texts in group:
@@ -99,7 +114,7 @@ def _measure_group(group: Sequence[_Texts], encode: Encode) -> Iterator[PaperMea
             starts[role] = end
         yield _measures(
             texts,
-            _cosines(own["answer"], own["sentence"]),
+            _cosines(own[compared], own["sentence"]),
             _cosines(own["question"], own["question"]),
         )
 

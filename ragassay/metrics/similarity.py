@@ -105,7 +105,10 @@ def meteor_score(reference: str, candidate: str) -> float | None:
     """Align words by form, stem and synonym, recall first (Banerjee and Lavie 2005), by nltk.
 
     Synonyms come from WordNet, which nltk does not include: where it is not installed
-    (`has_synonyms`), only forms and stems are aligned.
+    (`has_synonyms`), only forms and stems are aligned. The alignment is nltk's: from the last word
+    on, each takes the last free match. The paper takes, of the largest alignments, the one with
+    the fewest crossings: where a word stands several times, nltk may count more chunks, and the
+    value is then lower.
 
     Returns:
         In [0, 1], higher is more alike; None where a text has no word. A text against itself is

@@ -19,11 +19,19 @@ class BidirectionalEncoder(PairEncoder):
         tokenizer: Its tokenizer.
         name: The base model's name.
         sha256: Digest of its published weights; empty where unknown.
+        n_labels: Labels of the head.
     """
 
-    def __init__(self, base: nn.Module, tokenizer: Any, name: str, sha256: str = "") -> None:
+    def __init__(
+        self,
+        base: nn.Module,
+        tokenizer: Any,
+        name: str,
+        sha256: str = "",
+        n_labels: int = N_LABELS,
+    ) -> None:
         width: Any = base.config.hidden_size  # pyright: ignore[reportAttributeAccessIssue]
-        super().__init__(base, nn.Linear(2 * width, N_LABELS), name, sha256)
+        super().__init__(base, nn.Linear(2 * width, n_labels), name, sha256)
         self._tokenizer = tokenizer
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:

@@ -40,20 +40,21 @@ class StandardisedHead(nn.Linear):
 
     Args:
         width: Number of features.
+        n_labels: Number of labels.
     """
 
     mean: Tensor
     spread: Tensor
 
-    def __init__(self, width: int) -> None:
-        super().__init__(width, N_LABELS)
+    def __init__(self, width: int, n_labels: int = N_LABELS) -> None:
+        super().__init__(width, n_labels)
         nn.init.zeros_(self.weight)
         nn.init.zeros_(self.bias)
         self.register_buffer("mean", torch.zeros(width))
         self.register_buffer("spread", torch.ones(width))
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return logits, shape (n_pairs, 3)."""
+        """Return logits, shape (n_pairs, n_labels)."""
         standard = (input - self.mean) / (CALM * self.spread)
         return super().forward(nn.functional.dropout(standard, DROPOUT, self.training))
 
@@ -71,13 +72,21 @@ class CausalEncoder(PairEncoder):
         tokenizer: Its tokenizer.
         name: The base model's name.
         sha256: Digest of its published weights; empty where unknown.
+        n_labels: Labels of the head.
     """
 
     head: StandardisedHead
 
-    def __init__(self, base: nn.Module, tokenizer: Any, name: str, sha256: str = "") -> None:
+    def __init__(
+        self,
+        base: nn.Module,
+        tokenizer: Any,
+        name: str,
+        sha256: str = "",
+        n_labels: int = N_LABELS,
+    ) -> None:
         width: Any = base.config.hidden_size  # pyright: ignore[reportAttributeAccessIssue]
-        super().__init__(base, StandardisedHead(2 * width), name, sha256)
+        super().__init__(base, StandardisedHead(2 * width, n_labels), name, sha256)
         for norm in FINAL_NORMS:
             if hasattr(base, norm):
                 setattr(base, norm, nn.Identity())

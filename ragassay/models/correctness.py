@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ragassay.errors import SettingsError
-from ragassay.metrics.risk import bound_of, undecided
+from ragassay.model_names import PROVIDER
+from ragassay.models.adapters import CORRECTNESS, adapter_of, read_shape
 from ragassay.models.entailment import (
     COLUMNS,
-    NO_LABEL,
     SUPPORTS,
     EntailmentModel,
     Pair,
     Remembered,
+    doubt_about,
 )
 from ragassay.models.fitted_verifier import FittedThresholds
-from ragassay.models.pair_classifier import PairClassifier
-from ragassay.models.verifiers import entailment_model
+from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
+from ragassay.models.verifiers import AdaptedVerifier, adapted_verifier, entailment_model
 from ragassay.records import Bound, Failure
 
 if TYPE_CHECKING:
@@ -37,10 +38,7 @@ JUDGE = "judge"
 """Setting: the judge's verdicts are used, without a separate model."""
 
 COSINE = "cosine"
-"""Setting: the cosine of the embedding model."""
-
-COSINE_THRESHOLD = 0.75
-"""Cosine from which BioACE (figure 7) considers a sentence correct."""
+"""Setting: the cosine of the embedding model; cosine:0.6 sets its threshold."""
 
 
 class CorrectnessModel(Protocol):
@@ -84,28 +82,47 @@ class EntailmentCorrectness:
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
         """Return the first passage's doubt, unless another surely supports the sentence."""
-        doubts: list[Failure | None] = []
-        for shares in self._model.probabilities(pairs).tolist():
-            if any(map(math.isnan, shares)):
-                doubts.append(NO_LABEL)
-                continue
-            best = max(range(len(shares)), key=shares.__getitem__)
-            bound = bound_of(self.bounds, COLUMNS[best], "verdict")
-            doubts.append(undecided(bound, COLUMNS[best], shares[best]) if bound else None)
-            if best == SUPPORTS and doubts[-1] is None:
-                return None
-        return next((doubt for doubt in doubts if doubt), None)
+        return doubt_about(self.bounds, COLUMNS, self._model.probabilities(pairs).tolist())
+
+
+class HeadCorrectness:
+    """Scores by the head of `ragassay finetune correctness --method head`.
+
+    Args:
+        model: An adapter with the labels of `CORRECTNESS`.
+    """
+
+    threshold = 0.5
+
+    def __init__(self, model: AdaptedVerifier) -> None:
+        self._model = model
+        self.name, self.digest, self.bounds = model.name, model.digest, model.bounds
+
+    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Return probabilities of "correct", shape (n_pairs,)."""
+        return self._model.probabilities(pairs)[:, 0]
+
+    def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
+        """Return the first passage's doubt, unless another surely supports the sentence."""
+        return doubt_about(self.bounds, CORRECTNESS, self._model.probabilities(pairs).tolist())
 
 
 class CosineCorrectness:
-    """Scores by the cosine of sentence and passage."""
+    """Scores by the cosine of sentence and passage.
+
+    Args:
+        embedder: The embedding model.
+        threshold: Least cosine of a correct sentence; None for that of the model's form in
+            `ragassay.prompts.embedders`.
+    """
 
     bounds = ()
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, threshold: float | None = None) -> None:
         self._embedder = embedder
         self.name = f"cosine of {embedder.name}"
-        self.digest, self.threshold = embedder.digest, COSINE_THRESHOLD
+        self.digest = embedder.digest
+        self.threshold = embedder.form.threshold if threshold is None else threshold
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return cosines, in [-1, 1]."""
@@ -130,8 +147,9 @@ def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> Correct
     """Return the model that a setting names.
 
     Args:
-        name: `JUDGE`, `COSINE`, the path of a fitted classifier (.json), or a name for
-            `entailment_model`, which may be a file of fitted thresholds (.json) too.
+        name: `JUDGE`, `COSINE`, `ragassay/FOLDER` of `ragassay finetune correctness`, the path of a
+            fitted classifier (.json), or a name for `entailment_model`, which may be a file of
+            fitted thresholds (.json) too.
         embedder: For `COSINE`.
         cache_dir: The folder of converted weights.
 
@@ -144,11 +162,31 @@ def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> Correct
     """
     if name == JUDGE:
         return None
-    if name == COSINE:
-        return CosineCorrectness(embedder)
+    if name.partition(":")[0] == COSINE:
+        return CosineCorrectness(embedder, _threshold_in(name))
+    folder = Path(name.removeprefix(f"{PROVIDER}/"))
+    if name.startswith(f"{PROVIDER}/") and (folder / CLASSIFIER).is_file():
+        return PairClassifier.read(folder / CLASSIFIER, name)
+    adapter = adapter_of(name)
+    if adapter is not None and read_shape(adapter.folder).labels == CORRECTNESS:
+        return HeadCorrectness(adapted_verifier(adapter, cache_dir))
     if name.endswith(".json") and not _has_thresholds(Path(name)):
         return PairClassifier.read(Path(name))
     return EntailmentCorrectness(entailment_model(name, cache_dir))
+
+
+def _threshold_in(name: str) -> float | None:
+    """Return the threshold of "cosine:0.6"; None for "cosine"."""
+    text = name.partition(":")[2]
+    if not text:
+        return None
+    try:
+        threshold = float(text)
+    except ValueError:
+        threshold = math.nan
+    if not -1 <= threshold <= 1:
+        raise SettingsError(f"correctness {name}: write a cosine from -1 to 1, such as cosine:0.6")
+    return threshold
 
 
 def _has_thresholds(path: Path) -> bool:

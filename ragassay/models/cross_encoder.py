@@ -1,4 +1,4 @@
-"""Use base models as cross-encoders: claim and passage in one input, three logits out."""
+"""Use base models as cross-encoders: claim and passage in one input, a logit a label out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,20 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Form, Shape, Training, read_shape
+from ragassay.models.adapters import (
+    SHAPE,
+    VERDICTS,
+    WEIGHTS,
+    Adapter,
+    Form,
+    Shape,
+    Training,
+    read_shape,
+)
 from ragassay.models.cores import cores
 from ragassay.models.packed import pack
 from ragassay.models.weights import check_digest, sha256_of
+from ragassay.records import Bound
 from ragassay.text.reading import with_closest
 
 if TYPE_CHECKING:
@@ -21,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 N_LABELS = 3
+"""Labels of a verifier."""
 
 Row = Mapping[str, Sequence[int]]
 """A pair as tokens: `input_ids` and the encoder's other inputs for each token, all of one
@@ -32,7 +43,7 @@ class PairEncoder(nn.Module, ABC):
 
     Args:
         base: A model of transformers.
-        head: Maps `pooled` to `N_LABELS` logits.
+        head: Maps `pooled` to a logit for each label.
         base_name: The base model's name.
         base_sha256: Digest of its published weights; empty where unknown.
     """
@@ -58,7 +69,7 @@ class PairEncoder(nn.Module, ABC):
         """Return the head's input for a padded batch, shape (n_pairs, width)."""
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Return logits, shape (n_pairs, 3)."""
+        """Return logits, shape (n_pairs, n_labels)."""
         return self.head(self.pooled(tokens))
 
 
@@ -82,7 +93,7 @@ class CrossEncoder:
         return cls(encoder, shape)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """Return the softmax of the logits, shape (n_pairs, 3).
+        """Return the softmax of the logits, shape (n_pairs, n_labels).
 
         One pair at a time, so that the last digits of a probability do not depend on the other
         pairs.
@@ -90,7 +101,7 @@ class CrossEncoder:
         import numpy as np
 
         rows = list(cores().map(self._shares, pairs))
-        return np.array(rows).reshape(len(rows), N_LABELS)
+        return np.array(rows).reshape(len(rows), len(self._shape.labels))
 
     def _shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:
         with torch.inference_mode():
@@ -171,6 +182,8 @@ def save_adapter(
     temperature: float,
     reads: Form = "whole",
     training: Training | None = None,
+    labels: Sequence[str] = VERDICTS,
+    bounds: Sequence[Bound] = (),
 ) -> Shape:
     """Write an adapter: factors `NAME.a` (rank, in) and `NAME.b` (out, rank), and `head.*`.
 
@@ -193,6 +206,8 @@ def save_adapter(
         temperature=round(temperature, 4),
         reads=reads,
         training=training,
+        labels=tuple(labels),
+        bounds=tuple(bounds),
     )
     text = shape.model_dump_json(indent=2, exclude_none=True)
     (folder / SHAPE).write_text(text + "\n", encoding="utf-8")

@@ -13,6 +13,7 @@ from ragassay.model_names import MINILM
 from ragassay.models.cores import cores
 from ragassay.models.hosting import current_host
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
+from ragassay.prompts.embedders import TextRole, form_of
 from ragassay.rebuilt import Rebuilt
 
 if TYPE_CHECKING:
@@ -48,13 +49,21 @@ class Encoded:
 class Embedder(Rebuilt):
     """Turns texts into unit vectors. Loads its model at the first call; safe across threads.
 
+    Its pooling and the words before a text come from the table of `ragassay.prompts.embedders`.
+
     Args:
         model: `MINILM`, or any model that sentence-transformers can load.
+
+    Attributes:
+        name: The model.
+        form: How it pools, and what stands before a text.
+        digest: SHA-256 of the packaged model's weights; of another one the digest of its form, as
+            vectors that were pooled otherwise are others.
     """
 
     def __init__(self, model: str = MINILM) -> None:
-        self.name = model
-        self.digest = MINILM_SAFETENSORS_SHA256 if model == MINILM else ""
+        self.name, self.form = model, form_of(model)
+        self.digest = MINILM_SAFETENSORS_SHA256 if model == MINILM else self.form.digest
         self._model: SentenceTransformer | None = None
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._encoded: OrderedDict[str, Encoded] = OrderedDict()
@@ -62,7 +71,24 @@ class Embedder(Rebuilt):
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text."""
+        """Embed texts to compare them with their like.
+
+        Returns:
+            Vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text.
+        """
+        return self._encode(self._in_role(texts, "text"))
+
+    def encode_role(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
+        """Return vectors as `encode` does, of texts that search or are searched."""
+        if self.form.prefix(role) == self.form.prefix("text"):
+            return self.encode(texts)
+        return self._encode(self._in_role(texts, role))
+
+    def _in_role(self, texts: Sequence[str], role: TextRole) -> Sequence[str]:
+        prefix = self.form.prefix(role)
+        return [prefix + text for text in texts] if prefix else texts
+
+    def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 
         if not texts:
@@ -75,10 +101,10 @@ class Embedder(Rebuilt):
         return np.stack(vectors)
 
     def encode_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors as `encode` does, of thousands of texts in less time; keep none.
+        """Return vectors of thousands of texts in less time; keep none.
 
-        Texts of one length in tokens pass the model together, so the last bits of a vector may
-        depend on the others.
+        The texts pass as they are; `RoleEncoder` adds the words of a role. Texts of one length in
+        tokens pass the model together, so the last bits of a vector may depend on the others.
         """
         import numpy as np
 
@@ -98,7 +124,7 @@ class Embedder(Rebuilt):
         """Return each text's vector and those of its tokens, from one pass of the model.
 
         Text beyond the model's longest input is left out of both. For a model without tokens in
-        context, such as a static one, a text is one token.
+        context, such as a static one, a text is one token. No words stand before a text.
         """
         with self._lock:
             new = [text for text in dict.fromkeys(texts) if text not in self._encoded]
@@ -126,10 +152,12 @@ class Embedder(Rebuilt):
 
             from ragassay.models.hub import loading
             from ragassay.models.packed import pack
+            from ragassay.models.pooling import set_pooling
 
             source = str(minilm_folder()) if self.name == MINILM else self.name
             with loading(source):
                 model = SentenceTransformer(source, device="cpu", trust_remote_code=False)
+            set_pooling(model, source, self.form)
             if self.name == MINILM:
                 pack(model)
             # Sets the tokenizer's limits: two threads must not do it at once.

@@ -5,11 +5,13 @@ The models and their names in settings are in `ragassay.models.verifiers`.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from ragassay.metrics.risk import bound_of, undecided
 from ragassay.records import VERDICT_SETS, Bound, Failure, UnsupportedSpan, Verdict
 
 if TYPE_CHECKING:
@@ -104,3 +106,35 @@ def unsupported_spans(model: EntailmentModel, pair: Pair) -> tuple[UnsupportedSp
     """Return the parts of a claim that a verifier of tokens marks; none from any other model."""
     spans = getattr(model, "spans", None)
     return spans(*pair) if spans else ()
+
+
+def doubt_about(
+    bounds: Sequence[Bound], labels: Sequence[str], shares: Sequence[Sequence[float]]
+) -> Failure | None:
+    """Return why a sentence with its passages is undecided; None where it is not.
+
+    Args:
+        bounds: By label; a label without one always counts.
+        labels: The first says that a passage supports the sentence.
+        shares: shape (n_passages, n_labels), probabilities; nan where there was no label.
+
+    Returns:
+        The first passage's doubt, unless another surely supports the sentence.
+
+    Example:
+        >>> bound = Bound(label="correct", threshold=0.9, risk=0.2, delta=0.1, n=90)
+        >>> doubt_about([bound], ["correct", "incorrect"], [(0.7, 0.3), (0.95, 0.05)])
+        >>> doubt_about([bound], ["correct", "incorrect"], [(0.7, 0.3)]).reason
+        'undecided'
+    """
+    doubts: list[Failure | None] = []
+    for row in shares:
+        if any(map(math.isnan, row)):
+            doubts.append(NO_LABEL)
+            continue
+        best = max(range(len(row)), key=row.__getitem__)
+        bound = bound_of(bounds, labels[best], "verdict")
+        doubts.append(undecided(bound, labels[best], float(row[best])) if bound else None)
+        if best == 0 and doubts[-1] is None:
+            return None
+    return next((doubt for doubt in doubts if doubt), None)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
 
-from ragassay.errors import SettingsError
+from ragassay.errors import ExtraError, SettingsError
 from ragassay.model_names import MINILM, SMOLLM2
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.weights import minilm_folder, sha256_of, smollm2_folder
@@ -92,6 +92,7 @@ def loading(name: str) -> Iterator[None]:
     """Load a model without log output, and report in one line why it is unavailable.
 
     Raises:
+        ExtraError: Transformers needs a library for it that is not installed.
         SettingsError: There is no such model, here or on the hub, its format is unknown, or it
             brings code of its own.
     """
@@ -105,6 +106,9 @@ def loading(name: str) -> Iterator[None]:
         raise SettingsError(
             f"the model {name} is unavailable: its weights hold more than tensors, which is not run"
         ) from error
+    except ImportError as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ExtraError(f"the model {name} needs another library: {reason}") from error
     except (OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(f"the model {name} is unavailable: {reason}") from error

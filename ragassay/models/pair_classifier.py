@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ValidationError
 
 from ragassay.errors import SettingsError
-from ragassay.models.entailment import Pair
-from ragassay.records import Frozen
+from ragassay.models.adapters import CORRECTNESS
+from ragassay.models.entailment import Pair, doubt_about
+from ragassay.records import Bound, Failure, Frozen
 from ragassay.small_files import read_small
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
 Family = Literal["svm", "logistic"]
+
+CLASSIFIER = "classifier.json"
+"""Its file name in a folder of `ragassay finetune correctness`."""
 
 
 class PairWeights(Frozen):
@@ -41,6 +45,8 @@ class PairWeights(Frozen):
         offset: Offset of the same curve.
         n_pairs: The number of pairs it was fitted to.
         data_sha256: Hash of these pairs.
+        bounds: Confidences from which its labels, "correct" and "incorrect", count; without
+            any, all do.
     """
 
     family: Family
@@ -54,35 +60,41 @@ class PairWeights(Frozen):
     offset: float
     n_pairs: int
     data_sha256: str
+    bounds: tuple[Bound, ...] = ()
 
 
 class PairClassifier:
     """Scores the probability that a passage supports a sentence.
 
     Args:
-        weights: From `python -m training.correctness`.
+        weights: From `ragassay finetune correctness`.
+        name: Its name in settings and reports; by default what it is.
     """
 
-    threshold, bounds = 0.5, ()
+    threshold = 0.5
 
-    def __init__(self, weights: PairWeights) -> None:
-        self.weights = weights
-        self.name = f"{weights.family} on {weights.n_pairs} pairs"
+    def __init__(self, weights: PairWeights, name: str = "") -> None:
+        self.weights, self.bounds = weights, weights.bounds
+        self.name = name or f"{weights.family} on {weights.n_pairs} pairs"
         self.digest = hashlib.sha256(weights.model_dump_json().encode()).hexdigest()
 
     @classmethod
-    def read(cls, path: Path) -> PairClassifier:
+    def read(cls, path: Path, name: str = "") -> PairClassifier:
         """Read a fitted classifier's file.
+
+        Args:
+            path: A file.
+            name: Its name in reports; by default what it is.
 
         Raises:
             SettingsError: There is none, or it is not a classifier.
         """
         try:
-            return cls(PairWeights.model_validate_json(read_small(path)))
+            return cls(PairWeights.model_validate_json(read_small(path)), name)
         except (OSError, ValueError, ValidationError) as error:
             raise SettingsError(
-                f"{path} is not a classifier of correctness: make one in a checkout with "
-                "`python -m training.correctness`"
+                f"{path} is not a classifier of correctness: make one with `ragassay "
+                "finetune correctness`"
             ) from error
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
@@ -97,17 +109,22 @@ class PairClassifier:
         decisions = pair_features(fitted_vectorizer(weights), pairs) @ coefficients
         return expit(weights.slope * (decisions + weights.intercept) + weights.offset)
 
-    def doubt(self, pairs: Sequence[Pair]) -> None:
-        """Return None: no bound is known."""
+    def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
+        """Return the first passage's doubt, unless another surely supports the sentence."""
+        return doubt_about(self.bounds, CORRECTNESS, [(p, 1 - p) for p in self.scores(pairs)])
 
 
-def new_vectorizer() -> TfidfVectorizer:
-    """Return a vectorizer of words and word pairs, in sublinear TF-IDF."""
+def new_vectorizer(least: int = 3) -> TfidfVectorizer:
+    """Return a vectorizer of words and word pairs, in sublinear TF-IDF.
+
+    Args:
+        least: Texts that a word must be in.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     return TfidfVectorizer(
         sublinear_tf=True,
-        min_df=3,
+        min_df=least,
         ngram_range=(1, 2),
         max_features=20_000,
         strip_accents="unicode",

@@ -20,7 +20,7 @@ PACKAGED: Mapping[str, str] = {SMOLLM2: SMOLLM2_GGUF_SHA256, MINILM: MINILM_SAFE
 """Packaged base models, with the SHA-256 of their weights."""
 
 
-def pair_encoder(base: str, cache_dir: Path) -> PairEncoder:
+def pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:
     """Load a base model as a cross-encoder with an untrained head.
 
     A model of the hub runs on the GPU, in half precision, where there is one; the packaged ones are
@@ -29,6 +29,7 @@ def pair_encoder(base: str, cache_dir: Path) -> PairEncoder:
     Args:
         base: One of `PACKAGED`, a name on the hub, or a folder.
         cache_dir: The folder of SmolLM2's converted weights.
+        n_labels: Labels of the head; a verifier has three.
 
     Raises:
         SettingsError: It is unavailable, is neither an encoder nor a decoder of text, or its
@@ -38,11 +39,11 @@ def pair_encoder(base: str, cache_dir: Path) -> PairEncoder:
 
     on_gpu = base not in PACKAGED and torch.cuda.is_available()
     dtype = torch.bfloat16 if on_gpu else torch.float32
-    encoder = _loaded(base, source_of(base, cache_dir), dtype)
+    encoder = _loaded(base, source_of(base, cache_dir), dtype, n_labels)
     return encoder.to("cuda") if on_gpu else encoder
 
 
-def _loaded(name: str, source: str, dtype: torch.dtype) -> PairEncoder:
+def _loaded(name: str, source: str, dtype: torch.dtype, n_labels: int) -> PairEncoder:
     from transformers import AutoConfig, AutoModel, AutoTokenizer
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
@@ -61,7 +62,7 @@ def _loaded(name: str, source: str, dtype: torch.dtype) -> PairEncoder:
         base = AutoModel.from_pretrained(source, dtype=dtype, **read, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     kind = BidirectionalEncoder if reads_both_ways else CausalEncoder
-    return kind(base, tokenizer, name, PACKAGED.get(name, ""))
+    return kind(base, tokenizer, name, PACKAGED.get(name, ""), n_labels)
 
 
 def _lower_layers(config: Any, share: float) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from ragassay.errors import FatalModelError, ModelError
+from ragassay.errors import ExtraError, FatalModelError, ModelError
 from ragassay.model_names import is_local, provider_of
 from ragassay.models.call_parameters import (
     REASONING,
@@ -38,6 +39,14 @@ if TYPE_CHECKING:
 
 QUICK_S = 0.2
 """Time in which most refusals come, such as that of a wrong key."""
+
+_LACKED = re.compile(
+    r"No module named '[\w.]{1,80}'|pip install [^\s.]{1,80}|Please install the [\w-]{1,80}"
+)
+"""What LiteLLM says where a provider's own library is missing.
+
+For example: "No module named 'google'", "Please install it with: pip install cryptography".
+"""
 
 TIMEOUT_S = 5.0
 """Longest wait for a probe: whoever is slower is asked by the run."""
@@ -65,6 +74,7 @@ def check_judges(judges: Sequence[Settings]) -> None:
         judges: Settings of one judge each; those in this process are not asked.
 
     Raises:
+        ExtraError: LiteLLM needs a library for one that is not installed.
         FatalModelError: One cannot be asked: no key or a wrong one, an unknown model, an endpoint
             that is not there.
     """
@@ -168,6 +178,10 @@ def _check_by_litellm(judge: Settings) -> None:
     except FatalModelError:
         raise
     except ModelError as error:
+        if lacked := _LACKED.search(str(error)):
+            raise ExtraError(
+                f"{judge.model}: LiteLLM needs another library to ask it: {lacked[0]}"
+            ) from error
         if why := unreachable(error, judge.api_base or ""):
             raise FatalModelError(f"{judge.model}: {why}") from error
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ragassay.errors import InputError, SettingsError
+from ragassay.errors import ExtraError, InputError, SettingsError
 from ragassay.model_names import (
     EMBEDDED_BASE,
     MEAN_VERIFIER,
@@ -24,18 +24,22 @@ from ragassay.model_names import SMOLLM2 as SMOLLM2_BASE
 from ragassay.models import tuned
 from ragassay.models.adapters import (
     CLOSEST,
+    CORRECTNESS,
     SHAPE,
     SIGNALS,
     SMOLLM2,
+    VERDICTS,
     WEIGHTS,
     WHOLE,
     Adapter,
     adapter_of,
+    read_shape,
 )
 from ragassay.models.cards import load_card
 from ragassay.models.exam_rater import EXAM_FILE, exam_model_of
 from ragassay.models.exam_rater import NAME as EXAM_GRADER
 from ragassay.models.fetched import read_fetched
+from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
 from ragassay.models.pair_relevance import FILE as PAIRS_FILE
 from ragassay.models.pair_relevance import NAME as PAIR_RATER
 from ragassay.models.pair_relevance import relevance_of
@@ -56,9 +60,13 @@ SHIPPED = "shipped with ragassay"
 _ROLES = {
     "judge": "rates answers by rubrics, with a rationale",
     "verifier": "says whether a passage supports a claim",
+    "correctness": "says whether a passage shows that a sentence is correct",
     "labeller": "says how much a sentence is needed",
     "qa": "writes question-answer pairs from a paper",
 }
+
+
+_HEAD_ROLES = {VERDICTS: "verifier", CORRECTNESS: "correctness"}
 
 
 @dataclass(frozen=True)
@@ -169,7 +177,12 @@ def item_of(name: str, cache_dir: Path | None = None) -> ShelfItem:
     adapter = adapter_of(full_name)
     if adapter is not None:
         files_of = _adapter_files(adapter)
-        return ShelfItem(full_name, _ROLES["verifier"], source, files_of, load_card(full_name))
+        role = _ROLES[_HEAD_ROLES.get(read_shape(adapter.folder).labels, "labeller")]
+        return ShelfItem(full_name, role, source, files_of, load_card(full_name))
+    classifier = folder / CLASSIFIER
+    if classifier.is_file():
+        file = ShelfFile(classifier, digest=_classifier_digest)
+        return ShelfItem(full_name, _ROLES["correctness"], source, (file,), load_card(full_name))
     names = ", ".join(item.name for item in known)
     raise InputError(
         f"no model {name!r}: {names} are known, and folders that hold a {tuned.NOTE} or {SHAPE}"
@@ -254,6 +267,10 @@ def _note_digest(path: Path) -> str:
     return sha256_of(path)
 
 
+def _classifier_digest(path: Path) -> str:
+    return PairClassifier.read(path).digest
+
+
 def _rater_digest(path: Path) -> str:
     from ragassay.models.signal_rater import rater_of
 
@@ -307,7 +324,7 @@ def _noted(path: Path) -> dict[str, Any]:
 def _packaged(package: str, suffix: str) -> Path | None:
     try:
         return packaged_file(package, suffix)
-    except SettingsError:
+    except (ExtraError, SettingsError):
         return None
 
 

@@ -70,7 +70,9 @@ class AdaptedVerifier:
 
     @computed_by_host
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities that the passage supports, contradicts or leaves open the claim.
+        """Return the probability of each label of the adapter, shape (n_pairs, n_labels).
+
+        Those of a verifier: the passage supports, contradicts or leaves open the claim.
 
         Raises:
             SettingsError: The base model is not installed, or its weights differ.
@@ -108,7 +110,7 @@ def _base_below(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
     shape = adapters.read_shape(adapter.folder)
     told = (name for name, digest in PACKAGED.items() if digest == shape.base_sha256)
     base = shape.base or next(told, "")
-    encoder = pair_encoder(base, cache_dir) if base else None
+    encoder = pair_encoder(base, cache_dir, len(shape.labels)) if base else None
     if encoder is None or encoder.base_sha256 != shape.base_sha256:
         raise SettingsError(f"{adapter.folder} is an adapter of a base model that is unavailable")
     return encoder
@@ -174,6 +176,7 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
         return MeanVerifier(name, (minilm_verifier(), smollm2))
     adapter = adapters.adapter_of(name)
     if adapter is not None:
+        _refuse_other_head(adapter)
         return adapted_verifier(adapter, cache_dir)
     if name.endswith(".json"):
         fitted = FittedThresholds.read(Path(name))
@@ -207,6 +210,15 @@ def _refusal(name: str, kind: str, model: str) -> str:
             "file of `ragassay verifiers fit`"
         )
     return ""
+
+
+def _refuse_other_head(adapter: adapters.Adapter) -> None:
+    labels = adapters.read_shape(adapter.folder).labels
+    if labels != adapters.VERDICTS:
+        option = "--correctness" if labels == adapters.CORRECTNESS else "--labeller"
+        raise SettingsError(
+            f"{adapter.model} says {' or '.join(labels)} and is no verifier: name it with {option}"
+        )
 
 
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:

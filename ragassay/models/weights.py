@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.errors import SettingsError
+from ragassay.errors import ExtraError, SettingsError
 from ragassay.models.quiet import quiet_loading
 
 if TYPE_CHECKING:
@@ -64,12 +64,13 @@ def packaged_file(package: str, suffix: str) -> Path:
         suffix: The end of the file's path.
 
     Raises:
-        SettingsError: The package is not installed or has no such file.
+        ExtraError: The package is not installed.
+        SettingsError: It has no such file.
     """
     try:
         files = importlib.metadata.distribution(package).files or []
     except importlib.metadata.PackageNotFoundError as error:
-        raise SettingsError(
+        raise ExtraError(
             f"the embedded model's package {package!r} is not installed: "
             f"run `{_INSTALL[package]}`, or name another model in the settings"
         ) from error

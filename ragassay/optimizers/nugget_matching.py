@@ -34,6 +34,7 @@ FEWEST_PAIRS = 20
 EVEN = 0.5
 """Probability above which a pair is more likely one fact than two."""
 
+N_FOLDS = 5
 N_STARTS = 5
 SAME_STEPS = 60
 
@@ -46,6 +47,10 @@ def fit_matcher(
     on_trial: Callable[[], None] = lambda: None,
 ) -> NuggetMatcher:
     """Fit the mixture, then choose the threshold.
+
+    Thresholds are scored on held-out folds: each answer by a mixture that was fitted without it and
+    without the other answers to its gold nuggets. With too little data for that, by the mixture of
+    all.
 
     Args:
         data: At least 20 pairs.
@@ -70,8 +75,9 @@ def fit_matcher(
         raise InputError(
             "the similarities show no two groups: no pair is more likely one fact than two"
         )
-    front = search_thresholds(data, components, n_trials, seed, on_trial)
-    chosen = choose_trial(front)
+    held_out = _mixtures_by_fold(data, seed)
+    by_case = held_out or [components] * len(data.cases)
+    chosen = choose_trial(search_thresholds(data, by_case, n_trials, seed, on_trial))
     reached = _similarity_at(chosen.probability, components)
     return NuggetMatcher(
         components=components,
@@ -85,9 +91,39 @@ def fit_matcher(
         seed=seed,
         n_trials=n_trials,
         library=f"scikit-learn {importlib.metadata.version('scikit-learn')}",
+        n_folds=len(set(map(id, held_out))),
+        plateau=chosen.plateau,
         objectives=chosen.objectives,
         agreement=chosen.agreement,
     )
+
+
+def _mixtures_by_fold(
+    data: MatchData, seed: int
+) -> list[tuple[MixtureComponent, MixtureComponent]]:
+    """Return for each case a mixture fitted without its fold; none where a fit lacks data."""
+    import numpy as np
+
+    # Answers to the same question have the same gold nuggets, and stay together.
+    gold = [repr(case.gold) for case in data.cases]
+    groups = gold if len(set(gold)) > 1 else [str(i) for i in range(len(gold))]
+    order = list(dict.fromkeys(groups))
+    n_folds = min(N_FOLDS, len(order))
+    if n_folds < 2:
+        return []
+    drawn = np.random.default_rng(seed).permutation(len(order))
+    fold_of = {group: int(drawn[i]) % n_folds for i, group in enumerate(order)}
+    folds = [fold_of[group] for group in groups]
+    fitted: list[tuple[MixtureComponent, MixtureComponent]] = []
+    for fold in range(n_folds):
+        rest = [s.ravel() for s, own in zip(data.similarities, folds, strict=True) if own != fold]
+        pairs = np.concatenate(rest)
+        if len(pairs) < FEWEST_PAIRS:
+            return []
+        fitted.append(fit_mixture(pairs, seed))
+        if _similarity_at(EVEN, fitted[-1]) is None:
+            return []
+    return [fitted[fold] for fold in folds]
 
 
 def fit_mixture(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragassay.metrics.nuggets import (
@@ -64,11 +65,19 @@ class MatchData:
 
 @dataclass(frozen=True)
 class Trial:
-    """A threshold that no other one beats in all three objectives."""
+    """A threshold that no other one beats in all three objectives.
+
+    Attributes:
+        probability: The threshold.
+        objectives: At the threshold.
+        agreement: With the pairs that are known; None without any.
+        plateau: Lowest and highest threshold tried with the same result; of a chosen trial alone.
+    """
 
     probability: float
     objectives: MatchObjectives
     agreement: MatchAgreement | None = None
+    plateau: tuple[float, float] | None = None
 
 
 def choose_trial(front: Sequence[Trial]) -> Trial:
@@ -76,8 +85,15 @@ def choose_trial(front: Sequence[Trial]) -> Trial:
 
     With known pairs: the highest F1 against them. Otherwise, and among equals: the trial nearest to
     the best of all three objectives, each scaled to [0, 1] over the front; then the highest F1,
-    similarity and number of alignments, and the lowest threshold. The highest F1 alone would always
-    choose the lowest threshold, which aligns most.
+    similarity and number of alignments. The highest F1 alone would always choose the lowest
+    threshold, which aligns most. Of neighbouring trials that are equal in all of this, the middle:
+    a threshold at an edge of such a plateau would align other pairs of new data first.
+
+    Args:
+        front: From `search_thresholds`.
+
+    Returns:
+        A trial at the middle of its plateau, which none of the front need be.
     """
     columns = [_values(trial.objectives) for trial in front]
     lows = [min(column) for column in zip(*columns, strict=True)]
@@ -92,14 +108,19 @@ def choose_trial(front: Sequence[Trial]) -> Trial:
 
     def rank(trial: Trial) -> tuple[float, ...]:
         values = _values(trial.objectives)
-        return (_known_f1(trial), -distance(values), *values, -trial.probability)
+        return (_known_f1(trial), -distance(values), *values)
 
-    return max(front, key=rank)
+    best = max(map(rank, front))
+    runs = itertools.groupby(sorted(front, key=_probability), key=lambda trial: rank(trial) == best)
+    plateaus = [list(trials) for is_best, trials in runs if is_best]
+    widest = max(plateaus, key=lambda trials: trials[-1].probability - trials[0].probability)
+    ends = (widest[0].probability, widest[-1].probability)
+    return replace(widest[0], probability=statistics.fmean(ends), plateau=ends)
 
 
 def search_thresholds(
     data: MatchData,
-    components: tuple[MixtureComponent, MixtureComponent],
+    components: Sequence[tuple[MixtureComponent, MixtureComponent]],
     n_trials: int,
     seed: int,
     on_trial: Callable[[], None],
@@ -110,7 +131,7 @@ def search_thresholds(
 
     Args:
         data: The nuggets to align.
-        components: The fitted mixture.
+        components: For each case the mixture that scores it, fitted without its fold.
         n_trials: Number of thresholds to try.
         seed: The search's seed.
         on_trial: Called after each trial.
@@ -118,8 +139,8 @@ def search_thresholds(
     import optuna
 
     parts = [
-        (similarity, same_probability(similarity, components), first_of_each(case.nuggets))
-        for case, similarity in zip(data.cases, data.similarities, strict=True)
+        (similarity, same_probability(similarity, mixture), first_of_each(case.nuggets))
+        for case, similarity, mixture in zip(data.cases, data.similarities, components, strict=True)
     ]
 
     def tried(probability: float) -> list[tuple[NuggetMatch, ...]]:
@@ -191,6 +212,10 @@ def _agreement(
 
 def _values(objectives: MatchObjectives) -> tuple[float, float, float]:
     return objectives.f1, objectives.similarity, objectives.n_alignments
+
+
+def _probability(trial: Trial) -> float:
+    return trial.probability
 
 
 def _known_f1(trial: Trial) -> float:

@@ -19,10 +19,17 @@ CitationLabel = Literal[
 EvidenceSide = Literal["for", "against"]
 """The side of evidence: for the sentence, or against it."""
 SearchEnd = Literal[
-    "enough", "out_of_rounds", "out_of_tokens", "agent_done", "sources_only", "nowhere_to_search"
+    "enough",
+    "closest_passages",
+    "out_of_rounds",
+    "out_of_tokens",
+    "agent_done",
+    "sources_only",
+    "nowhere_to_search",
 ]
-"""Why a search for evidence ended: a passage was close enough, the rounds or the tokens were used
-up, the agent stopped, there was no corpus besides the answer's sources, or neither."""
+"""Why a search for evidence ended: the judge said that the passages are enough, no judge was to say
+so and the closest passages were taken, the rounds or the tokens were used up, the agent stopped,
+there was no corpus besides the answer's sources, or neither."""
 Assignment = Literal["support", "partial_support", "not_support"]
 """Labels of a gold nugget in an answer (arXiv 2504.15068)."""
 FailureReason = Literal[

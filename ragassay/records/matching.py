@@ -75,6 +75,10 @@ class NuggetMatcher(Frozen):
         seed: The seed of mixture and search.
         n_trials: Thresholds that were tried.
         library: The library that fitted the mixture, with its version.
+        n_folds: Folds of answers that a mixture without them scored; 0 where all were scored by the
+            mixture that was fitted to them.
+        plateau: Lowest and highest threshold tried with the same result; the threshold is the
+            middle. None in files of earlier versions, whose threshold is the lowest.
         objectives: At the threshold. They need no labels, so they do not measure the truth.
         agreement: With known pairs of the same data; None where the data names none.
     """
@@ -90,5 +94,7 @@ class NuggetMatcher(Frozen):
     seed: int
     n_trials: int = Field(ge=1)
     library: str = ""
+    n_folds: int = Field(default=0, ge=0)
+    plateau: tuple[float, float] | None = None
     objectives: MatchObjectives
     agreement: MatchAgreement | None = None

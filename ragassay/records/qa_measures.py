@@ -57,10 +57,9 @@ class PairMeasures(Frozen):
         pair: The pair's id.
         numbers: Numbers of the answer, in order.
         context: Words that need the paper, in order.
-        chunks: Chunks of the paper, from 1, that hold a sentence close to the answer.
-        closest: Numbers (0-based) of the paper's ten sentences closest to the answer, the closest
-            first.
-        similarity: Cosine similarity of the answer and each sentence of the paper, in [-1, 1].
+        chunks: Chunks of the paper, from 1, that hold a sentence close to the pair, or its answer.
+        closest: Numbers (0-based) of the paper's ten sentences closest to it, the closest first.
+        similarity: Cosine similarity of it and each sentence of the paper, in [-1, 1].
         nearest_question: Id of the pair with the most similar question; None for an only pair.
         nearest_similarity: Cosine similarity of the two questions; None for an only pair.
     """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Any
+
+from pydantic import Field, model_validator
 
 from ragassay.records.base import EvidenceSide, Frozen, SearchEnd
 from ragassay.records.verdicts import Failure, Usage
@@ -36,8 +38,10 @@ class EvidenceSearch(Frozen):
         n_documents: Documents to choose passages from, including the answer's sources.
         n_withdrawn: Retracted articles that were found and left out.
         end: Why it ended.
-        usage: The cost of the model's queries or the agent's turns.
+        n_judgments: How often the judge said whether the passages are enough.
+        usage: The cost of the model's queries and judgments, or the agent's turns.
         failure: Why the model wrote no query, or the agent stopped early; other results stand.
+        judgment_failure: Why the judge did not say, the last time, whether the passages are enough.
     """
 
     sentence: int = Field(ge=1)
@@ -45,5 +49,15 @@ class EvidenceSearch(Frozen):
     n_documents: int = Field(default=0, ge=0)
     n_withdrawn: int = Field(default=0, ge=0)
     end: SearchEnd
+    n_judgments: int = Field(default=0, ge=0)
     usage: Usage = Usage()
     failure: Failure | None = None
+    judgment_failure: Failure | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_unjudged_end(cls, given: Any) -> Any:
+        """Read what earlier versions called enough: passages above a cosine, which none judged."""
+        if not isinstance(given, dict) or given.get("end") != "enough":
+            return given
+        return given if given.get("n_judgments") else {**given, "end": "closest_passages"}

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.extras import need
+from ragassay.extras import is_installed, need
 from ragassay.metrics.calibration import ReliabilityBin
 from ragassay.metrics.leaderboard import Leaderboard
 from ragassay.metrics.matrices import Matrix
@@ -28,6 +28,11 @@ BLUE, GREY, ORANGE = "#1f5fa8", "#8a8a8a", "#d55e00"
 ROW_HEIGHT_IN = 0.32
 MAX_NAME = 40
 _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
+
+
+def can_plot() -> bool:
+    """Return whether matplotlib is installed; without it, tables are written and plots left out."""
+    return is_installed("matplotlib")
 
 
 def interval_plot(board: Leaderboard) -> str:

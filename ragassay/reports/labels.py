@@ -121,6 +121,11 @@ FINDINGS: dict[str, FindingWording] = {
     "search_without_queries": FindingWording(
         "Search without the model's queries", "Searches without the model's queries", "caution"
     ),
+    "search_not_judged": FindingWording(
+        "Search whose passages were not judged",
+        "Searches whose passages were not judged",
+        "caution",
+    ),
     "withdrawn_evidence": FindingWording(
         "Answer whose retracted evidence was left out",
         "Answers whose retracted evidence was left out",

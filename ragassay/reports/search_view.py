@@ -8,9 +8,11 @@ from ragassay.records import EvidenceSearch, SearchEnd, SearchQuery
 from ragassay.reports.labels import reason_text
 
 ENDS: dict[SearchEnd, str] = {
-    "enough": "A passage was close enough.",
-    "out_of_rounds": "No passage was close enough, and no round was left.",
-    "out_of_tokens": "No passage was close enough, and the answer's tokens were used up.",
+    "enough": "The judge said that the passages are enough.",
+    "closest_passages": "The closest passages were taken; no judge said whether they are enough.",
+    "out_of_rounds": "The judge did not say that the passages are enough, and no round was left.",
+    "out_of_tokens": "The judge did not say that the passages are enough, and the answer's tokens "
+    "were used up.",
     "agent_done": "The agent ended its search.",
     "sources_only": "Only the answer's own sources were looked at: there was no corpus.",
     "nowhere_to_search": "There was neither a corpus nor a source to look in.",
@@ -35,7 +37,8 @@ class SearchView:
 
 def view_search(search: EvidenceSearch) -> SearchView:
     """Return a search in words."""
-    parts = [ENDS[search.end]]
+    took_nothing = search.end == "closest_passages" and not search.n_documents
+    parts = ["No document was found." if took_nothing else ENDS[search.end]]
     if search.n_documents:
         n = search.n_documents
         parts.append(f"{n} document{'' if n == 1 else 's'} looked at.")
@@ -44,6 +47,9 @@ def view_search(search: EvidenceSearch) -> SearchView:
         parts.append(f"{n} retracted {'one was' if n == 1 else 'ones were'} left out.")
     if search.failure:
         parts.append(f"The model failed ({reason_text(search.failure.reason)}).")
+    if search.judgment_failure:
+        reason = reason_text(search.judgment_failure.reason)
+        parts.append(f"The judge failed on the passages ({reason}).")
     return SearchView(tuple(map(_query, search.queries)), " ".join(parts))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ragassay.models.text_roles import encode_role
 from ragassay.records import Document, EvidenceSpan
 from ragassay.retrievers.literature import Hit
 from ragassay.retrievers.passages import WINDOW, windows
@@ -95,10 +96,10 @@ def best_passages(
         document.id: windows(document, size) for documents in candidates for document in documents
     }
     texts = list(dict.fromkeys(p.text for found in passages.values() for p in found))
-    vectors = dict(zip(texts, embedder.encode(texts), strict=True))
+    vectors = dict(zip(texts, encode_role(embedder, texts, "passage"), strict=True))
     best: list[EvidenceSpan | None] = []
     for claim, query, documents in zip(
-        claims, embedder.encode(list(claims)), candidates, strict=True
+        claims, encode_role(embedder, list(claims), "query"), candidates, strict=True
     ):
         own = [p for document in documents for p in passages[document.id]] if claim else []
         scored = [(float(query @ vectors[p.text]), -i, p) for i, p in enumerate(own)]

@@ -16,7 +16,7 @@ from ragassay.metrics.leaderboard import Leaderboard, leaderboard
 from ragassay.records import Evaluation, Manifest, Rejection
 from ragassay.reports.changes import render_changes_html
 from ragassay.reports.comparison import leaderboards_csv, leaderboards_latex, tests_csv
-from ragassay.reports.figures import interval_plot
+from ragassay.reports.figures import can_plot, interval_plot
 from ragassay.runs.changes import Side, Verdict, changes_between, gate
 from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.people import labelled_evaluations
@@ -150,7 +150,7 @@ def compare(
 
 
 def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...]:
-    """Write leaderboard.csv, tests.csv, leaderboard.tex and a plot for each score.
+    """Write leaderboard.csv, tests.csv, leaderboard.tex and, with matplotlib, a plot a score.
 
     Returns:
         The written files.
@@ -163,8 +163,9 @@ def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...
         "leaderboard.csv": leaderboards_csv(boards),
         "tests.csv": tests_csv(boards),
         "leaderboard.tex": leaderboards_latex(boards),
-        **{f"{file_stem(board.key)}.svg": interval_plot(board) for board in boards},
     }
+    if can_plot():
+        texts |= {f"{file_stem(board.key)}.svg": interval_plot(board) for board in boards}
     return write_files(out, texts)
 
 

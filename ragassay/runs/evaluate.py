@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.evaluators.questions import questions_of
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.extras import installed_versions
 from ragassay.graphs.escalation import n_most_escalated
 from ragassay.graphs.evidence import n_most_searches
 from ragassay.graphs.files import file_of
@@ -253,7 +254,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
     is_tuned = judge != tools.jury.name
     return Manifest(
         ragassay=importlib.metadata.version("ragassay"),
-        packages=_versions(),
+        packages=installed_versions(NOTED_PACKAGES),
         judge=judge,
         judge_digest=_digest_of(judge),
         base=tools.jury.name if is_tuned else "",
@@ -305,16 +306,6 @@ def _digest_of(model: str) -> str:
 def _second_seat(settings: Settings) -> PanelSeat | None:
     name = settings.escalated_to
     return PanelSeat(judge=name, card=load_card(name)) if name else None
-
-
-def _versions() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in NOTED_PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -> RunResult:

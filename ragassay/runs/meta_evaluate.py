@@ -13,7 +13,7 @@ from ragassay.metrics.panel_alike import erring_pairs, ratings_alone
 from ragassay.metrics.rankings import Ranking, rankings, relabelled
 from ragassay.metrics.trust import MEAN_OF_JUDGE, MEAN_OF_PEOPLE, TaskTrust, judge_trust
 from ragassay.records import Evaluation, HumanLabel, Manifest, PanelPair, Rejection
-from ragassay.reports.figures import confusion_plot, ranking_plot, reliability_plot
+from ragassay.reports.figures import can_plot, confusion_plot, ranking_plot, reliability_plot
 from ragassay.reports.trust import (
     classes_csv,
     confusion_csv,
@@ -145,7 +145,7 @@ def _alike_errors(evaluations: Sequence[Evaluation], alignment: Alignment) -> tu
 
 
 def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:
-    """Write the tables as CSV and LaTeX, and the plots as SVG.
+    """Write the tables as CSV and LaTeX and, with matplotlib, the plots as SVG.
 
     Returns:
         agreement.csv, classes.csv, confusion.csv, rankings.csv, unaligned.csv, agreement.tex and
@@ -163,6 +163,11 @@ def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:
     }
     if found.rankings:
         texts["rankings.csv"] = rankings_csv(found.rankings)
+    return write_files(out, texts | (_plots(found) if can_plot() else {}))
+
+
+def _plots(found: MetaEvaluation) -> dict[str, str]:
+    texts: dict[str, str] = {}
     for task in found.tasks:
         stem, title = file_stem(f"{task.task}-{task.reading}"), trust_title(task)
         if task.agreement:
@@ -176,7 +181,7 @@ def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:
     if means := _racar_means(found.tasks):
         by_people, by_judge = ({name: one[side] for name, one in means.items()} for side in (0, 1))
         texts["means-racar.svg"] = ranking_plot("RACAR, means by dimension", by_people, by_judge)
-    return write_files(out, texts)
+    return texts
 
 
 def _racar_means(tasks: Iterable[TaskTrust]) -> dict[str, tuple[float, float]]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.errors import SettingsError
-from ragassay.extras import EXTRAS, need
 from ragassay.model_names import (
     INSTRUMENTS,
     MINILM,
@@ -25,6 +24,7 @@ from ragassay.runs.folder import (
     digest_of,
     mismatch,
 )
+from ragassay.runs.installed import check_installed
 from ragassay.settings import Settings, noted_settings
 
 DONE = ("summary.json", "rationales.csv", "strategies.csv")
@@ -49,28 +49,28 @@ def check_ready(
 
     Args:
         settings: Those of the run.
-        options: Its options: `out`, `retry_failed`, `paraphraser`.
+        options: Its options: `out`, `retry_failed`, `paraphraser`, `corpus`, and files that it
+            reads.
         others: Models that are asked besides the judges, as NAME or NAME@URL.
         file: The file that is written, where it is no folder.
         answers: The file that is judged; a run in the same folder must have judged it too.
         fields: The settings that a run in the same folder must have had.
 
     Raises:
-        ExtraError: The run is traced, and OpenTelemetry is not installed.
+        ExtraError: A library, or the package of a model's weights, is not installed.
         InputError: Nothing can be written where the run is to be kept.
         RunMismatchError: The folder has a run of another judge or other settings.
         SettingsError: A model of ours is unknown.
         FatalModelError: A hosted model cannot be asked.
     """
-    if settings.tracing:
-        need(*EXTRAS["tracing"])
+    judges = judges_of(settings, [name for name in (options.get("paraphraser"), *others) if name])
+    check_installed(settings, judges, options)
     out = options.get("out")
     folder = Path(out) if out else None
     if folder or file:
         check_writable(folder or (file or Path()).parent)
     if folder and (folder / "run.json").is_file():
         _check_same_run(folder, settings, fields, answers)
-    judges = judges_of(settings, [name for name in (options.get("paraphraser"), *others) if name])
     if folder:
         recall_endpoints(folder, judges)
     for judge in judges:

@@ -12,6 +12,7 @@ from ragassay.errors import InputError
 from ragassay.testing.completions import ToolCall, compact_json, error_body, reply_text
 from ragassay.testing.faults import IN_REPLIES, Fault, FaultKind, FaultPlan
 from ragassay.testing.manners import ErrorAnswer, Manner, Turn, load_manner
+from ragassay.testing.pairs import asks_for_pairs, build_pairs
 from ragassay.testing.replies import build_instance, build_sentence
 from ragassay.testing.requests import (
     JsonObject,
@@ -222,7 +223,8 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
 
     Returns:
         Without a schema a sentence that quotes the last user message, otherwise compact JSON that
-        is valid under the schema.
+        is valid under the schema. Of question-answer pairs the answers are sentences of the paper,
+        so that `ragassay qa generate` keeps them.
 
     Raises:
         InputError: there is no instance, or the schema uses a keyword that is not supported.
@@ -233,6 +235,8 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
         return build_sentence(text, seed)
     if dict(schema) == {"type": "object"}:
         return compact_json({"reply": build_sentence(text, seed)})
+    if asks_for_pairs(schema):
+        return compact_json(build_pairs(schema, text))
     return compact_json(build_instance(schema, text, seed))
 
 

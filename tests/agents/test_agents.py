@@ -9,6 +9,7 @@ from typing import Any
 
 import dspy
 import pytest
+from case_tables import each_case
 
 from ragassay.agents.adapter import SharedPrefixAdapter, response_format
 from ragassay.agents.base import Agent
@@ -192,7 +193,7 @@ async def test_rating_is_one_of_the_five(value: str, rating: int) -> None:
     assert judgment.rating == rating
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "I would say four.",

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ def test_rating_is_renormalised_over_its_labels() -> None:
     assert list(found) == list(RATINGS)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "steps",
     [
         ['{"rating": ', ("4", {"4": 0.75, "5": 0.25}), "}"],
@@ -152,7 +153,7 @@ def test_later_fields_are_never_read_for_the_value() -> None:
     assert choice_distribution(reply(*steps), "rating", RATINGS) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     "logprobs",
     [
         None,

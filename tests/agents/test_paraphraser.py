@@ -7,6 +7,7 @@ from typing import Any
 
 import dspy
 import pytest
+from case_tables import each_case
 
 from ragassay.agents.paraphraser import Paraphraser, is_restatement
 from ragassay.errors import UnparsableReplyError
@@ -79,7 +80,7 @@ def test_a_restatement_may_stand(text: str) -> None:
     assert is_restatement(text, SENTENCE)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "",

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from case_tables import each_case
 from yescieval_double import find_yescieval, install_prometheus, install_yescieval, own_packages
 
 from ragassay.agents.published_prompts import YESCIEVAL_CLASSES, is_rated_by, render, words_of
@@ -53,7 +54,7 @@ def test_each_form_is_told_by_the_names_of_its_models(form: Any) -> None:
     assert {form_of(name) for name in form.examples} == {form}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "name",
     [
         "openai/gpt-4.1-mini",
@@ -217,14 +218,14 @@ YESCIEVAL_REPLIES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "rating", "rationale"), YESCIEVAL_REPLIES)
+@each_case(("text", "rating", "rationale"), YESCIEVAL_REPLIES)
 def test_a_reply_of_yescievals_judge_is_read(text: str, rating: int, rationale: str | None) -> None:
     found = read_rating(YESCIEVAL, text, "cohesion")
     assert found.rating == rating and text[found.offset] == str(rating)
     assert rationale is None or found.rationale == rationale
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "",
@@ -262,14 +263,14 @@ PROMETHEUS_REPLIES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "rating", "rationale"), PROMETHEUS_REPLIES)
+@each_case(("text", "rating", "rationale"), PROMETHEUS_REPLIES)
 def test_a_reply_of_prometheus_is_read(text: str, rating: int, rationale: str | None) -> None:
     found = read_rating(PROMETHEUS, text, "cohesion")
     assert found.rating == rating and text[found.offset] == str(rating)
     assert rationale is None or found.rationale == rationale
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "",

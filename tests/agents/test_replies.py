@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,7 +45,7 @@ def test_object_without_the_fields_is_passed_over() -> None:
     assert read_reply('{"thought": {"rating": 1}} {"rating": 2}', ("rating",))["rating"].value == 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "",

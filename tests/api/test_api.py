@@ -8,16 +8,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from conftest import ROOT
 from fakes import WordEmbedder
+from lazy import LazyModule
 
 import ragassay
 from ragassay.errors import InputError, NoRecordError, RunMismatchError, SettingsError
 from ragassay.records import Document, Record
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import ScriptedModel
+
+pd = LazyModule("pandas")
 
 ONE = {
     "question": "Does drug A lower blood pressure?",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 
-import pandas as pd
 import pytest
 from langchain_core.documents import Document as LangChainDocument
+from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.records import Document, Record
 from ragassay.runs.job import documents_of, read_job
+
+pd = LazyModule("pandas")
 
 ROWS = [
     {"question": "Q1?", "answer": "A one.", "contexts": ["c1", "c2"], "ground_truth": "G"},

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from case_tables import each_case
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
@@ -56,7 +57,7 @@ def a_function(question: str) -> str:
     return f"function {question}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("app", "wanted"),
     [
         (a_coroutine, f"coroutine {Q}"),
@@ -207,7 +208,7 @@ class Response:
 PASSAGES = (Document(id="1", text="c1"), Document(id="2", text="c2"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "reply",
     [
         {"answer": "A.", "sources": ["c1", "c2"]},

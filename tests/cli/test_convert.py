@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from typer.testing import CliRunner
 
 from ragassay.cli import app
@@ -56,7 +57,7 @@ def test_a_run_becomes_ragassay_lines_with_questions_and_nuggets(run, topics, tm
     assert first.nuggets[0].importance == "vital"
 
 
-@pytest.mark.parametrize("form", WRITABLE_FORMATS)
+@each_case("form", WRITABLE_FORMATS)
 def test_the_sample_becomes_every_format_and_what_is_left_out_is_said(sample, tmp_path, form):
     answers, out = sample / "answers.jsonl", tmp_path / "out"
     if form == "biogen-2024":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lxml import html
 from pages import unfolded
-from tiny_verifiers import tiny_hhem, tiny_lettucedetect, tiny_minicheck
+from tiny_checkers import tiny_hhem, tiny_lettucedetect, tiny_minicheck
 from typer.testing import CliRunner, Result
 from verifier_files import write_claims
 

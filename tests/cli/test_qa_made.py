@@ -102,3 +102,43 @@ def test_bad_use_is_one_line(papers: Path, tmp_path: Path) -> None:
 def test_every_flaw_and_every_early_end_has_a_name() -> None:
     assert set(FLAWS) == set(FlawKind.__args__)  # type: ignore[attr-defined]
     assert set(ENDS) == set(QAEnd.__args__) - {"done", "does_not_fit"}  # type: ignore[attr-defined]
+
+
+PAPERS = {
+    "numbers": "Aspirin at 75 mg lowered strokes by 12 percent among 4,000 older adults. Bleeding "
+    "of the stomach rose from 1.1 percent to 2.3 percent with daily aspirin. Headache was as "
+    "frequent with aspirin as with placebo tablets.",
+    "no numbers": "Benzene boils at a lower temperature than water because its molecules attract "
+    "each other weakly. Toluene has a methyl group on the aromatic ring, which raises the boiling "
+    "point considerably.",
+    "pointing": "We saw in Figure 2 that this substance acts as the authors had said before. "
+    "Calvenol blocks the histamine receptor of eosinophils in the nasal mucosa of adults. Here the "
+    "study shows what our team found in Table 3 of this paper.",
+    "quotes": 'The so-called "silent" infarction of <b>elderly</b> patients causes neither chest '
+    "pain nor sweating. Troponin rises within three hours of \u00bbacute\u00ab myocardial "
+    "infarction in most patients.",
+}
+WAYS = {
+    "whole": ("--n", "1"),
+    "sections": ("--n", "1", "--long", "sections"),
+    "no repair": ("--n", "1", "--rounds", "0"),
+    "too many": ("--n", "10"),
+}
+
+
+def test_the_default_replies_end_with_pairs(tmp_path: Path) -> None:
+    for name, text in PAPERS.items():
+        path = tmp_path / f"{name}.jsonl"
+        row = {"id": name, "title": name, "keywords": ["benzene"], "sections": [{"text": text}]}
+        path.write_text(json.dumps(row) + "\n")
+        for way, options in WAYS.items():
+            out = tmp_path / f"{name} {way}.jsonl"
+            with ScriptedModel() as model:
+                judge = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
+                # Of a paper too short for so many, those that there are.
+                code = 3 if way == "too many" else 0
+                run(path, "--out", out, *judge, *options, code=code)
+            pairs = read_pairs(out).pairs
+            assert pairs, (name, way)
+            assert all(pair.answer in text for pair in pairs), (name, way)
+            assert len({pair.question for pair in pairs}) == len(pairs)

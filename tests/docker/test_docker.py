@@ -9,15 +9,18 @@ import shlex
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import yaml
+from image_steps import read_steps
 from served import KEY
 from typer.main import get_command
 
@@ -42,35 +45,31 @@ VLLM_FLAGS = {
 """Of `vllm serve`, as its documentation has them (docs.vllm.ai, CLI reference, serve)."""
 
 
-def instructions() -> list[tuple[str, str]]:
-    """The Dockerfile's instructions, continued lines joined."""
-    joined = re.sub(r"\\\n\s*", "", DOCKERFILE)
-    lines = (line.strip() for line in joined.splitlines())
-    return [tuple(line.split(None, 1)) for line in lines if line and line[0] != "#"]  # type: ignore[misc]
+STEPS = read_steps(DOCKERFILE)
+PUBMED_CACHE = "/var/cache/ragassay/pubmed"
 
 
 def test_images_are_pinned_by_version() -> None:
-    bases = [rest.split()[0] for word, rest in instructions() if word == "FROM"]
+    names = [rest.split()[-1] for word, rest in STEPS if word == "FROM"]
+    bases = {rest.split()[0] for word, rest in STEPS if word == "FROM"} - set(names)
     images = [service["image"] for service in SERVICES.values()]
-    assert len(bases) == 2 and len(set(bases)) == 1
+    assert len(bases) == 1 and names[-1] == "ragassay"
     for image in (*bases, *images):
         assert re.search(r":v?\d+\.\d+\.\d+", image), image
         assert "latest" not in image
 
 
 def test_the_image_runs_as_nobody_special_and_says_how_it_is() -> None:
-    last = max(i for i, (word, _) in enumerate(instructions()) if word == "FROM")
-    final = instructions()[last:]
-    users = [rest for word, rest in final if word == "USER"]
-    assert users and users[-1] not in ("root", "0")
-    words = [word for word, _ in final]
+    words = [word for word, _ in STEPS]
+    users = [rest for word, rest in STEPS if word == "USER"]
+    assert users and not {"root", "0"} & set(users)
     assert words.index("USER") < words.index("ENTRYPOINT")
-    (health,) = [rest for word, rest in final if word == "HEALTHCHECK"]
+    (health,) = [rest for word, rest in STEPS if word == "HEALTHCHECK"]
     assert "/health/liveliness" in health
-    (entry,) = [rest for word, rest in final if word == "ENTRYPOINT"]
+    (entry,) = [rest for word, rest in STEPS if word == "ENTRYPOINT"]
     assert json.loads(entry) == ["ragassay"]
     # A command that is no JSON list runs under a shell, which swallows SIGTERM.
-    assert all(rest.startswith("[") for word, rest in final if word == "CMD")
+    assert all(rest.startswith("[") for word, rest in STEPS if word == "CMD")
 
 
 def test_the_image_is_built_from_what_it_needs() -> None:
@@ -79,14 +78,12 @@ def test_the_image_is_built_from_what_it_needs() -> None:
     wanted = {line[1:] for line in ignored if line.startswith("!")}
     copied = {
         source
-        for word, rest in instructions()
+        for word, rest in STEPS
         if word == "COPY" and "--from" not in rest
         for source in rest.split()[:-1]
     }
     assert copied == wanted
     assert all((ROOT / name).exists() for name in wanted)
-    assert re.search(r"torch==\$\{TORCH_VERSION\}", DOCKERFILE)
-    assert "--no-deps" in DOCKERFILE and re.search(r"\"\.\[.*server.*\]\"", DOCKERFILE)
 
 
 def test_services_open_no_port_to_other_machines_and_need_a_key() -> None:
@@ -98,6 +95,27 @@ def test_services_open_no_port_to_other_machines_and_need_a_key() -> None:
             assert service["read_only"] and service["cap_drop"] == ["ALL"]
     volumes = {v.split(":")[0] for s in SERVICES.values() for v in s.get("volumes", ())}
     assert {v for v in volumes if "/" not in v} == set(COMPOSE["volumes"])
+
+
+def test_what_searches_pubmed_keeps_its_replies_on_a_volume() -> None:
+    for name in ("ragassay", "train"):
+        volumes = dict(v.rsplit(":", 1) for v in SERVICES[name]["volumes"] if "/" not in v[:2])
+        assert PUBMED_CACHE in volumes.values(), name
+
+
+def test_who_waits_for_a_service_waits_until_it_is_healthy() -> None:
+    images_own = {name for name in OURS if "healthcheck" not in SERVICES[name]}
+    checked = {name for name in SERVICES if "test" in SERVICES[name].get("healthcheck", {})}
+    waits = [
+        (name, other, how["condition"])
+        for name, service in SERVICES.items()
+        for other, how in service.get("depends_on", {}).items()
+    ]
+    assert ("embed", "chroma", "service_healthy") in waits
+    for name, other, condition in waits:
+        assert condition != "service_started", f"{name} does not wait for {other}"
+        if condition == "service_healthy":
+            assert other in checked | images_own, f"{other} never says that it is healthy"
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -168,6 +186,13 @@ class Plain:
         assert done.returncode == 0, f"{shlex.join(done.args)}\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
+    def is_healthy(self, name: str) -> bool:
+        """Run a service's own check of its health."""
+        program, *words = SERVICES[name]["healthcheck"]["test"][1:]
+        port = {"chroma": "8000"}[name]
+        words = [word.replace("$$", "$").replace(port, str(self.ports[name])) for word in words]
+        return subprocess.run([program, *words], capture_output=True, check=False).returncode == 0
+
     @contextmanager
     def running(self, name: str, health: str) -> Iterator[None]:
         """Keep a service running, from when it answers."""
@@ -181,6 +206,22 @@ class Plain:
             finally:
                 process.terminate()
                 process.wait(WAIT_S)
+
+
+@contextmanager
+def _answering(port: int, status: int) -> Iterator[None]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
 
 
 def _free_port() -> int:
@@ -198,6 +239,16 @@ def _await_answer(url: str, process: subprocess.Popen[bytes]) -> None:
         except httpx.TransportError:
             time.sleep(0.2)
     raise AssertionError(f"{url} did not answer")
+
+
+@pytest.mark.integration
+def test_chroma_is_healthy_once_it_answers_and_not_before(tmp_path: Path) -> None:
+    plain = Plain(tmp_path)
+    assert not plain.is_healthy("chroma"), "nothing listens"
+    with _answering(plain.ports["chroma"], 500):
+        assert not plain.is_healthy("chroma"), "it answers that it is not ready"
+    with plain.running("chroma", "/api/v2/heartbeat"):
+        assert plain.is_healthy("chroma")
 
 
 @pytest.mark.integration

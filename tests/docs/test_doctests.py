@@ -7,7 +7,7 @@ import importlib
 import re
 from pathlib import Path
 
-import pytest
+from case_tables import each_case
 from conftest import ROOT
 
 PROMPT = re.compile(r"^\s*>>> ", re.MULTILINE)
@@ -24,7 +24,7 @@ def test_there_are_examples():
     assert len(with_examples()) > 40
 
 
-@pytest.mark.parametrize("name", with_examples())
+@each_case("name", with_examples)
 def test_the_examples_of_a_module_hold(name: str):
     module = importlib.import_module(name)
     results = doctest.testmod(module)

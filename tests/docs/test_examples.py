@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from answers import answer, written_run
+from case_tables import each_case
 from conftest import ROOT
 from fakes import WordEmbedder
 from handbook import PAGES, Block, block, blocks
@@ -32,7 +33,7 @@ def imported(one: Block) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("one", PYTHON, ids=lambda one: one.name)
+@each_case("one", PYTHON, ids=lambda one: one.name)
 def test_what_an_example_imports_from_us_exists(one: Block):
     compile(one.text, one.name, "exec")
     for module, name in imported(one):

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from case_tables import each_case
 from conftest import ROOT
 from handbook import module_of
 
@@ -30,7 +31,7 @@ def test_all_that_is_installed_by_name_is_listed():
     assert names - listed - {"ragassay"} == set()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("licence", "refused"),
     [
         ("MIT", False),

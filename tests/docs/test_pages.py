@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from case_tables import each_case
 from conftest import ROOT
 from handbook import PAGES, anchors, links, shell_lines
 
@@ -23,7 +24,7 @@ def by_name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=by_name)
+@each_case("page", PAGES, ids=by_name)
 def test_links_point_to_files_and_headings(page: Path):
     missing = []
     for link in links(page):
@@ -86,7 +87,7 @@ def problem_with(words: list[str]) -> str | None:
 PAGES_WITH_COMMANDS = [page for page in PAGES if commands(page)]
 
 
-@pytest.mark.parametrize("page", PAGES_WITH_COMMANDS, ids=by_name)
+@each_case("page", PAGES_WITH_COMMANDS, ids=by_name)
 def test_commands_and_their_options_exist(page: Path, elsewhere: None):
     said = {f"{place}: {shlex.join(words)}": problem_with(words) for place, words in commands(page)}
     assert {call: problem for call, problem in said.items() if problem} == {}
@@ -105,7 +106,7 @@ def test_a_wrong_call_is_noticed(call: str, problem: str, elsewhere: None):
     assert re.search(problem, str(problem_with(call.split())))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=by_name)
+@each_case("page", PAGES, ids=by_name)
 def test_benchmarks_and_modules_that_are_named_exist(page: Path):
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
     for script, arguments in re.findall(r"python ((?:benchmarks|training)/\S+\.py)([^`\n]*)", text):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from fakes import WordEmbedder
 from pages import unfolded
 
@@ -291,7 +292,7 @@ async def test_rubrics_of_a_file_are_rated_beside_ours_and_criteria_are_weighed(
     assert any("may cause cough" in prompt and "names a side effect" in prompt for prompt in asked)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "said"),
     [
         ("rubrics: [", "while parsing"),

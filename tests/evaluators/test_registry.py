@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
+from case_tables import each_case
 from casefiles import filed
 
 import ragassay.records
@@ -81,7 +81,7 @@ WRITTEN: list[VerdictBase] = [
     ),
     DocumentFacts(document="d", start=0, facts=("F",)),
 ]
-every = pytest.mark.parametrize("evaluator", OURS, ids=lambda one: one.name)
+every = each_case("evaluator", OURS, ids=lambda one: one.name)
 
 
 def toolbox(evaluator: Evaluator[Any], **options: object) -> Toolbox:

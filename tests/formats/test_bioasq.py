@@ -10,6 +10,7 @@ import json
 import re
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import NoRecordError
 from ragassay.formats import read_records
@@ -55,8 +56,8 @@ def test_a_submission_without_questions_is_rejected_with_what_to_do(write):
     assert "BioASQ's own file" in found.rejections[0].expected
 
 
-@pytest.mark.parametrize("name", ["system", "model", "username", "run_id"])
-@pytest.mark.parametrize("beside", [True, False])
+@each_case("name", ["system", "model", "username", "run_id"])
+@each_case("beside", [True, False])
 def test_a_named_system_makes_it_a_submission(write, name: str, beside: bool):
     row = SUBMITTED | {"body": "Is it?", "type": "factoid", "ideal_answer": ["It is so."]}
     named = {name: "ours"}

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from case_tables import each_case
 from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, messages_to_dict
 
@@ -67,7 +68,7 @@ SHAPES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@each_case("shape", SHAPES)
 def test_the_last_answer_is_judged_with_the_turns_before_it(write, shape: str):
     found = read_records(write(SHAPES[shape]))
     assert found.rejections == ()
@@ -112,7 +113,7 @@ TOOLS: dict[str, tuple[list[Any], list[tuple[str, str]]]] = {
 }
 
 
-@pytest.mark.parametrize("case", TOOLS)
+@each_case("case", TOOLS)
 def test_what_a_tool_returned_is_a_source(case: str):
     messages, sources = TOOLS[case]
     found = read_messages([*openai(*TWO[:3]), *messages, *openai(TWO[3])])
@@ -143,7 +144,7 @@ def test_messages_behind_the_answer_are_counted_not_read(write):
     assert record.metadata == {"messages_after_the_answer": "1"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("messages", "field", "problem"),
     [
         (openai(("user", "A?")), "messages", "no message of the assistant"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records
@@ -11,7 +12,7 @@ from ragassay.formats.encodings import guess_encoding
 LINE = '{"id": "1", "question": "Na\u00efve \u2013 why?", "answer": "\u201cSo\u201d."}'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "encoding", "name"),
     [
         ("na\u00efve", "cp1252", "Windows-1252"),

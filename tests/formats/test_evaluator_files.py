@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -101,7 +102,7 @@ def test_direct_grades_may_be_spelt_as_in_the_paper(write):
     assert query.paragraphs[0].grades[0].answer == "no"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "field", "problem"),
     [
         (["q2", [{"paragraph_id": "p"}]], "1.0.text", "missing"),
@@ -319,7 +320,7 @@ BAD_RUN_LINES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "field", "problem"), BAD_RUN_LINES)
+@each_case(("line", "field", "problem"), BAD_RUN_LINES)
 def test_a_bad_line_of_a_run_is_rejected_alone(tmp_path: Path, line, field, problem):
     path = tmp_path / "run"
     path.write_bytes(b"q Q0 first 1 3 t\n\n" + line + b"\nq Q0 last 3 1 t\n")
@@ -344,7 +345,7 @@ BAD_QRELS_LINES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "field", "problem"), BAD_QRELS_LINES)
+@each_case(("line", "field", "problem"), BAD_QRELS_LINES)
 def test_a_bad_judgment_is_rejected_alone(tmp_path: Path, line, field, problem):
     path = tmp_path / "qrels"
     path.write_bytes(b"q 0 first 1\n\n" + line + b"\nq 0 last 0\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from case_tables import each_case
 
 from ragassay.formats import read_records
 
@@ -52,7 +53,7 @@ def test_each_systems_answer_is_a_record_with_all_that_was_said_of_it(write):
     assert first.metadata["sources.1.url"] == "https://b.org"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("attribution", "evidence", "sources"),
     [
         (["https://a.org"], [], [("1", "https://a.org", "")]),

@@ -7,6 +7,7 @@ import io
 import json
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import NoRecordError
 from ragassay.formats import read_records, records_from_rows
@@ -24,7 +25,7 @@ RETRIEVER = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.tool} {shape.marks[-1]}")
+@each_case("shape", SHAPES, ids=lambda shape: f"{shape.tool} {shape.marks[-1]}")
 def test_each_shape_reads_its_example(shape, write):
     row = json.loads(shape.example)
     found = records_from_rows([row])
@@ -66,7 +67,7 @@ KIN = [
 ]
 
 
-@pytest.mark.parametrize("row", KIN, ids=lambda row: json.dumps(row)[:60])
+@each_case("row", KIN, ids=lambda row: json.dumps(row)[:60])
 def test_kin_shapes_are_read(row, write):
     for found in (records_from_rows([row]), read_records(write(row)), read_records(write([row]))):
         assert found.rejections == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from case_tables import each_case
 
 from ragassay.applications.replies import read_reply
 from ragassay.formats import read_records, records_from_rows
@@ -74,26 +75,26 @@ def texts(record) -> list[str]:
     return [source.text for source in record.sources]
 
 
-@pytest.mark.parametrize("name", [*ISSUE_NAMES, *SPELLINGS])
+@each_case("name", [*ISSUE_NAMES, *SPELLINGS])
 def test_sources_are_known_by_their_name(name):
     for value in ([TEXT], [{"text": TEXT}], TEXT, json.dumps([TEXT]), {"7": TEXT}):
         assert texts(read_one(QA | {name: value})) == [TEXT], value
 
 
-@pytest.mark.parametrize("name", SOURCE_NAMES)
+@each_case("name", SOURCE_NAMES)
 def test_every_name_of_sources_is_read_by_each_way_in(name):
     record = read_one(QA | {name: [TEXT]})
     reply = read_reply({"answer": "Yes [1].", name: [TEXT]})
     assert record.sources == reply.sources == (Document(id="1", text=TEXT),)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@each_case("shape", SHAPES)
 def test_sources_are_read_in_their_shape(shape):
     for name in ("context", "retrieved_documents"):
         assert texts(read_one(QA | {name: shape})) == [TEXT, OTHER]
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@each_case("entry", ENTRIES)
 def test_a_source_has_its_text_and_its_id(entry):
     (source,) = read_one(QA | {"passages": [entry]}).sources
     assert (source.id, source.text) == ("7", TEXT)
@@ -126,7 +127,7 @@ def test_a_source_without_a_text_keeps_its_place_and_a_misspelt_text_is_named():
     assert [one.field for one in found.rejections] == ["sources.0.text"]
 
 
-@pytest.mark.parametrize("question", QUESTION_NAMES)
+@each_case("question", QUESTION_NAMES)
 def test_question_and_answer_are_known_by_their_names(question):
     for answer in ANSWER_NAMES:
         record = read_one({question: "Does it?", answer: "It does [1].", "docs": [TEXT]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records, records_from_rows
@@ -22,7 +23,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "value"),
     [
         ("inputs.question", "Q?"),

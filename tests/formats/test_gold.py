@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -53,7 +54,7 @@ GRADED = (Nugget(text="n1", importance="vital"), Nugget(text="n2", importance="o
 PLAIN = (Nugget(text="n1"), Nugget(text="n2"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content", "expected", "question"),
     [
         ({"116": ["n1", "n2"]}, PLAIN, ""),
@@ -64,8 +65,8 @@ PLAIN = (Nugget(text="n1"), Nugget(text="n2"))
         (BANK, PLAIN, "Q?"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("indent", [None, 1])
-@pytest.mark.parametrize("packed", [False, True])
+@each_case("indent", [None, 1])
+@each_case("packed", [False, True])
 def test_every_form_gives_the_nuggets_of_its_topics(
     write, content, expected, question, indent, packed
 ):
@@ -132,7 +133,7 @@ def test_answers_take_their_nuggets_from_any_form(write):
         assert [nugget.text for nugget in result.records[0].nuggets] == ["n1", "n2"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "field", "problem"),
     [
         ({**CREATED, "nuggets": [{"text": ""}]}, "nuggets.0.text", "empty text"),
@@ -155,7 +156,7 @@ def test_a_bad_line_is_rejected_and_the_others_are_read(write, line, field, prob
     assert problem in rejection.problem
 
 
-@pytest.mark.parametrize(
+@each_case(
     "content",
     [b"", b"\n", b"[]", b"[1]", b"{}", b'{"116": "n1"}', b"n1\nn2", 
      b'{"question": "Q", "answer": "A"}', b'{"116": ["a"]}\n{"117": ["b"]}'],

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ GOOD = '{"id": "good", "question": "Q", "answer": "A"}'
 LAST = '{"id": "last", "question": "Q", "answer": "A"}'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "field", "problem"),
     [
         (b"{", "", "not JSON"),
@@ -126,8 +127,8 @@ def test_a_damaged_gzip_file_is_reported(tmp_path: Path):
     assert "damaged" in result.rejections[0].problem
 
 
-@pytest.mark.parametrize("read", [read_records, read_corpus])
-@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
+@each_case("read", [read_records, read_corpus])
+@each_case("content", [b"", b"\n \n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
 def test_an_empty_file_is_an_input_error(read, content, tmp_path: Path):
     path = tmp_path / "empty.jsonl"
     path.write_bytes(content)
@@ -143,7 +144,7 @@ def test_a_missing_file_and_a_folder_are_input_errors(read, tmp_path: Path):
         read(tmp_path)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "content",
     [
         b'{"query": "Q", "qid": "1", "nuggets": []}',

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -147,7 +148,7 @@ def test_responses_of_the_workbench_are_answers_that_do_not_tell_their_judgments
     assert [one.field for one in bare.rejections] == ["0", "0"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "field", "problem"),
     [
         ({**CITATION, "label": "agrees"}, "label", '"agrees"'),

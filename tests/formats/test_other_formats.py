@@ -6,6 +6,7 @@ import gzip
 import json
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats import read_corpus, read_records, records_from_rows
@@ -216,7 +217,7 @@ def test_yescieval_answers_without_questions_name_the_mend(write):
         records_from_rows([RATED])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("row", "expected"),
     [
         ({"question": "Q", "answer": "A"}, "ragassay"),
@@ -224,7 +225,7 @@ def test_yescieval_answers_without_questions_name_the_mend(write):
         (ANSWER, "biogen-2025-b"),
     ],
 )
-@pytest.mark.parametrize("name", ["ragas.csv", "biogen-answers.json.gz", "yescieval", "x.xml"])
+@each_case("name", ["ragas.csv", "biogen-answers.json.gz", "yescieval", "x.xml"])
 def test_the_format_is_told_by_content_whatever_the_name(write, row, expected, name):
     result = read_records(write(row, name=name))
     assert (result.format, len(result.records)) == (expected, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 
 from ragassay.evaluators.cited_passages import cited_sources
 from ragassay.formats import read_records, records_from_rows, write_answers
@@ -27,7 +28,7 @@ def test_a_position_is_no_document():
     assert [(one.id, one.part_of) for one in made] == [("1#2", ""), ("2", ""), ("1", "")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("marker", "document", "sources"),
     [
         ("PMID 31", "31", (FIRST, SECOND)),

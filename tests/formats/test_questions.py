@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
+from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records, records_from_rows
 from ragassay.runs.job import read_job
+
+pd = LazyModule("pandas")
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from case_tables import each_case
+from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records, records_from_rows
 from ragassay.records import Document, Nugget, SentenceInput
+
+pd = LazyModule("pandas")
 
 MINIMAL = {"question": "Does it help?", "answer": "It does [1].", "sources": ["It helped."]}
 
@@ -91,7 +94,7 @@ def test_contexts_and_ground_truth_of_old_ragas_files_are_sources_and_reference(
     assert record.metadata == {}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "field", "problem"),
     [
         ({"answer": 3}, "answer", "the number 3"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from case_tables import each_case
 
 from ragassay.formats import (
     read_assignments,
@@ -127,7 +128,7 @@ FILES: dict[str, tuple[Callable[[Path], Read], Callable[[Path], int], int]] = {
 FOLDERS = ("bioasq", "medaesqa", "nuggetizer", "trec-biogen", "workbench")
 
 
-@pytest.mark.parametrize("name", sorted(FILES))
+@each_case("name", sorted(FILES))
 def test_a_released_file_is_read_whole(shared_data: Path, name: str):
     read, count, n_rejected = FILES[name]
     n_read, rejections = read(shared_data / name)

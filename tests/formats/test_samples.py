@@ -10,6 +10,7 @@ import csv
 import json
 
 import pytest
+from case_tables import each_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -96,8 +97,8 @@ def test_deepevals_three_files_are_read_alike(kind, tmp_path):
     assert rejected.problem == "found an empty answer"
 
 
-@pytest.mark.parametrize("ending", [".json", ".jsonl", ".csv", ".csv.gz"])
-@pytest.mark.parametrize("form", ["deepeval", "ragas"])
+@each_case("ending", [".json", ".jsonl", ".csv", ".csv.gz"])
+@each_case("form", ["deepeval", "ragas"])
 def test_what_is_written_for_a_tool_is_read_back(form, ending, tmp_path):
     first = {
         "question": "Q, 1?",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
+from case_tables import each_case
 
 from ragassay.formats import read_corpus, read_labels, read_qrels, read_records
 from ragassay.optimizers.finetuning.claims import read_claims
@@ -84,7 +84,7 @@ def test_every_file_has_its_reader(shared: Path) -> None:
     assert there == READ.keys() | WITH_OTHERS
 
 
-@pytest.mark.parametrize("name", READ)
+@each_case("name", READ)
 def test_a_file_is_read_whole_or_rejected_by_line_and_reason(shared: Path, name: str) -> None:
     for read, n_read, n_rejected in READ[name]:
         found, rejections = read(shared / "data" / name)

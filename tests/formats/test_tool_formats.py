@@ -6,6 +6,7 @@ import gzip
 import json
 
 import pytest
+from case_tables import each_case
 
 from ragassay.formats import read_labels, read_records, records_from_rows
 from ragassay.records import Document, Nugget, SentenceInput
@@ -250,7 +251,7 @@ def test_the_second_of_two_equal_questions_is_rejected(write):
     assert [one.line for one in result.rejections] == [2, 2]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("row", "change", "field", "problem"),
     [
         (CASE, {"retrieval_context": 3}, "retrieval_context", "the number 3"),
@@ -292,8 +293,8 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("row", [CASE, CHECKED, CREATE, ASSIGNED, EXPERT, ASSESSED])
-@pytest.mark.parametrize("bad", BAD, ids=lambda bad: repr(bad[:20]))
+@each_case("row", [CASE, CHECKED, CREATE, ASSIGNED, EXPERT, ASSESSED])
+@each_case("bad", BAD, ids=lambda bad: repr(bad[:20]))
 def test_hostile_values_reject_their_row_alone(write, row, bad):
     good = json.dumps(row)
     n_good = len(read_records(write(good)).records)

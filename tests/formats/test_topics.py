@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats.exam_queries import read_exam_queries
@@ -15,7 +16,7 @@ CSV_2026 = "id\tquestion\n1\tIs it?\n2\tWas it?"
 EXPECTED = {"1": "Is it?", "2": "Was it?"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "content",
     [
         CSV,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats import (
@@ -112,7 +113,7 @@ def test_a_trec_rag_2025_answer_becomes_a_record(write):
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("citation", "found"),
     [
         (0, "31452104"),
@@ -214,7 +215,7 @@ def test_a_biogen_2025_task_a_answer_becomes_a_record(write, wild):
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("row", "change", "field", "problem"),
     [
         (RAG24, {"answer": "text"}, "answer", "the text"),
@@ -244,8 +245,8 @@ def test_an_answer_that_does_not_fit_is_rejected(write, row, change, field, prob
 BAD = [b'"x": NaN, ', b'"x": "\\udc00", ', b'"x": ' + b"7" * 9000 + b", ", b'"x": "\x00", ']
 
 
-@pytest.mark.parametrize("row", [RAG24, RAG25, TASK_A, {**RUN24, "results": [{}]}])
-@pytest.mark.parametrize("bad", BAD, ids=lambda bad: repr(bad[:12]))
+@each_case("row", [RAG24, RAG25, TASK_A, {**RUN24, "results": [{}]}])
+@each_case("bad", BAD, ids=lambda bad: repr(bad[:12]))
 def test_hostile_values_reject_their_row_alone(write, topics, row, bad):
     good = json.dumps(RUN24 if "results" in row else row)
     damaged = b"{" + bad + good.encode()[1:]
@@ -355,7 +356,7 @@ def test_answers_to_one_topic_become_one_question_for_the_nuggetizer(tmp_path):
         write_create_input([CITING, other.model_copy(update={"question": "else"})], path)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("write_run", "change", "message"),
     [
         (write_trec_rag_2024, {"system": None}, "the name of the run"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 
 from ragassay.formats import read_records
 from ragassay.formats.topics import read_topics
@@ -64,8 +65,8 @@ CITATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("citations", "ids"), CITATIONS)
-@pytest.mark.parametrize("name", ["responses", "answer"])
+@each_case(("citations", "ids"), CITATIONS)
+@each_case("name", ["responses", "answer"])
 def test_citations_are_ids_positions_or_ids_with_a_confidence(write, topics, citations, ids, name):
     row = {
         "metadata": ABOUT,

@@ -45,15 +45,27 @@ RECORD = Record(
 OPPOSITE = "Drug A makes no change against placebo in a trial"
 
 
-def queries(query: str = "drug A hypertension", opposite: str = OPPOSITE):
-    """Queries where they are asked for, else what the scripted model makes up."""
+def queries(query: str = "drug A hypertension", opposite: str = OPPOSITE, enough: str = "yes"):
+    """Queries and judgments where they are asked for, else what the scripted model makes up."""
 
     def reply(messages, schema):
         if schema and "opposite" in schema["properties"]:
             return {"query": query, "opposite": opposite}
+        if asks_sufficiency(schema):
+            return {"enough": enough}
         return default_reply(messages, schema)
 
     return reply
+
+
+def asks_sufficiency(schema) -> bool:
+    """Whether a request asks if passages are enough."""
+    return bool(schema) and set(schema["properties"]) == {"enough"}
+
+
+def judged_prompts(model) -> list[str]:
+    """The prompts that ask whether passages are enough."""
+    return [r.messages[-1]["content"] for r in model.requests if asks_sufficiency(r.schema)]
 
 
 async def search(tools, record: Record = RECORD) -> tuple[Case, EvidenceOutput]:
@@ -96,7 +108,7 @@ async def test_a_sentence_is_searched_for_in_the_light_of_its_question(make_mode
 
 
 async def test_each_query_is_noted_with_its_side_round_and_yield(make_model, make_tools):
-    _, output = await search(make_tools(make_model(queries()), CORPUS, evidence_enough=-1.0))
+    _, output = await search(make_tools(make_model(queries()), CORPUS))
     asked = output.searches[0].queries
     assert [(q.side, q.round) for q in asked] == [("for", 1), ("for", 1), ("against", 1)]
     assert asked[0].n_new == asked[0].n_found > 0
@@ -140,36 +152,56 @@ async def test_retracted_articles_bear_nothing_out_and_are_counted(make_model, m
     assert "withdrawn_evidence" in {f.kind for f in found.findings}
 
 
-async def test_the_search_goes_on_until_something_is_close_enough(make_model, make_tools):
-    tools = make_tools(make_model(queries()), CORPUS, evidence_enough=0.5, evidence_rounds=3)
-    _, output = await search(tools)
-    assert output.searches[0].end == "enough"
-    assert {q.round for q in output.searches[0].queries} == {1}
+async def test_a_search_ends_as_soon_as_the_judge_finds_its_passages_enough(make_model, make_tools):
+    model = make_model(queries())
+    _, output = await search(make_tools(model, CORPUS, evidence_rounds=3))
+    assert [(s.end, s.n_judgments) for s in output.searches] == [("enough", 1)] * 2
+    assert {q.round for s in output.searches for q in s.queries} == {1}
+    assert model.n_requests == 4
 
 
 async def test_the_search_is_bounded_by_its_rounds(make_model, make_tools):
-    model = make_model(lambda m, s: {"query": f"drug {len(str(m))}", "opposite": "no drug"})
-    tools = make_tools(model, CORPUS, evidence_enough=1.0, evidence_rounds=3)
-    _, output = await search(tools)
+    model = make_model(changing_queries("no"))
+    _, output = await search(make_tools(model, CORPUS, evidence_rounds=3))
     assert [s.end for s in output.searches] == ["out_of_rounds", "out_of_rounds"]
-    assert model.n_requests == 6
+    assert model.n_requests - len(judged_prompts(model)) == 6
 
 
 async def test_the_search_is_bounded_by_its_tokens(make_model, make_tools):
-    model = make_model(queries())
-    tools = make_tools(model, CORPUS, evidence_enough=1.0, evidence_rounds=9, evidence_tokens=1)
-    _, output = await search(tools)
+    model = make_model(queries(enough="no"))
+    _, output = await search(make_tools(model, CORPUS, evidence_rounds=9, evidence_tokens=1))
     assert {s.end for s in output.searches} == {"out_of_tokens"}
-    assert model.n_requests == 2
+    assert model.n_requests == 2, "no judgment is asked for after the last token"
+
+
+async def test_judgments_use_up_the_tokens_too(make_model, make_tools):
+    model = make_model(queries(enough="no"))
+    _, whole = await search(make_tools(model, CORPUS, evidence_rounds=1))
+    spent = sum(s.usage.n_prompt_tokens + s.usage.n_completion_tokens for s in whole.searches)
+    again = make_model(queries(enough="no"))
+    _, output = await search(make_tools(again, CORPUS, evidence_rounds=9, evidence_tokens=spent))
+    assert {s.end for s in output.searches} == {"out_of_tokens"}
+    assert again.n_requests == model.n_requests == 4
 
 
 async def test_the_next_round_is_told_what_was_tried_and_found(make_model, make_tools):
-    model = make_model(queries())
-    await search(make_tools(model, CORPUS, evidence_enough=1.0))
-    prompts = [r.messages[-1]["content"] for r in model.requests]
+    model = make_model(queries(enough="no"))
+    await search(make_tools(model, CORPUS))
+    prompts = [r.messages[-1]["content"] for r in model.requests if not asks_sufficiency(r.schema)]
     later = [p for p in prompts if "query: drug A hypertension" in p]
     assert len(prompts) == 4 and len(later) >= 1
     assert f"found: {FOR.title}" in later[0]
+
+
+def changing_queries(enough: str):
+    """Another query each time; what is judged is or is not enough."""
+
+    def reply(messages, schema):
+        if asks_sufficiency(schema):
+            return {"enough": enough}
+        return {"query": f"drug {len(str(messages))}", "opposite": "no drug"}
+
+    return reply
 
 
 async def test_without_rounds_no_model_is_asked(make_model, make_tools):
@@ -178,6 +210,7 @@ async def test_without_rounds_no_model_is_asked(make_model, make_tools):
     assert model.n_requests == 0
     assert passages(output, 1, "for") == [FOR.id]
     assert passages(output, 1, "against") == []
+    assert {(s.end, s.n_judgments) for s in output.searches} == {("closest_passages", 0)}
 
 
 async def test_without_a_corpus_the_sources_are_looked_at_and_it_is_said(make_model, make_tools):

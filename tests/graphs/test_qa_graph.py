@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from case_tables import each_case
 
 from ragassay.graphs.qa_parts import parts_of, shares_of, window_of
 from ragassay.graphs.qa_rules import PairRules, low_ratings, quoted_sentences
@@ -86,7 +87,7 @@ def test_a_known_models_window_is_read_off_the_list_that_ships():
     assert window_of("hosted_vllm/mine") is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("question", "answer", "found"),
     [
         (

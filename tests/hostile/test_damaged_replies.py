@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
+from case_tables import each_case
 
 from ragassay.formats.conversations import Conversation, read_history, read_messages
 from ragassay.formats.problems import Problem
@@ -49,7 +49,7 @@ def damaged(value: Any) -> Iterator[Any]:
             yield made
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@each_case("shape", SHAPES, ids=lambda shape: shape.name)
 def test_a_reply_with_a_damaged_part_is_read_without_a_crash(shape):
     for reply in damaged(json.loads(shape.example)):
         found = read_structured_reply(reply)

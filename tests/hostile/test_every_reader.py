@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from hostile.hostile_files import CONTENTS, GOOD, READERS, outcome
 
 NOTHING = {"empty", "blank", "bom"}
@@ -43,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("reader", READERS)
+@each_case("reader", READERS)
 def test_a_reader_says_what_is_wrong_with_each(reader: str, folder: Path):
     silent = SILENT.get(reader, set())
     found = {name: outcome(READERS[reader], folder / name) for name in CONTENTS}
@@ -52,8 +53,8 @@ def test_a_reader_says_what_is_wrong_with_each(reader: str, folder: Path):
     assert not Path("pwned").exists()
 
 
-@pytest.mark.parametrize("name", ["pipe", "loop", "lost", "/dev/zero", "/dev/null"])
-@pytest.mark.parametrize("reader", READERS)
+@each_case("name", ["pipe", "loop", "lost", "/dev/zero", "/dev/null"])
+@each_case("reader", READERS)
 def test_a_reader_refuses_what_is_no_file(reader: str, name: str, folder: Path):
     result, said = outcome(READERS[reader], folder / name)
     assert result is None and len(said) < 600

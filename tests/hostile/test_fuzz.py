@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from hostile.hostile_files import CONTENTS, READERS, outcome
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -82,7 +83,7 @@ def check(reader: str, path: Path, n_examples: int) -> None:
     reads()
 
 
-@pytest.mark.parametrize("reader", READERS)
+@each_case("reader", READERS)
 def test_no_file_raises_anything_but_an_error_of_ours(reader: str, tmp_path: Path):
     check(reader, tmp_path / "file", 25)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from case_tables import each_case
 from raw_judge import Exchange, completion, error, judging, rated
 from typer.testing import CliRunner
 
@@ -243,7 +244,7 @@ def _verdicts(folder: Path) -> dict[str, dict[str, Any]]:
     return {found["record_id"]: found["verdicts"][0] for found in map(json.loads, lines)}
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@each_case("fault", FAULTS)
 def test_a_fault_leaves_its_verdict_unscored_and_says_why(runs: Runs, fault: str):
     _, reason, told = FAULTS[fault]
     verdict = runs.verdicts[fault]
@@ -258,7 +259,7 @@ def test_a_fault_leaves_its_verdict_unscored_and_says_why(runs: Runs, fault: str
     assert (runs.again[fault]["score"], runs.again[fault]["failure"]) == (4, None)
 
 
-@pytest.mark.parametrize("reply", READ)
+@each_case("reply", READ)
 def test_what_can_be_read_is_scored(runs: Runs, reply: str):
     assert runs.verdicts[reply]["score"] == READ[reply][1]
     assert runs.asked.count(reply) == 1

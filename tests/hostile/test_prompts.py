@@ -7,7 +7,7 @@ import pkgutil
 import re
 from collections.abc import Callable
 
-import pytest
+from case_tables import each_case
 
 import ragassay.agents
 from ragassay.agents.answer_nuggetizer import AnswerNuggetizer
@@ -31,6 +31,7 @@ from ragassay.agents.rationale_auditor import RationaleAuditor
 from ragassay.agents.relevance_grader import RelevanceGrader
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.agents.sufficiency_judge import SufficiencyJudge
 from ragassay.agents.synthesizer import Synthesizer
 from ragassay.agents.tuned_judge import TunedJudge, papers_shown
 from ragassay.agents.tuned_verifier import TunedVerifier
@@ -128,6 +129,9 @@ ASKED: dict[str, Asked] = {
     "QueryWriter": lambda c: asked(
         QueryWriter(), case_of(c), evil("It fell.", c), [evil("fall", c)], [evil("Found", c)]
     ),
+    "SufficiencyJudge": lambda c: asked(
+        SufficiencyJudge(), case_of(c), evil("It fell.", c), [evil("It rose.", c), evil("No.", c)]
+    ),
     "RelevanceGrader": lambda c: asked(RelevanceGrader(), case_of(c), "sun"),
     "FactLister": lambda c: asked(FactLister(), case_of(c), evil("It rose.", c)),
     "ItemRater": lambda c: asked(ItemRater("question"), case_of(c), [item_of(c), item_of(c)]),
@@ -175,8 +179,8 @@ def prompt_of(ask: Asked, closing: str) -> str:
     return user["content"]
 
 
-@pytest.mark.parametrize("closing", CLOSINGS, ids=range(len(CLOSINGS)))
-@pytest.mark.parametrize("name", ASKED)
+@each_case("closing", CLOSINGS, ids=range(len(CLOSINGS)))
+@each_case("name", ASKED)
 def test_a_text_stays_where_it_is_shown(name, closing):
     if "{mark}" in closing:
         mark = FENCED.findall(prompt_of(ASKED[name], ""))[0][0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from case_tables import each_case
 from hostile.readers import PIECES, READERS, Reader
 
 N = 1_500
@@ -40,7 +41,7 @@ def is_slow(reader: Reader, piece: str, n: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", READERS)
+@each_case("name", READERS)
 def test_a_reader_is_linear(name):
     READERS[name]("It is loaded now. [1]")
     assert [piece for piece in PIECES[::4] if is_slow(READERS[name], piece, N)] == []

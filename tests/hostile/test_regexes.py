@@ -6,15 +6,18 @@ at four times its length: four times the work where it is linear, sixteen where 
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 
 import pytest
+from case_tables import each_case
 from hostile.regexes import Attack, Expression, attacks, expressions
 
 from ragassay import errors
 from ragassay.formats.papers import headings
 from ragassay.models import error_words
+from ragassay.prompts.embedders import load_embedders
 from ragassay.prompts.verifiers import load_verifier_kinds
 from ragassay.text import context_marks
 
@@ -23,13 +26,15 @@ VARIABLES = {
     ("ragassay/formats/papers/headings.py", "words"): tuple(headings._KINDS.values()),
     ("ragassay/text/context_marks.py", "rule"): tuple(rule for _, rule in context_marks._RULES),
     ("ragassay/models/error_words.py", "words"): tuple(w for _, w, _ in error_words.MEANINGS),
+    ("ragassay/prompts/embedders.py", "form.pattern"): tuple(
+        form.pattern for form in load_embedders().forms.values()
+    ),
     ("ragassay/prompts/verifiers.py", "one.pattern"): tuple(
         kind.pattern for kind in load_verifier_kinds().all.values() if kind.pattern
     ),
 }
 """What a variable holds that is a whole pattern."""
 
-ALL = list(expressions(VARIABLES))
 N_FIRST = 36
 """Attacks on each expression in the short run."""
 N = 2_000
@@ -39,6 +44,12 @@ MOST_S_A_MEGABYTE = 10.0
 
 
 POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{[\d,]+\})\+|\(\?>")
+
+
+@functools.cache
+def every_expression() -> list[Expression]:
+    """All of the package's: reading its sources takes seconds, and collecting tests none of it."""
+    return list(expressions(VARIABLES))
 
 
 def seconds(one: Expression, text: str | bytes) -> float:
@@ -69,9 +80,9 @@ def is_slow(one: Expression, attack: Attack, n: int = N) -> bool:
 
 
 def test_the_walk_finds_them():
-    places = {one.place.split(":")[0] for one in ALL}
+    places = {one.place.split(":")[0] for one in every_expression()}
     assert {"ragassay/text/citation_markers.py", "ragassay/text/quantities.py"} <= places
-    assert len(ALL) > 300
+    assert len(every_expression()) > 300
 
 
 @pytest.mark.parametrize(
@@ -90,19 +101,23 @@ def test_what_is_not_linear_is_caught(pattern, method, n):
 
 def test_no_group_is_possessive():
     """Such a group can match wrongly before Python 3.11.5 (gh-106052)."""
-    assert [one.name for one in ALL if POSSESSIVE_GROUP.search(str(one.pattern))] == []
+    assert [
+        one.name for one in every_expression() if POSSESSIVE_GROUP.search(str(one.pattern))
+    ] == []
     assert all(map(POSSESSIVE_GROUP.search, (r"(?:a|b)++", r"(a)?+", r"(?:a){1,3}+", "(?>a)")))
     assert not any(map(POSSESSIVE_GROUP.search, (r"\s++", r"\)++", r"[()]*+", r"(?:a)+b?+")))
 
 
-@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+@pytest.mark.timeout(1_200)
+@each_case("one", every_expression, ids=lambda one: one.name)
 def test_a_regular_expression_is_linear(one):
     slow = [attack for attack in attacks(one)[:N_FIRST] if is_slow(one, attack)]
     assert not slow, f"{one.pattern!r} is slow over {slow[0]}"
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+@pytest.mark.timeout(0)
+@each_case("one", every_expression, ids=lambda one: one.name)
 def test_a_regular_expression_is_linear_over_every_attack(one):
     for seed in range(3):
         for attack in attacks(one, seed):
@@ -112,7 +127,8 @@ def test_a_regular_expression_is_linear_over_every_attack(one):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+@pytest.mark.timeout(0)
+@each_case("one", every_expression, ids=lambda one: one.name)
 def test_a_regular_expression_reads_a_megabyte(one):
     for attack in attacks(one)[:N_FIRST]:
         took = seconds(one, attack.text(one, MEGABYTE))

@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from case_tables import each_case
 from collector import collecting
 from conftest import ROOT
 from fakes import WordEmbedder
@@ -318,7 +319,7 @@ def test_settings_are_shown_without_the_users_of_addresses():
         assert not any(plant in told.encode() for plant in PLANTS)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("at http://ann:pw@host:1/v1, twice", "at http://***@host:1/v1, twice"),

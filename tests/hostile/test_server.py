@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 import pytest
+from case_tables import each_case
 from served import KEY, Served, served
 from tiny_llama import tiny_model, tiny_tokenizer
 
@@ -127,7 +128,7 @@ def still_serves(server: Served, model: str) -> bool:
     return ask(server, model).status_code == 200
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@each_case("name", SCHEMAS)
 def test_a_schema_that_explodes_is_refused_or_bounded(server: Served, tiny: str, name: str):
     wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMAS[name]}}
     reply = ask(server, tiny, response_format=wanted, max_tokens=50)
@@ -140,7 +141,7 @@ def test_a_schema_that_explodes_is_refused_or_bounded(server: Served, tiny: str,
     assert still_serves(server, tiny)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@each_case("name", OPTIONS)
 def test_an_option_that_explodes_is_refused_by_name(server: Served, tiny: str, name: str):
     options, statuses = OPTIONS[name]
     reply = ask(server, tiny, **options)
@@ -169,7 +170,7 @@ def test_without_the_key_nothing_is_told(server: Served, key: str | None):
         assert reply.status_code == 401 and "ragassay/" not in reply.text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path",
     [
         *("/", "/key/info", "/key/generate", "/model/info", "/model/new", "/config/yaml", "/ui"),

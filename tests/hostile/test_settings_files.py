@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from hostile.hostile_files import CONTENTS
 
 from ragassay.errors import RagassayError, SettingsError
@@ -46,8 +47,8 @@ def test_a_hostile_file_is_refused(reader: str, tmp_path: Path):
     assert not Path("pwned").exists()
 
 
-@pytest.mark.parametrize("what", ["pipe", "device", "folder", "loop"])
-@pytest.mark.parametrize("reader", READERS)
+@each_case("what", ["pipe", "device", "folder", "loop"])
+@each_case("reader", READERS)
 def test_what_is_no_file_is_refused(reader: str, what: str, tmp_path: Path):
     path = tmp_path / "file"
     if what == "pipe":

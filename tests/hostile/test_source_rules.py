@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 import pytest
+from case_tables import each_case
 from conftest import ROOT
 
 PLACES = ("ragassay", "training")
@@ -85,7 +86,7 @@ def test_no_module_can_run_what_it_reads():
     assert found == set()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "source",
     [
         "import pickle",

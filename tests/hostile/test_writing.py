@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from fakes import WordEmbedder
 from typer.testing import CliRunner
 
@@ -165,7 +166,7 @@ def test_hostile_ids_name_no_file_and_are_kept(answers, tmp_path, monkeypatch):
     assert "\x1b" not in shown + errors and "\u202e" not in shown + errors
 
 
-@pytest.mark.parametrize("name", IDS)
+@each_case("name", IDS)
 def test_a_hostile_id_comes_back_from_every_writer(name: str, tmp_path: Path):
     source = tmp_path / "a.jsonl"
     source.write_text(json.dumps(ANSWER | {"id": IDS[name]}))

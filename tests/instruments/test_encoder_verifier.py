@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from fakes import WordEmbedder
 
 from ragassay.instruments.encoder_verifier import EncoderVerifier
@@ -33,7 +34,7 @@ def span(text: str, title: str = "") -> EvidenceSpan:
 SUPPORT, CONTRADICTION, OPEN = (0.7, 0.2, 0.1), (0.2, 0.7, 0.1), (0.1, 0.2, 0.7)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("shares", "text", "n_labels", "verdict"),
     [
         (SUPPORT, "Alpha lowers pressure.", 4, "supports"),
@@ -104,7 +105,7 @@ def test_all_sentences_of_a_passage_that_fits_are_read_in_their_order():
     assert [line for line in lines if line in near] == near and len(lines) == 7
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("claim", "shares", "beside", "said", "difference"),
     [
         (

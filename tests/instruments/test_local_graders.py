@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from lazy import LazyModule
 from tiny_graders import tiny_reader, tiny_t5
 
 from ragassay.errors import SettingsError
@@ -21,6 +21,8 @@ from ragassay.models.span_reader import Span
 from ragassay.models.text2text import N_TOKENS, Text2Text, cut
 from ragassay.prompts.graders import item_prompt, load_grader_prompts, relevance_prompt
 from ragassay.records import ExamItem
+
+torch = LazyModule("torch")
 
 PASSAGE = "alpha lowers pressure in the trial ."
 QUESTION = ExamItem(id="q/1", text="what does it lower ?", answers=("pressure",))

@@ -13,7 +13,8 @@ import pytest
 from ragassay.instruments import qa_measures
 from ragassay.instruments.qa_measures import measure_paper, measure_papers
 from ragassay.metrics.qa.summary import qa_scores
-from ragassay.models.text_roles import RoleEncoder, TextRole
+from ragassay.models.text_roles import RoleEncoder
+from ragassay.prompts.embedders import TextRole
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper, PaperSection
 from ragassay.records.qa_measures import PaperMeasures
@@ -54,7 +55,7 @@ PAIRS = (
 
 
 def test_worked_by_hand() -> None:
-    found = measure_paper(METALS, PAIRS, Words())
+    found = measure_paper(METALS, PAIRS, Words(), "answer")
     first, second, empty = found.pairs
     # Of six sentences, one is close to an answer, and each is a chunk.
     assert first.similarity == (0.70711, 0.70711, 0.0, 0.0, 1.0, 0.0)
@@ -68,6 +69,24 @@ def test_worked_by_hand() -> None:
     # An answer without a word draws on nothing; its question is still compared.
     assert (empty.chunks, empty.closest, empty.similarity) == ((), (), ())
     assert (empty.nearest_question, empty.nearest_similarity) == ("p/1", 0)
+
+
+def test_question_and_answer_are_embedded_together_with_the_papers_instruction() -> None:
+    seen: dict[TextRole, list[str]] = {}
+
+    def encode(texts: Sequence[str], role: TextRole) -> np.ndarray:
+        seen[role] = list(texts)
+        return Words()(texts, role)
+
+    first, second, empty = measure_paper(METALS, PAIRS, encode).pairs
+    together = [f"{one.question}\n{one.answer}" for one in PAIRS[:2]]
+    assert seen["pair"] == together, "the empty answer has no text"
+    assert "answer" not in seen
+    # Iron of the question and gold of the answer: the first and the third sentence.
+    assert second.similarity == (0.70711, 0.0, 0.70711, 0.0, 0.5, 0.0)
+    assert (second.closest[0], second.chunks, empty.chunks) == (0, (1,), ())
+    alone = measure_paper(METALS, PAIRS, Words(), "answer").pairs
+    assert first.similarity == alone[0].similarity and second.chunks != alone[1].chunks
 
 
 def test_answers_without_a_word_cover_nothing() -> None:
@@ -102,7 +121,7 @@ def test_papers_are_embedded_together_and_progress_is_told(
 ) -> None:
     encode, told = Words(), list[int]()
     assert len(measure_papers([(METALS, PAIRS)] * 3, encode, told.append)) == 3
-    assert encode.asked == [("sentence", 18), ("answer", 6), ("question", 9)]
+    assert encode.asked == [("sentence", 18), ("pair", 6), ("question", 9)]
     assert told == [3]
     monkeypatch.setattr(qa_measures, "N_TEXTS", 12)
     measure_papers([(METALS, PAIRS)] * 3, encode, told.append)
@@ -142,9 +161,11 @@ def test_published_pairs_draw_on_their_papers_as_measured(shared: Path) -> None:
             for i, one in enumerate(row["Q&A"])
         ]
         work.append((Paper(id=row["doi"], sections=(PaperSection(text=row["txt"]),)), pairs))
-    scores = qa_scores(measure_papers(work, RoleEncoder()))
-    found = {key: score.value for key, score in scores.items()}
-    assert found["coverage"] == pytest.approx(0.967, abs=0.02)
-    assert found["pooled_coverage"] == pytest.approx(0.533, abs=0.04)
-    assert found["chunks_per_answer"] == pytest.approx(0.563, abs=0.02)
+    measured: dict[qa_measures.Compared, float] = {"answer": 0.563, "pair": 0.54}
+    for compared, chunks in measured.items():
+        scores = qa_scores(measure_papers(work, RoleEncoder(), compared=compared))
+        found = {key: score.value for key, score in scores.items()}
+        assert found["coverage"] == pytest.approx(0.967, abs=0.02)
+        assert found["pooled_coverage"] == pytest.approx(0.533, abs=0.04)
+        assert found["chunks_per_answer"] == pytest.approx(chunks, abs=0.02)
     assert found["question_similarity"] == pytest.approx(0.426, abs=0.005)

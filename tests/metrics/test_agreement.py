@@ -5,17 +5,19 @@ from __future__ import annotations
 import functools
 import random
 
-import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score, precision_recall_fscore_support
+from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.metrics.agreement import AlphaLevel, agreement, krippendorff_alpha
 from ragassay.metrics.intervals import SEED
 from ragassay.metrics.resampling import bootstrap_interval
+
+krippendorff = LazyModule("krippendorff")
+sklearn_metrics = LazyModule("sklearn.metrics")
 
 LIKERT = ("1", "2", "3", "4", "5")
 Pairs = st.lists(st.tuples(st.sampled_from(LIKERT), st.sampled_from(LIKERT)), min_size=1)
@@ -55,18 +57,22 @@ def test_values_are_those_of_scikit_learn(pairs):
     found = agreement(truth, predicted, LIKERT, is_ordered=True)
     assert found.accuracy.value == sum(t == p for t, p in pairs) / len(pairs)
     for average, scores in found.averages.items():
-        p, r, f1, _ = precision_recall_fscore_support(
+        p, r, f1, _ = sklearn_metrics.precision_recall_fscore_support(
             truth, predicted, average=average, zero_division=0.0
         )
         values = scores.precision.value, scores.recall.value, scores.f1.value
         assert values == pytest.approx((p, r, f1))
     if len({*truth, *predicted}) > 1:
-        assert found.kappa.value == pytest.approx(cohen_kappa_score(truth, predicted))
+        assert found.kappa.value == pytest.approx(
+            sklearn_metrics.cohen_kappa_score(truth, predicted)
+        )
         assert found.quadratic_kappa is not None
         assert found.quadratic_kappa.value == pytest.approx(
-            cohen_kappa_score(truth, predicted, labels=list(LIKERT), weights="quadratic")
+            sklearn_metrics.cohen_kappa_score(
+                truth, predicted, labels=list(LIKERT), weights="quadratic"
+            )
         )
-    _, _, f1, support = precision_recall_fscore_support(
+    _, _, f1, support = sklearn_metrics.precision_recall_fscore_support(
         truth, predicted, labels=list(LIKERT), zero_division=0.0
     )
     assert [c.n_truth for c in found.classes] == list(support)
@@ -93,7 +99,9 @@ def test_draws_of_kappa_are_kappas_of_draws(weights):
     @functools.cache
     def kappa_of(*counts: int) -> float:
         drawn = [(t, p) for t, p, q in items for _ in range(counts["wxyz".index(q)])]
-        return cohen_kappa_score([t for t, _ in drawn], [p for _, p in drawn], weights=weights)
+        return sklearn_metrics.cohen_kappa_score(
+            [t for t, _ in drawn], [p for _, p in drawn], weights=weights
+        )
 
     expected = bootstrap_interval(lambda draws: np.array([kappa_of(*row) for row in draws]), 4)
     truth, predicted, questions = zip(*((str(t), str(p), q) for t, p, q in items), strict=True)

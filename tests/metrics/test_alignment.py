@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from answers import answer, changed
+from case_tables import each_case
 
 from ragassay.metrics.alignment import align_labels, consensus
 from ragassay.records import (
@@ -118,7 +119,7 @@ def test_accuracy_needs_only_the_answer():
     assert predicted(label("accuracy", "no", sentence=None)) == [("no", None)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("one", "expected"),
     [
         (label(record_id="none"), "no such answer in the run"),

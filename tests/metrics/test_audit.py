@@ -8,7 +8,7 @@ from answers import answer
 from damage import damage, likert, pairs_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
+from lazy import LazyModule
 
 from ragassay.metrics.audit import (
     attack_figures,
@@ -29,6 +29,8 @@ from ragassay.records import (
     Failure,
     Finding,
 )
+
+sklearn_metrics = LazyModule("sklearn.metrics")
 
 Ratings = st.one_of(st.none(), st.integers(1, 5).map(float))
 Scored = st.lists(st.tuples(Ratings, Ratings), min_size=1, max_size=12)
@@ -75,7 +77,7 @@ def test_agrees_with_brute_force_and_scikit_learn(scored):
     assert figure.detection.value == pytest.approx(found)
     assert figure.lift.value == pytest.approx(np.mean([d - b for b, d in both]))
     truth = [True] * len(both) + [False] * len(both)
-    area = roc_auc_score(truth, [b for b, _ in both] + [d for _, d in both])
+    area = sklearn_metrics.roc_auc_score(truth, [b for b, _ in both] + [d for _, d in both])
     assert figure.auroc.value == pytest.approx(area)
     assert figure.detection.low <= figure.detection.value + 1e-9
     assert figure.detection.high >= figure.detection.value - 1e-9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 from damage import pairs_of
 
 from ragassay.metrics.audit import lift_score
@@ -23,7 +24,7 @@ def line(*groups):
 
 # Wilson's ends of the shares, at 95 %: 20 of 20 reaches down to .84, 18 of 20 to .70, 12 of 12 to
 # .76, 3 of 3 to .44; 15 of 20 lies in .53 to .89, 12 of 20 in .39 to .78, 0 of 20 in 0 to .16.
-@pytest.mark.parametrize(
+@each_case(
     ("extreme", "subtle", "trust"),
     [
         ((20, 0), (15, 5), "trusted"),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from case_tables import each_case
+from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.metrics.risk import N_STARTS, THRESHOLDS, bound_of, risk_bound, undecided
 from ragassay.records import Bound
+
+scipy_stats = LazyModule("scipy.stats")
 
 
 def bound(**given: object) -> Bound:
@@ -23,7 +26,7 @@ def risk_at(threshold: float, right_at, n: int = 200_000) -> float:
     return float(1 - right_at(sure[kept]).mean())
 
 
-@pytest.mark.parametrize(
+@each_case(
     "right_at",
     [
         lambda c: c,
@@ -35,7 +38,7 @@ def risk_at(threshold: float, right_at, n: int = 200_000) -> float:
     ],
     ids=["calibrated", "step", "overconfident", "just_below", "right"],
 )
-@pytest.mark.parametrize("n", [40, 300])
+@each_case("n", [40, 300])
 def test_the_risk_is_kept_but_for_delta_of_all_calibration_sets(right_at, n):
     risk, delta, rng = 0.2, 0.1, np.random.default_rng(7)
     n_sets, n_broken = 400, 0
@@ -45,7 +48,7 @@ def test_the_risk_is_kept_but_for_delta_of_all_calibration_sets(right_at, n):
         if found.threshold is not None:
             n_broken += risk_at(found.threshold, right_at) > risk
     # At most delta: more than this happens once in ten thousand tries.
-    assert n_broken <= binom.ppf(0.9999, n_sets, delta)
+    assert n_broken <= scipy_stats.binom.ppf(0.9999, n_sets, delta)
 
 
 def test_verdicts_on_one_question_count_as_one_draw():
@@ -59,7 +62,7 @@ def test_verdicts_on_one_question_count_as_one_draw():
         assert found.n == 30
         n_broken += found.threshold is not None
         n_naive += risk_bound("x", sure, right, risk=0.2).threshold is not None
-    assert n_broken <= binom.ppf(0.9999, n_sets, 0.1)
+    assert n_broken <= scipy_stats.binom.ppf(0.9999, n_sets, 0.1)
     assert n_naive > 0.2 * n_sets
 
 

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,15 @@ def test_meteor_puts_recall_first():
     # P and R change places: F = 10PR / (R + 9P).
     longer = f"{REFERENCE} and slept there for hours"
     assert (meteor_score(REFERENCE, longer) or 0) > (meteor_score(longer, REFERENCE) or 1)
+
+
+def test_meteor_aligns_as_nltk_and_not_with_the_fewest_crossings():
+    # Both words match: P = 1, R = 2/5, F = 10PR / (R + 9P) = 4 / 9.4. Of the reference's two "the"
+    # nltk takes the last one, behind "cat": two chunks, penalty 0.5 * (2/2)^3. The paper takes the
+    # first one, which crosses nothing: one chunk, penalty 0.5 * (1/2)^3.
+    reference, candidate = "the cat saw the dog", "the cat"
+    assert meteor_score(reference, candidate) == pytest.approx(4 / 9.4 * (1 - 0.5))
+    assert 4 / 9.4 * (1 - 0.5 / 8) > (meteor_score(reference, candidate) or 1)
 
 
 def test_meteor_aligns_stems_but_no_synonyms_without_wordnet(monkeypatch):
@@ -150,8 +160,8 @@ def test_word_error_rate_is_the_edit_distance(one, two):
     assert word_error_rate(one, two) == pytest.approx(row[-1] / len(a))
 
 
-@pytest.mark.parametrize("key", TEXT_MEASURES)
-@pytest.mark.parametrize("empty", ["", " \n "])
+@each_case("key", TEXT_MEASURES)
+@each_case("empty", ["", " \n "])
 def test_a_text_without_a_word_has_no_similarity(key, empty):
     assert TEXT_MEASURES[key](empty, REFERENCE) is None
     assert TEXT_MEASURES[key](REFERENCE, empty) is None

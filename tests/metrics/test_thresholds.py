@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import f1_score
+from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.metrics.thresholds import (
@@ -16,6 +16,8 @@ from ragassay.metrics.thresholds import (
     best_thresholds,
     decided_shares,
 )
+
+sklearn_metrics = LazyModule("sklearn.metrics")
 
 SHARES = st.lists(st.integers(0, 20), min_size=2, max_size=12)
 
@@ -32,7 +34,7 @@ def test_no_threshold_is_better(numbers: list[int], random):
     truth = [random.random() < 0.6 for _ in scores]
     truth[0] = True
     threshold, f1 = best_threshold(scores, truth)
-    assert f1 == pytest.approx(f1_score(truth, [s >= threshold for s in scores]))
+    assert f1 == pytest.approx(sklearn_metrics.f1_score(truth, [s >= threshold for s in scores]))
     for t in range(41):
         found = sum(is_true for is_true, s in zip(truth, scores, strict=True) if s >= t / 40)
         n_called = sum(s >= t / 40 for s in scores)
@@ -83,8 +85,8 @@ def test_two_thresholds_are_at_least_as_good_as_none(seed: int):
     shares = rng.dirichlet([1, 0.4, 1], size=20)
     found, macro = best_thresholds(shares, truth.tolist())
     said = decided_shares(shares, found).argmax(axis=1)
-    assert macro == pytest.approx(f1_score(truth, said, average="macro"))
-    assert macro >= f1_score(truth, shares.argmax(axis=1), average="macro") - 1e-12
+    assert macro == pytest.approx(sklearn_metrics.f1_score(truth, said, average="macro"))
+    assert macro >= sklearn_metrics.f1_score(truth, shares.argmax(axis=1), average="macro") - 1e-12
 
 
 def test_nothing_to_fit_is_an_error():

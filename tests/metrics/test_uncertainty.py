@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import entropy as scipy_entropy
+from lazy import LazyModule
 
 from ragassay.errors import SettingsError
 from ragassay.metrics.uncertainty import (
@@ -18,6 +19,8 @@ from ragassay.metrics.uncertainty import (
     rounded_bits,
 )
 from ragassay.records import Failure, Judgment, SentenceLabel
+
+scipy_stats = LazyModule("scipy.stats")
 
 
 def rated(*shares: float) -> Judgment:
@@ -33,7 +36,7 @@ def lost(reason: str) -> Judgment:
     return Judgment(rubric="cohesion", failure=Failure.model_validate({"reason": reason}))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("shares", "bits"),
     [
         ([1.0], 0.0),
@@ -55,7 +58,7 @@ def test_entropy_by_hand(shares, bits):
 @given(st.lists(st.floats(min_value=1e-6, max_value=1.0), min_size=1, max_size=8))
 def test_entropy_is_that_of_scipy(shares):
     found = entropy_bits(shares)
-    assert found == pytest.approx(float(scipy_entropy(np.array(shares), base=2)), abs=1e-9)
+    assert found == pytest.approx(float(scipy_stats.entropy(np.array(shares), base=2)), abs=1e-9)
     assert 0.0 <= found <= np.log2(len(shares)) + 1e-9
 
 
@@ -92,7 +95,7 @@ def test_a_condition_is_read_and_has_one_spelling(text, written, ways):
     assert parse_condition(written) == found
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "named"),
     [
         ("", "''"),
@@ -120,7 +123,7 @@ def test_a_confidence_lies_between_0_and_1(text):
 
 
 # Entropies: 0, 1 and 2.32 bits; the bound itself is still sure.
-@pytest.mark.parametrize(
+@each_case(
     ("text", "unsure"),
     [
         ("entropy>1", [False, False, True]),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, precision_recall_fscore_support, roc_auc_score
+from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.metrics.averages import Average, figures_of_tables
 from ragassay.metrics.verification import verification
+
+sklearn_metrics = LazyModule("sklearn.metrics")
 
 TWO, THREE = ("supports", "not_attributable"), ("supports", "contradicts", "neutral")
 
@@ -39,11 +41,13 @@ def test_values_and_draws_are_those_of_the_reference(average: Average):
     shares = rng.random(60)
     found = verification(*names, THREE, [str(i // 4) for i in range(60)], shares.tolist())
     one = next(one for one in found.averages if one.average == average)
-    p, r, f, _ = precision_recall_fscore_support(truth, said, average=average)
+    p, r, f, _ = sklearn_metrics.precision_recall_fscore_support(truth, said, average=average)
     assert (one.precision.value, one.recall.value, one.f1.value) == pytest.approx((p, r, f))
     assert one.f1_of_means.value == pytest.approx(2 * p * r / (p + r))
-    assert found.accuracy.value == pytest.approx(accuracy_score(truth, said))
-    assert found.auc and found.auc.value == pytest.approx(roc_auc_score(truth == 0, shares))
+    assert found.accuracy.value == pytest.approx(sklearn_metrics.accuracy_score(truth, said))
+    assert found.auc and found.auc.value == pytest.approx(
+        sklearn_metrics.roc_auc_score(truth == 0, shares)
+    )
     for score in (one.precision, one.recall, one.f1, found.accuracy):
         assert score.low is not None and score.high is not None and score.value is not None
         assert score.low <= score.value <= score.high and score.n == 60
@@ -51,7 +55,7 @@ def test_values_and_draws_are_those_of_the_reference(average: Average):
         drawn = rng.integers(60, size=60)
         table = np.zeros((1, 3, 3))
         np.add.at(table[0], (truth[drawn], said[drawn]), 1)
-        wanted = precision_recall_fscore_support(
+        wanted = sklearn_metrics.precision_recall_fscore_support(
             truth[drawn], said[drawn], labels=[0, 1, 2], average=average, zero_division=0
         )
         got = figures_of_tables(table, average)

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from functools import cache
 
 import pytest
-import torch
+from lazy import LazyModule
 from tiny_llama import tiny_model, tiny_tokenizer
-from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from ragassay.models.local.engine import Engine
 
+torch = LazyModule("torch")
+transformers = LazyModule("transformers")
+
 
 @pytest.fixture(scope="session")
-def tokenizer() -> PreTrainedTokenizerFast:
+def tokenizer() -> transformers.PreTrainedTokenizerFast:
     return tiny_tokenizer()
 
 
@@ -22,33 +24,33 @@ def tokenizer() -> PreTrainedTokenizerFast:
 class Plain:
     """The same weights under transformers' own attention and cache, which many tests ask alike."""
 
-    model: LlamaForCausalLM
+    model: transformers.LlamaForCausalLM
 
     @cache  # noqa: B019 - one for the session
-    @torch.inference_mode()
     def greedy(self, tokens: tuple[int, ...], n: int) -> list[int]:
-        ids = torch.tensor([tokens])
-        out = self.model.generate(
-            ids,
-            attention_mask=torch.ones_like(ids),
-            max_new_tokens=n,
-            do_sample=False,
-            pad_token_id=0,
-        )
-        return out[0, len(tokens) :].tolist()
+        with torch.inference_mode():
+            ids = torch.tensor([tokens])
+            out = self.model.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                max_new_tokens=n,
+                do_sample=False,
+                pad_token_id=0,
+            )
+            return out[0, len(tokens) :].tolist()
 
     @cache  # noqa: B019
-    @torch.inference_mode()
     def logits(self, tokens: tuple[int, ...]) -> torch.Tensor:
         """Shape (n_tokens, n_vocab)."""
-        return self.model(torch.tensor([tokens])).logits[0]
+        with torch.inference_mode():
+            return self.model(torch.tensor([tokens])).logits[0]
 
 
 @pytest.fixture(scope="session")
-def plain(tokenizer: PreTrainedTokenizerFast) -> Plain:
+def plain(tokenizer: transformers.PreTrainedTokenizerFast) -> Plain:
     return Plain(tiny_model(len(tokenizer)))
 
 
 @pytest.fixture
-def engine(tokenizer: PreTrainedTokenizerFast) -> Engine:
+def engine(tokenizer: transformers.PreTrainedTokenizerFast) -> Engine:
     return Engine(tiny_model(len(tokenizer)), tokenizer)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from case_tables import each_case
 
 import ragassay.models.batch_calls as batch_calls
 import ragassay.models.batch_queue as queues
@@ -389,7 +390,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "message"), REFUSED)
+@each_case(("fields", "message"), REFUSED)
 def test_settings_that_cannot_be_batched_are_refused_in_one_line(fields, message):
     with pytest.raises(SettingsError, match=message):
         load_settings(batch=True, **fields)

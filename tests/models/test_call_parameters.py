@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from case_tables import each_case
 
 from ragassay.models.call_parameters import (
     REASONING,
@@ -78,7 +78,7 @@ def test_what_was_not_sent_is_not_refused() -> None:
         assert refused_parameter(status, words, {"temperature": None}) == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("learnt", "left"),
     [
         ((), SENT),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-import torch
+from lazy import LazyModule
 from tiny_llama import tiny_model, tiny_tokenizer
 
 from ragassay.models.causal_encoder import QUESTION, CausalEncoder, StandardisedHead
 from ragassay.models.cross_encoder import padded
+
+torch = LazyModule("torch")
 
 
 @pytest.fixture(scope="module")

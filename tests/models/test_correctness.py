@@ -41,6 +41,16 @@ def test_the_setting_names_the_model(tmp_path: Path):
         correctness_model(str(tmp_path / "none.json"), embedder, tmp_path)
 
 
+def test_a_cosine_counts_from_the_threshold_of_its_embedder_or_of_the_setting(tmp_path: Path):
+    simcse = Embedder("princeton-nlp/sup-simcse-roberta-large")
+    for name, threshold in (("cosine", 0.75), ("cosine:0.6", 0.6), ("cosine:-0.1", -0.1)):
+        model = correctness_model(name, simcse, tmp_path)
+        assert model is not None and model.threshold == threshold
+    for wrong in ("cosine:high", "cosine:1.5", "cosine:nan"):
+        with pytest.raises(SettingsError, match="write a cosine from -1 to 1"):
+            correctness_model(wrong, simcse, tmp_path)
+
+
 class Fixed:
     """Gives each pair the probabilities that stand in its passage."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import dspy
 import pytest
+from case_tables import each_case
 
 from ragassay.agents.rubric_judge import judgment_of, rating_signature
 from ragassay.agents.sampling import ask_judge
@@ -207,7 +208,7 @@ async def test_the_labels_that_were_asked_for_share_the_probability(serve):
     assert found == {"label": {"yes": pytest.approx(0.75), "no": pytest.approx(0.25)}}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("model", "decisions", "has_logprobs", "expected"),
     [
         ("openai/gpt-6-luna", "auto", False, True),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-import torch
+from lazy import LazyModule
 
 from ragassay.errors import PromptTooLongError
 from ragassay.models.local import engine as engine_module
 from ragassay.models.local.engine import Engine, Prompt, Reply
+
+torch = LazyModule("torch")
 
 CONTEXT = "the placebo trial of the migraine drug, " * 12
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from case_tables import each_case
 
 from ragassay.models.error_words import MEANINGS, meaning_of
 
@@ -13,7 +13,7 @@ def test_examples_of_the_table_have_their_meanings() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("status", "words", "meaning"),
     [
         (402, "No.", "quota"),

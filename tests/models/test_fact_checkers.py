@@ -2,7 +2,7 @@
 
 `fact_checker_outputs.json` was worked with MiniCheck's inference (github.com/Liyan06/MiniCheck),
 HHEM's `predict` (its model card's repository) and lettucedetect 0.2.3 on the tiny models of
-`tiny_verifiers`, whose weights are a formula. Sentences were given cut.
+`tiny_checkers`, whose weights are a formula. Sentences were given cut.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_verifiers import tiny_hhem, tiny_inference, tiny_lettucedetect, tiny_minicheck
+from tiny_checkers import tiny_hhem, tiny_lettucedetect, tiny_minicheck
+from tiny_verifiers import tiny_inference
 
 from ragassay.errors import SettingsError
 from ragassay.instruments.encoder_verifier import EncoderVerifier

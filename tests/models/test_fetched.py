@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hub_server import COMMIT, Hub, running_hub
-from tiny_verifiers import tiny_hhem, tiny_lettucedetect, tiny_minicheck
+from tiny_checkers import tiny_hhem, tiny_lettucedetect, tiny_minicheck
 from typer.testing import CliRunner, Result
 
 from ragassay.cli import app

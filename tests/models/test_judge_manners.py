@@ -7,6 +7,7 @@ from typing import Any
 
 import dspy
 import pytest
+from case_tables import each_case
 
 from ragassay.agents.context import build_case
 from ragassay.agents.rubric_judge import RubricJudge
@@ -53,8 +54,8 @@ async def judged(settings: Settings) -> Judgment:
         return await RubricJudge().acall(case=CASE, rubric=load_rubrics()["cohesion"])
 
 
-@pytest.mark.parametrize("manner", MANNER_NAMES)
-@pytest.mark.parametrize("refused", SENT)
+@each_case("manner", MANNER_NAMES)
+@each_case("refused", SENT)
 async def test_refused_parameter_is_left_out_for_the_run(
     manner: str, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +78,7 @@ async def test_refused_parameter_is_left_out_for_the_run(
     assert model.n_requests == n_first + 1
 
 
-@pytest.mark.parametrize("manner", MANNER_NAMES)
+@each_case("manner", MANNER_NAMES)
 async def test_quota_that_is_gone_stops_the_run(
     manner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,7 +91,7 @@ async def test_quota_that_is_gone_stops_the_run(
             await judged(settings_for(model))
 
 
-@pytest.mark.parametrize("manner", MANNER_NAMES)
+@each_case("manner", MANNER_NAMES)
 async def test_failures_are_named_as_what_they_are(
     manner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +125,7 @@ async def test_failures_are_named_as_what_they_are(
     assert len(found) >= min(3, len(known.errors))
 
 
-@pytest.mark.parametrize("manner", MANNER_NAMES)
+@each_case("manner", MANNER_NAMES)
 async def test_reply_used_up_by_reasoning_is_asked_for_again_with_more(
     manner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+from case_tables import each_case
 from local_doubles import ANSWERS, serve_double
 
 from ragassay.errors import InputError
@@ -65,7 +66,7 @@ def test_what_a_server_knows_of_a_model_is_read() -> None:
 _LIST = {"object": "list", "data": []}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answers", "kind", "n_models", "problem"),
     [
         ({"/api/tags": {"models": []}, "/api/version": {"version": "1"}}, "ollama", 0, ""),
@@ -132,7 +133,7 @@ def test_a_proxy_of_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch
         assert find_servers([double.url])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "port", "url"),
     [
         ("127.0.0.1", 11434, "http://127.0.0.1:11434"),

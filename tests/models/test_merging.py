@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from lazy import LazyModule
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.merging import Merged, merge, rotated, write_gguf, write_hf
 from ragassay.models.tuned import TunedNote, save_adapter
+
+torch = LazyModule("torch")
 
 MODULES = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
@@ -49,10 +51,10 @@ def random_adapter(model: Any, folder: Path, base: str, size: float) -> Any:
     return tuned.eval()
 
 
-@torch.inference_mode()
 def logits(model: Any, tokens: list[int]) -> torch.Tensor:
     """Shape (n_tokens, n_vocab), float32."""
-    return model(input_ids=torch.tensor([tokens])).logits[0].float()
+    with torch.inference_mode():
+        return model(input_ids=torch.tensor([tokens])).logits[0].float()
 
 
 @pytest.fixture

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-import torch
-from torch import nn
+from lazy import LazyModule
 
 from ragassay.models.packed import PackedLinear, pack
+
+nn = LazyModule("torch.nn")
+torch = LazyModule("torch")
 
 pytestmark = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(), reason="torch without oneDNN"

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 from bases import ARCHITECTURES, save_base
-from torch import nn
-from transformers import T5Config
+from lazy import LazyModule
 
 from ragassay.errors import SettingsError
 from ragassay.models.bidirectional_encoder import BidirectionalEncoder
 from ragassay.models.causal_encoder import CausalEncoder
 from ragassay.models.pair_encoders import pair_encoder
+
+nn = LazyModule("torch.nn")
+torch = LazyModule("torch")
+transformers = LazyModule("transformers")
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -41,6 +43,6 @@ def test_a_mark_at_the_start_is_set_where_the_tokenizer_wants_one(tmp_path: Path
 def test_what_cannot_be_a_base_is_refused_in_words(tmp_path: Path):
     with pytest.raises(SettingsError, match="is unavailable"):
         pair_encoder(str(tmp_path / "absent"), tmp_path)
-    T5Config().save_pretrained(tmp_path / "t5")
+    transformers.T5Config().save_pretrained(tmp_path / "t5")
     with pytest.raises(SettingsError, match="name an encoder or a decoder of text"):
         pair_encoder(str(tmp_path / "t5"), tmp_path)

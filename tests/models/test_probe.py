@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import FatalModelError
 from ragassay.models.connections import unreachable
@@ -117,7 +118,7 @@ def test_a_host_without_a_name_is_refused(monkeypatch):
         check_judges([judge("http://nowhere.invalid/v1")])
 
 
-@pytest.mark.parametrize("provider", [name for name, one in PROVIDERS.items() if one.needs_key])
+@each_case("provider", [name for name, one in PROVIDERS.items() if one.needs_key])
 def test_a_missing_key_is_named_before_anything_is_asked(provider, monkeypatch):
     keys = PROVIDERS[provider].keys
     for name in keys:

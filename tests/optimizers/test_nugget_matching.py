@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ragassay.errors import InputError, SettingsError
 from ragassay.metrics.nuggets import same_probability
 from ragassay.models.nugget_matcher import opened_matcher
+from ragassay.optimizers import nugget_matching
 from ragassay.optimizers.nugget_matching import fit_matcher, fit_mixture
 from ragassay.optimizers.nugget_thresholds import MatchCase, MatchData, Trial, choose_trial
 from ragassay.records import MatchAgreement, MatchObjectives, NuggetMatcher
@@ -185,5 +186,67 @@ def test_known_pairs_decide_before_the_objectives() -> None:
     assert choose_trial(front).probability == 0.9
 
 
-def test_equal_trials_are_decided_by_the_lowest_threshold() -> None:
-    assert choose_trial([trial(0.8, 0.5, 0.5, 2), trial(0.6, 0.5, 0.5, 2)]).probability == 0.6
+PLATEAUS = [
+    # (thresholds tried with the same best result, the threshold chosen)
+    ([0.6, 0.8], 0.7),
+    ([0.005, 0.1, 0.26, 0.9], 0.4525),
+    ([0.5], 0.5),
+    ([0.2, 0.3], 0.25),
+]
+
+
+def test_of_equal_trials_the_middle_of_their_plateau_is_taken() -> None:
+    for equal, middle in PLATEAUS:
+        front = [trial(p, 0.5, 0.5, 2) for p in equal]
+        for trials in (front, front[::-1]):
+            chosen = choose_trial(trials)
+            assert chosen.probability == pytest.approx(middle)
+            assert chosen.plateau == (min(equal), max(equal))
+            assert chosen.objectives == front[0].objectives
+
+
+def test_a_plateau_ends_where_another_result_stands_between() -> None:
+    worse = trial(0.3, 0.5, 0.5, 2, known=0.1)
+    same = [trial(p, 0.5, 0.5, 2, known=0.9) for p in (0.2, 0.4, 0.5, 0.6)]
+    assert choose_trial([worse, *same]).plateau == (0.4, 0.6)
+
+
+def separate(n_cases: int, gold: str = "") -> MatchData:
+    """Pairs of one fact at a similarity about .8, all others about .1, and nothing between."""
+    rng = np.random.default_rng(5)
+    cases, similarities = [], []
+    for n in range(n_cases):
+        similarity = rng.normal(0.1, 0.03, (3, 3))
+        similarity[range(3), range(3)] = rng.normal(0.8, 0.03, 3)
+        names = tuple(f"{gold or n}{letter}" for letter in "abc")
+        cases.append(MatchCase(names, tuple("efg"), frozenset((i, i) for i in range(3))))
+        similarities.append(similarity)
+    return MatchData(tuple(cases), tuple(similarities), "0" * 64, "words")
+
+
+def test_a_fit_takes_no_threshold_at_the_edge_of_what_does_equally_well() -> None:
+    for data in (separate(10), separate(10, "one question ")):
+        matcher = fit_matcher(data, n_trials=100, seed=0)
+        low, high = matcher.plateau or (0, 0)
+        assert high - low > 0.9 and matcher.probability_threshold == pytest.approx((low + high) / 2)
+        assert 0.3 < matcher.probability_threshold < 0.7
+        assert matcher.agreement is not None and matcher.agreement.precision == 1
+        assert matcher.n_folds == 5
+
+
+def test_thresholds_are_scored_by_mixtures_that_did_not_see_the_answer(monkeypatch) -> None:
+    data, seen = separate(10), list[int]()
+
+    def fit(pairs, seed):
+        seen.append(len(pairs))
+        return fit_mixture(pairs, seed)
+
+    monkeypatch.setattr(nugget_matching, "fit_mixture", fit)
+    assert fit_matcher(data, n_trials=10).n_folds == 5
+    # Ten answers of nine pairs: all, then without two answers for each of five folds.
+    assert seen == [90, *[72] * 5]
+
+
+def test_with_few_answers_the_mixture_of_all_scores_them() -> None:
+    assert fit_matcher(separate(3), n_trials=10).n_folds == 0, "18 pairs are left: too few"
+    assert fit_matcher(separate(4), n_trials=10).n_folds == 4

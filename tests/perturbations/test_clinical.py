@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from attacked import ANSWER, OTHER, SENTENCES, SOURCES, attacked, record_of, text_after
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ def _found(change: Change, sentence: str) -> set[str | None]:
     return {change(sentence, random.Random(seed)) for seed in range(60)}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sentence", "possible"),
     [
         # 0.1, 0.5, 2, 3 and 10 times as much, whole where it was whole.
@@ -50,7 +50,7 @@ def test_a_number_becomes_another(sentence: str, possible: set[str]):
     assert _found(change_number, sentence) == possible
 
 
-@pytest.mark.parametrize(
+@each_case(
     "sentence",
     [
         "IL-6, p53, CD4 and B12 rose.",
@@ -68,7 +68,7 @@ def test_names_years_and_identifiers_are_no_numbers(sentence: str):
     assert _found(change_number, sentence) == {None}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sentence", "possible"),
     [
         # Taken out.
@@ -100,7 +100,7 @@ def test_a_negation_is_taken_out_or_put_in(sentence: str, possible: set[str | No
     assert _found(turn_negation, sentence) == possible
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "sentence", "possible"),
     [
         (turn_direction, "It gave higher pressure.", {"It gave lower pressure."}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attacked import ANSWER, OTHER, RETRACTED, SENTENCES, attack_named, attacked, record_of
+from case_tables import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,21 +97,21 @@ def test_another_seed_gives_other_damage():
     assert _all(1) != _all(2)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_case("name", NAMES)
 def test_damage_does_not_depend_on_other_attacks(name: str):
     alone = damage_answers(WHOLE, attacks=[attack_named(name)], retracted=RETRACTED).answers
     assert list(alone) == [d for d in _all() if d.attack == name]
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if "same_domain" not in n])
+@each_case("name", [n for n in NAMES if "same_domain" not in n])
 def test_damage_does_not_depend_on_other_records(name: str):
     # The sentence of the same domain is drawn from the others: that attack is left out.
     alone = attacked(name, WHOLE[0])
     assert alone == next((d for d in _all() if d.attack == name and d.original == "a"), None)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", ADDING)
+@each_case("seed", range(4))
+@each_case("name", ADDING)
 def test_the_numbers_are_those_of_the_added_sentences(name: str, seed: int):
     for whole in WHOLE[:2]:
         damaged = attacked(name, whole, OTHER, seed=seed)
@@ -122,8 +123,8 @@ def test_the_numbers_are_those_of_the_added_sentences(name: str, seed: int):
         assert kept == (before[:-1] if name.startswith("drop") else before)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", CHANGING)
+@each_case("seed", range(4))
+@each_case("name", CHANGING)
 def test_the_numbers_are_those_of_the_changed_sentences(name: str, seed: int):
     for whole in WHOLE[:2]:
         damaged = attacked(name, whole, OTHER, seed=seed)

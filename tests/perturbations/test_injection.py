@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attacked import ANSWER, SENTENCES, attacked, record_of
+from case_tables import each_case
 
 from ragassay.perturbations import attacks_of
 from ragassay.perturbations.pools import load_pool
@@ -23,8 +24,8 @@ def test_all_of_the_family_are_here():
     assert {attack.severity for attack in attacks_of("injection")} == {"extreme"}
 
 
-@pytest.mark.parametrize("side", ["fit", "audit"])
-@pytest.mark.parametrize("name", NAMES)
+@each_case("side", ["fit", "audit"])
+@each_case("name", NAMES)
 def test_all_wordings_of_the_side_are_used(name, side):
     texts = load_pool("injection")[f"{NAMES[name]}_{side}"].texts
     found = [attacked(name, record_of(), seed=seed, pools=side) for seed in range(120)]

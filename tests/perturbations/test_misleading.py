@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +35,7 @@ def test_the_mode_agrees_with_the_standard_library(ratings: list[int]):
     assert mode_rating(ratings) == max(statistics.multimode(ratings))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("ratings", "low", "high", "perturbed"),
     [
         ([1, 1, 2], 1, 5, 5),

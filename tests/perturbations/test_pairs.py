@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from case_tables import each_case
 
 from ragassay.metrics.qa.numbers import SourceNumbers, answer_numbers
 from ragassay.perturbations.pairs import PAIR_ATTACKS, damage_pair
@@ -130,7 +131,7 @@ def test_a_subordinate_clause_is_not_denied():
     assert damage_pair(pair, "contradiction") is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("way", "text", "allowed"),
     [
         ("scale", "It took 20 min.", {"It took 200 min.", "It took 2 min."}),

@@ -6,6 +6,7 @@ import random
 
 import pytest
 from attacked import ANSWER, OTHER, attacked, record_of, text_after
+from case_tables import each_case
 
 from ragassay.perturbations.answer import cut
 from ragassay.perturbations.connectives import without_connectives
@@ -86,7 +87,7 @@ def test_no_sentence_is_taken_from_an_answer_to_the_same_question():
     assert attacked("same_domain", mine, other) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sentence", "bare"),
     [
         # The capital letter and the comma go with the word.

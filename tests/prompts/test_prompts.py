@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from case_tables import each_case
 from pydantic import ValidationError
 
 from ragassay import prompts as surface
@@ -40,7 +41,7 @@ def test_rubrics_are_yescievals_nine_in_their_order() -> None:
     ] * 3
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_case("name", NAMES)
 def test_rubric_shows_its_question_and_five_levels_in_order(name: str) -> None:
     rubric = load_rubrics()[name]
     first, *levels = rubric.rendered().split("\n")
@@ -107,7 +108,7 @@ def test_sets_have_their_rubrics_and_scales() -> None:
     assert all(rubric.bounds == (1, 5) for rubric in load_rubrics().values())
 
 
-@pytest.mark.parametrize("key", ALL_RUBRICS)
+@each_case("key", ALL_RUBRICS)
 def test_examples_are_one_of_the_highest_and_one_of_the_lowest_rating(key: str) -> None:
     rubric = ALL_RUBRICS[key]
     high, low = rubric.rendered_examples().split("\n\n")
@@ -116,7 +117,7 @@ def test_examples_are_one_of_the_highest_and_one_of_the_lowest_rating(key: str) 
     assert high.partition("rating: ")[0] != low.partition("rating: ")[0]
 
 
-@pytest.mark.parametrize("key", ALL_RUBRICS)
+@each_case("key", ALL_RUBRICS)
 def test_zero_shot_shows_name_and_range_and_no_definition(key: str) -> None:
     rubric = ALL_RUBRICS[key]
     low, high = rubric.bounds

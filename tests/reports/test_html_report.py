@@ -266,7 +266,8 @@ class TestWhy:
         assert "there was no corpus. 2 documents looked at." in text_of(first)
         for words in (
             "against · 10 found, 7 new",
-            "No passage was close enough, and no round was left. 9 documents looked at.",
+            "The judge did not say that the passages are enough, and no round was left. "
+            "9 documents looked at.",
             "1 retracted one was left out.",
             "The model failed (time-out)",
         ):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 
-import pytest
+from case_tables import each_case
 
 from ragassay.reports.tabular import csv_text, latex_escape, latex_text
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "  =1", "\t=1", "\r=1", "=\n1"])
+@each_case("text", ["=1+1", "+1", "-1", "@x", "  =1", "\t=1", "\r=1", "=\n1"])
 def test_text_never_becomes_a_formula(text):
     (cell,) = list(csv.reader(io.StringIO(csv_text(["c"], [[text]]))))[1]
     assert cell.startswith("'")

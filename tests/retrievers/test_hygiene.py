@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 
 from ragassay.records import AnswerSentence, Article, ArticleLink, Case, Citation, Document
 from ragassay.retrievers.hygiene import citation_findings
@@ -85,11 +86,11 @@ def test_what_points_nowhere_and_is_no_article_id_is_left_to_the_verifier(marker
     assert of_citation(marker, None) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     "marker",
     ["10.1000/SIX", "doi:10.1000/six", "DOI 10.1000/six", "https://www.doi.org/10.1000/six"],
 )
-@pytest.mark.parametrize("document", [None, "doc-7", "99999", "10006"])
+@each_case("document", [None, "doc-7", "99999", "10006"])
 def test_an_article_is_found_by_its_marker_where_its_source_has_an_id_of_its_own(
     marker: str, document: str | None
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from fakes import WordEmbedder
 from opensearchpy import Urllib3HttpConnection
 
@@ -183,8 +184,8 @@ def test_user_and_password_come_from_the_settings_and_are_kept_nowhere(
     found.literature.close()
 
 
-@pytest.mark.parametrize("kind", [str, Path])
-@pytest.mark.parametrize("secret", ["me:hush", "me:hu/hush", "me/hush", "hush", "a@b:hush"])
+@each_case("kind", [str, Path])
+@each_case("secret", ["me:hush", "me:hu/hush", "me/hush", "hush", "a@b:hush"])
 def test_a_password_in_the_address_is_refused_unseen(
     kind: type[str] | type[Path], secret: str
 ) -> None:

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
@@ -196,7 +197,7 @@ def test_a_folded_question_leaves_its_answer_with_the_one_that_stays():
     assert folded == (("q", BUILT_TOO),)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text"),
     [
         ("a.json", '{"q1": "when?", "q2": "where?"}'),

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import jsonschema
 import pytest
+from case_tables import each_case
 from manner_outcomes import ERRORS, REFUSALS, Outcome
 
 from ragassay.errors import InputError
@@ -149,7 +150,7 @@ def options_to_send(manner: str, parameter: str) -> dict[str, Any]:
     return special.get(parameter, {})
 
 
-@pytest.mark.parametrize("manner", PROVIDERS)
+@each_case("manner", PROVIDERS)
 def test_a_reply_is_read_with_its_usage(manner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedModel(verdict, manner=manner, n_cached=3, thinking=THINKING) as model:
         reply = ask(model, monkeypatch)
@@ -169,7 +170,7 @@ def test_a_reply_is_read_with_its_usage(manner: str, monkeypatch: pytest.MonkeyP
     assert sent.asked["max_tokens"] == 300
 
 
-@pytest.mark.parametrize("manner", PROVIDERS)
+@each_case("manner", PROVIDERS)
 def test_the_schema_reaches_the_reply(manner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if "response_format" in load_manner(manner).lacks:
         pytest.skip("refused there: see the refusals")
@@ -193,7 +194,7 @@ def test_a_schema_asked_for_by_a_tool_is_answered_by_its_call(
     assert json.loads(reply.choices[0].message.content) == VERDICT
 
 
-@pytest.mark.parametrize("manner", PROVIDERS)
+@each_case("manner", PROVIDERS)
 def test_a_tool_is_called(manner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     call = ToolCall("search", {"query": "zinc"})
     tool = {"name": "search", "description": "d", "parameters": {"type": "object"}}
@@ -207,7 +208,7 @@ def test_a_tool_is_called(manner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.parametrize("manner", PROVIDERS)
+@each_case("manner", PROVIDERS)
 def test_a_cut_reply_has_thinking_and_no_text(manner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedModel(verdict, manner=manner, faults=[Fault("cut")]) as model:
         reply = ask(model, monkeypatch)
@@ -219,7 +220,7 @@ def test_a_cut_reply_has_thinking_and_no_text(manner: str, monkeypatch: pytest.M
     assert reply.usage.completion_tokens > 0
 
 
-@pytest.mark.parametrize("manner", PROVIDERS)
+@each_case("manner", PROVIDERS)
 def test_a_truncated_reply_stops_for_its_length(
     manner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,7 +230,7 @@ def test_a_truncated_reply_stops_for_its_length(
     assert json.dumps(VERDICT, separators=(",", ":")).startswith(choice.message.content)
 
 
-@pytest.mark.parametrize("manner", PROVIDERS)
+@each_case("manner", PROVIDERS)
 def test_a_refusal_stands_where_the_provider_puts_it(
     manner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,7 +247,7 @@ def test_a_refusal_stands_where_the_provider_puts_it(
         assert "can't assist" in choice.message.content
 
 
-@pytest.mark.parametrize("manner", PROVIDERS)
+@each_case("manner", PROVIDERS)
 def test_a_filtered_reply_is_stopped_by_the_filter(
     manner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,7 +267,7 @@ def test_gemini_reports_a_blocked_prompt_without_an_error(monkeypatch: pytest.Mo
     assert (choice.finish_reason, choice.message.content) == ("content_filter", None)
 
 
-@pytest.mark.parametrize("manner", PROVIDERS)
+@each_case("manner", PROVIDERS)
 def test_each_error_comes_as_litellms_exception(
     manner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,7 +285,7 @@ def test_each_error_comes_as_litellms_exception(
             assert model.requests[0].status == model.manner.errors[kind].status
 
 
-@pytest.mark.parametrize("manner", [name for name in PROVIDERS if "rate_limit" in ERRORS[name]])
+@each_case("manner", [name for name in PROVIDERS if "rate_limit" in ERRORS[name]])
 def test_a_rate_limit_says_when_to_come_back(manner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = Fault("rate_limit", retry_after_s=RETRY_AFTER_S)
     with ScriptedModel(manner=manner, faults=[fault]) as model:
@@ -295,7 +296,7 @@ def test_a_rate_limit_says_when_to_come_back(manner: str, monkeypatch: pytest.Mo
         assert place in str(error)
 
 
-@pytest.mark.parametrize("manner", REFUSALS)
+@each_case("manner", REFUSALS)
 def test_a_parameter_is_refused_until_it_is_left_out(
     manner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Literal, cast
 
 import jsonschema
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
@@ -80,8 +81,8 @@ SCHEMAS: dict[str, Mapping[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-@pytest.mark.parametrize("seed", ["a", "b", "c"])
+@each_case("name", SCHEMAS)
+@each_case("seed", ["a", "b", "c"])
 def test_an_instance_is_valid_under_its_schema(name: str, seed: str) -> None:
     instance = build_instance(SCHEMAS[name], QUESTION, seed)
     jsonschema.validate(json.loads(json.dumps(instance)), SCHEMAS[name])
@@ -102,7 +103,7 @@ def test_every_value_of_a_scale_comes_up() -> None:
     assert seen == {1, 2, 3, 4, 5}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("schema", "complaint"),
     [
         ({"type": "string", "pattern": "^a+$"}, "pattern"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from case_tables import each_case
 
 from ragassay.text.abbreviations import long_forms
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("by solid-phase extraction (SPE) here", {"SPE": "solid-phase extraction"}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 
 from ragassay.text.answer_match import is_known_answer, is_unanswered, normalized
 
@@ -48,17 +49,17 @@ ONLY_OURS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "known"), SAME)
+@each_case(("answer", "known"), SAME)
 def test_another_form_of_a_known_answer_is_that_answer(answer: str, known: list[str]):
     assert is_known_answer(answer, known)
 
 
-@pytest.mark.parametrize(("answer", "known"), DIFFERENT)
+@each_case(("answer", "known"), DIFFERENT)
 def test_other_answers_are_not_known(answer: str, known: list[str]):
     assert not is_known_answer(answer, known)
 
 
-@pytest.mark.parametrize(("answer", "known", "is_known"), ONLY_OURS)
+@each_case(("answer", "known", "is_known"), ONLY_OURS)
 def test_numbers_negations_and_first_words_count(answer: str, known: list[str], is_known: bool):
     assert is_known_answer(answer, known) is is_known
 
@@ -81,7 +82,7 @@ no
 """
 
 
-@pytest.mark.parametrize("answer", ["", " ", *REFUSALS.split("\n")])
+@each_case("answer", ["", " ", *REFUSALS.split("\n")])
 def test_a_refusal_is_no_answer(answer: str):
     assert is_unanswered(answer, "What lowers blood pressure?")
 

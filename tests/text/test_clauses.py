@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,7 +57,7 @@ def test_a_sentence_is_cut_where_another_statement_begins(
     assert all(is_carried(clause, sentence, sentence) for clause in clauses)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "sentence",
     [
         "Aspirin and clopidogrel reduce strokes in older adults.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 
 from benchmarks.qa_numbers import (
     DEPENDENT,
@@ -16,7 +17,7 @@ from benchmarks.qa_numbers import (
 from ragassay.text.context_marks import context_marks
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("question", "kind"),
     [
         ("How does this paper define frailty?", "paper"),
@@ -46,7 +47,7 @@ def test_words_that_need_the_paper_are_found(question: str, kind: str):
     assert marks[0].part == "question"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "question",
     [
         "What is the study of insects called?",

@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 import pytest
+from case_tables import each_case
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -22,7 +23,7 @@ def texts(answer: str) -> list[str]:
     return [one.text for one in find_statements(answer, SOURCES)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("answer", "expected"),
     [
         ("# Effects\n\nIt fell.", ["It fell."]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ LIST = "Brelozant reduced pain and attacks but not nausea, and it may cause cons
 READMISSION = "Mortality was not reduced and readmission fell."
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("nugget", "sentence"),
     [
         ("Brelozant lowered monthly migraine days.", TRIAL),
@@ -51,7 +52,7 @@ def test_what_the_sentence_says_is_carried(nugget: str, sentence: str) -> None:
     assert is_carried(nugget, sentence, sentence)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("nugget", "sentence"),
     [
         # Numbers: another one, another sign, another comparator, another unit.

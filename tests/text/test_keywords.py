@@ -5,14 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 
-import networkx
 import numpy as np
 import pytest
+from case_tables import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lazy import LazyModule
 
 from ragassay.text.keywords import DAMPING, find_keywords, pagerank
 from ragassay.text.word_kinds import kind_of_word
+
+networkx = LazyModule("networkx")
 
 TEXT = (
     "The glucose sensor is for blood glucose. A glucose sensor has a stable membrane. "
@@ -46,7 +49,7 @@ def test_one_candidate_is_enough():
     assert find_keywords("insulin") == ("insulin",)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("word", "kind"),
     [
         ("electrode", "noun"),

@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 
 import pytest
+from case_tables import each_case
 
 from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.spelled import spelled_numbers_in
@@ -20,7 +21,7 @@ def values(text: str) -> list[Fraction]:
     return [one.value for one in read(text)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "value"),
     [
         ("1,200 mice", 1200),
@@ -115,7 +116,7 @@ def test_numbers_of_a_list_have_its_unit():
     assert [unit.powers for unit in units if unit] == [(("celsius", 1),)] * 2 + [(("g", 1),)] * 3
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "p53, TiO2, Al2O3, HepG2 and 3ADON",
@@ -148,7 +149,7 @@ def test_a_reference_does_not_swallow_the_quantity_behind_it():
     assert values("see Table 1, 12 patients") == [12]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("one", "other"),
     [
         ("mg/dl", "mg dL\u22121"),
@@ -199,7 +200,7 @@ def test_a_huge_exponent_costs_nothing():
 SIGNS = "0123456789,. -\u2212\u2013\u00d7^()/%eE"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "1" * 1_000_000,

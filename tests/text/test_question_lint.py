@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 
 from ragassay.formats import read_test_banks
 from ragassay.text.question_lint import question_flaws
@@ -16,7 +17,7 @@ def kinds(text: str, *answers: str) -> list[str]:
     return [flaw.kind for flaw in question_flaws(text, answers)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Jazz began in New Orleans, didn't it?",
@@ -62,7 +63,7 @@ def test_questions_that_no_passage_answers_by_itself_are_named(text: str, kind: 
     assert kinds(text) == [kind]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Which musicians or bands are considered pioneers of rock n roll?",

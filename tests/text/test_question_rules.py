@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from case_tables import each_case
 
 from ragassay.text.question_rules import lacks_article, rule_question, stands_alone
 
@@ -16,7 +16,7 @@ def asked(sentence: str) -> tuple[str, str] | None:
     return (found.kind, found.text) if found else None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sentence", "kind", "question"),
     [
         ("The density of benzene is 0.88 g/ml.", "value", "What is the density of benzene?"),
@@ -64,7 +64,7 @@ def test_each_rule_asks_for_what_the_sentence_says(sentence: str, kind: str, que
     assert asked(sentence) == (kind, question)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "sentence",
     [
         "Toluene is widely used as a solvent.",  # no keyword

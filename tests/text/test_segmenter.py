@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ def cited(sentence: AnswerSentence) -> list[str]:
     return [citation.marker for citation in sentence.citations]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("marker", "found"),
     [
         ("[1]", ["1"]),
@@ -93,7 +94,7 @@ def test_marker_is_read_and_leaves_the_sentence(marker: str, found: list[str]) -
     assert sentence.text == "The tumour grew."
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "The tumour grew (n = 5).",
@@ -149,8 +150,8 @@ def test_positions_pmids_and_the_corpus_resolve() -> None:
     assert [d.id for d in documents] == [*(s.id for s in SOURCES), "99000201"]
 
 
-@pytest.mark.parametrize("doi", DOIS)
-@pytest.mark.parametrize("form", ["[{}]", "[doi:{}]", "(DOI {})", "[PMID 123; {}]", "({}, PMID 9)"])
+@each_case("doi", DOIS)
+@each_case("form", ["[{}]", "[doi:{}]", "(DOI {})", "[PMID 123; {}]", "({}, PMID 9)"])
 def test_doi_is_cut_out_whole_and_what_follows_stays(doi: str, form: str) -> None:
     first, second = cut(f"It grew {form.format(doi)} (n = 5), [see] 10.1000/z). It shrank (a;2-2).")
     assert doi in cited(first)
@@ -158,8 +159,8 @@ def test_doi_is_cut_out_whole_and_what_follows_stays(doi: str, form: str) -> Non
     assert (second.text, second.citations) == ("It shrank (a;2-2).", ())
 
 
-@pytest.mark.parametrize("doi", DOIS)
-@pytest.mark.parametrize("form", ["{}", "doi:{}", "DOI: {}", "https://doi.org/{}"])
+@each_case("doi", DOIS)
+@each_case("form", ["{}", "doi:{}", "DOI: {}", "https://doi.org/{}"])
 def test_doi_resolves_to_a_source_and_to_the_corpus_however_it_is_spelt(
     doi: str, form: str
 ) -> None:
@@ -312,7 +313,7 @@ def test_citations_of_a_wordless_listed_sentence_go_to_its_neighbour() -> None:
     assert (sorted(cited(first)), cited(second)) == (["1", "2", "3", "5"], [])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("record_id", "n_sentences"),
     # Counted by hand in answers.jsonl; the README of the sample names the sentences.
     [
@@ -336,7 +337,7 @@ def test_sample_answers_are_cut_as_a_reader_cuts_them(record_id: str, n_sentence
     assert uncited == ([2, 3, 5] if record_id == "beta-t5" else [])
 
 
-@pytest.mark.parametrize(
+@each_case(
     "piece",
     [
         *("It grew in adults [1]. ", "It grew. [1]\n", "[1]", "[1, ", "( ", "[PMID ", "1. "),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 from text.sentence_cases import CASES
@@ -23,17 +24,17 @@ def misread(cases: Iterable[str]) -> list[tuple[str, list[str]]]:
     return [(c, found) for c, found in pairs if found != [part.strip() for part in c.split("|")]]
 
 
-@pytest.mark.parametrize("kind", CASES)
+@each_case("kind", CASES)
 def test_sentences_end_where_they_do(kind: str) -> None:
     assert misread(CASES[kind]) == []
 
 
-@pytest.mark.parametrize("rule", [*SPLITS, *JOINS])
+@each_case("rule", [*SPLITS, *JOINS])
 def test_a_rule_does_what_its_examples_show(rule: BoundaryRule) -> None:
     assert misread(rule.examples) == []
 
 
-@pytest.mark.parametrize("rule", [*SPLITS, *JOINS])
+@each_case("rule", [*SPLITS, *JOINS])
 def test_a_rule_is_needed(rule: BoundaryRule, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, rules in (("SPLITS", SPLITS), ("JOINS", JOINS)):
         rest = tuple(one for one in rules if one is not rule)
@@ -41,7 +42,7 @@ def test_a_rule_is_needed(rule: BoundaryRule, monkeypatch: pytest.MonkeyPatch) -
     assert misread([*rule.examples, *(case for cases in CASES.values() for case in cases)])
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "The dose was approx. 5 mg daily.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 
 from benchmarks.statements import (
     Claim,
@@ -67,7 +68,7 @@ def test_a_mark_in_another_statement_is_no_mark_of_the_claim() -> None:
     assert count_claims("all", [wrong])[-2] == "1 (33.3 %)"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("one", "columns"),
     [
         (statement("Smoke harms the lungs.", 24, 38), []),

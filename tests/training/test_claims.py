@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
+from case_tables import each_case
 
 from ragassay.models.entailment import NEUTRAL, SUPPORTS
 from ragassay.optimizers.finetuning.claims import NOT_RELEVANT, LabelledClaim, read_claims
 from training.claims import held_out, split_scifact, without_citations, write_claims
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "wanted"),
     [
         # What follows a mark is the sentence, whether or not a bracket comes later.

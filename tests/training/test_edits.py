@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 
-import torch
+from lazy import LazyModule
 
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS
 from ragassay.optimizers.finetuning.adapting import partial_loss
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED
 from training.edits import edited
+
+torch = LazyModule("torch")
 
 SENTENCES = ("The trial had 300 patients.", "Alpha reduced pain by 7 days.", "It was safe.")
 

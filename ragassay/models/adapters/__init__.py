@@ -28,6 +28,12 @@ from ragassay.records import Bound, Frozen
 
 WEIGHTS, SHAPE = "adapter.safetensors", "adapter.json"
 
+VERDICTS = ("supports", "contradicts", "neutral")
+"""Labels of a verifier's head, in the order of its logits."""
+
+CORRECTNESS = ("correct", "incorrect")
+"""Labels of a head for correctness (BioACE, section 4.1.3)."""
+
 
 @dataclass(frozen=True)
 class Adapter:
@@ -81,6 +87,7 @@ class Shape(Frozen):
         n_tokens: Longest input; a longer one loses the passage's end.
         temperature: Divisor of the logits that calibrates the probabilities.
         reads: The form of the passages that it was trained on.
+        labels: What its logits stand for, in their order.
         bounds: What its verdicts need to count, and to lead a report, by label; without any, all
             do.
         training: Its training; None where only its card describes that.
@@ -93,6 +100,7 @@ class Shape(Frozen):
     n_tokens: int = Field(ge=16, le=512)
     temperature: float = Field(default=1.0, gt=0)
     reads: Form = "whole"
+    labels: tuple[str, ...] = VERDICTS
     bounds: tuple[Bound, ...] = ()
     training: Training | None = None
 

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from ragassay.errors import SettingsError, first_problem
 from ragassay.model_names import PROVIDER
 from ragassay.models.adapters import adapter_of, bounds_of_means, read_shape
+from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
 from ragassay.prompts.verifiers import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
 
@@ -59,7 +60,11 @@ def _shipped_card(name: str) -> ModelCard:
 def _bounded(card: ModelCard) -> ModelCard:
     """Return a card with the bounds that its adapter's note has: they stand there alone."""
     adapter = adapter_of(card.model)
-    own = read_shape(adapter.folder).bounds if adapter else ()
+    fitted = Path(card.model.removeprefix(f"{PROVIDER}/")) / CLASSIFIER
+    if adapter:
+        own = read_shape(adapter.folder).bounds
+    else:
+        own = PairClassifier.read(fitted).bounds if fitted.is_file() else ()
     bounds = own or bounds_of_means().get(card.model, ())
     return card.model_copy(update={"bounds": bounds}) if bounds else card
 

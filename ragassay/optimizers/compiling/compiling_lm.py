@@ -30,6 +30,8 @@ from ragassay.optimizers.compiling.loop import JobLoop, JobStopped
 from ragassay.optimizers.compiling.memory import Memory, StoredReply, request_key
 from ragassay.prompts.proposals import load_proposals
 
+GOES_ON = "nothing is lost, and the same command with more goes on from here"
+
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 20.0
 
@@ -43,15 +45,17 @@ _FINAL: Mapping[str, type[ModelError]] = {
 
 @dataclass
 class Budget:
-    """The money that a job may spend.
+    """The money and the calls that a job may spend, earlier starts counted in.
 
     Attributes:
-        max_usd: The limit; None for no limit.
+        max_usd: The limit in USD; None for no limit.
+        max_calls: Most model calls; None for no limit.
         n_under_way: Open calls, not paid yet.
         stopped: Why no further call may be made.
     """
 
     max_usd: float | None = None
+    max_calls: int | None = None
     n_under_way: int = 0
     stopped: JobStopped | None = None
 
@@ -61,20 +65,22 @@ class Budget:
         A call is assumed to cost the average of the calls so far.
 
         Raises:
-            JobStopped: The money is spent, or the model's price is unknown.
+            JobStopped: The money or the calls are spent, or the model's price is unknown.
         """
         if self.stopped is not None:
             raise self.stopped
+        n_made = memory.usage.n_calls
+        if self.max_calls is not None and n_made + self.n_under_way >= self.max_calls:
+            self.stop(BudgetError(f"--max-calls {self.max_calls}: that many are made; {GOES_ON}"))
         if self.max_usd is None or is_local(model):
             return
-        spent, n = memory.usage.cost_usd, memory.usage.n_calls
+        spent, n = memory.usage.cost_usd, n_made
         if spent is None:
             self.stop(BudgetError(f"--max-usd: the price of {model} is not known; leave it out"))
         elif spent + (spent / n if n else 0.0) * (self.n_under_way + 1) > self.max_usd:
             self.stop(
                 BudgetError(
-                    f"--max-usd {self.max_usd:g}: {spent:.4f} USD are spent on {n} calls; nothing "
-                    "is lost, and the same command with more goes on from here"
+                    f"--max-usd {self.max_usd:g}: {spent:.4f} USD are spent on {n} calls; {GOES_ON}"
                 )
             )
 

@@ -12,27 +12,24 @@ import dspy
 
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.model_names import PROVIDER, is_local
+from ragassay.extras import installed_versions
+from ragassay.model_names import is_local
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.tuned import untuned
 from ragassay.optimizers.compiling.compiling_lm import Budget, CompilingLM, Shared
-from ragassay.optimizers.compiling.items import (
-    CompileItem,
-    items_sha256,
-    limited,
-    split_by_group,
-)
+from ragassay.optimizers.compiling.items import CompileItem, items_sha256
+from ragassay.optimizers.compiling.job_data import JobData, read_job_data
 from ragassay.optimizers.compiling.loop import JobStopped, opened_loop
 from ragassay.optimizers.compiling.measuring import comparisons, is_better, measure
 from ragassay.optimizers.compiling.memory import Memory
-from ragassay.optimizers.compiling.searching import (
-    OPTIMIZERS,
+from ragassay.optimizers.compiling.planning import (
     OptimizerName,
-    Search,
+    Sizes,
+    check_optimizer,
     n_calls_of,
-    parts_of,
-    search,
 )
+from ragassay.optimizers.compiling.pricing import JobPlan, plan_job, shown_name
+from ragassay.optimizers.compiling.searching import Search, parts_of, search
 from ragassay.optimizers.compiling.student import Student, example_of, predictor_of
 from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
@@ -41,9 +38,6 @@ from ragassay.records import Rejection, Usage
 from ragassay.retrievers.literature import Literature
 from ragassay.settings import Settings
 
-DEV_SHARE = 0.5
-"""Share of the questions to measure on, if no file is given for that."""
-
 MOST_THREADS = 16
 
 WRITTEN_TOKENS = 2_048
@@ -51,6 +45,7 @@ WRITTEN_TOKENS_LOCAL = 512
 """Longest proposal."""
 
 NOTED_PACKAGES = ("dspy", "gepa", "optuna", "litellm")
+"""Libraries whose versions a compiled prompt names, where they are installed."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +53,12 @@ class Steps:
     """Callbacks for progress.
 
     Attributes:
+        planned: Called before the first call, with the calls to come.
         phase: Called with the current step.
         paid: Called with the job's cost so far.
     """
 
+    planned: Callable[[JobPlan], None] = lambda plan: None
     phase: Callable[[str], None] = lambda text: None
     paid: Callable[[Usage], None] = lambda usage: None
 
@@ -79,6 +76,7 @@ class CompileJob:
         seed: The seed of all draws.
         limit: Most examples to learn from, and to measure on; 0 for all.
         max_usd: Most cost of the job; None for no limit.
+        max_calls: Most model calls of the job; None for no limit.
         options: The task's options.
     """
 
@@ -91,6 +89,7 @@ class CompileJob:
     limit: int = 0
     max_usd: float | None = None
     options: TaskOptions = field(default_factory=TaskOptions)
+    max_calls: int | None = None
 
 
 @dataclass(frozen=True)
@@ -110,14 +109,6 @@ class CompileResult:
     rejections: tuple[Rejection, ...]
     n_shared: int
     n_asked: int
-
-
-@dataclass(frozen=True)
-class _Data:
-    train: list[CompileItem]
-    dev: list[CompileItem]
-    rejections: tuple[Rejection, ...]
-    n_shared: int
 
 
 def run_compile_job(
@@ -145,77 +136,98 @@ def run_compile_job(
         ModelError: The model is unavailable.
     """
     steps = steps or Steps()
-    if job.optimizer not in OPTIMIZERS:
-        raise InputError(f"no optimizer {job.optimizer!r}; there are {', '.join(OPTIMIZERS)}")
-    plain = settings.model_copy(update={"signals": False, "prompts": ()})
-    task = task_of(job.agent, Toolbox.of(plain.of_judge(0), corpus), job.options)
-    data = _read(job, task)
+    opened = _open(job, settings, corpus)
     with Memory(work, steps.paid) as memory, opened_loop() as loop:
-        shared = Shared(loop, memory, Budget(job.max_usd), settings.max_attempts)
+        budget = Budget(job.max_usd, job.max_calls)
+        shared = Shared(loop, memory, budget, settings.max_attempts)
         try:
-            return _Job(job, task, data, shared, plain, steps).run(work)
+            return _Job(opened, shared, steps).run(work)
         except JobStopped as stopped:
             loop.wait(shared.settle)
             raise stopped.reason from stopped
 
 
-def _read(job: CompileJob, task: CompileTask) -> _Data:
-    found = task.read(job.data)
-    rejections, n_shared = found.rejections, 0
-    if job.dev is None:
-        train, dev = split_by_group(found.items, DEV_SHARE, job.seed)
-    else:
-        other = task.read(job.dev)
-        rejections += other.rejections
-        dev = list(other.items)
-        measured = {item.group for item in dev}
-        train = [item for item in found.items if item.group not in measured]
-        n_shared = len(found.items) - len(train)
-    train, dev = limited(train, job.limit, job.seed), limited(dev, job.limit, job.seed)
-    for name, items in (("to learn from", train), ("to measure on", dev)):
-        if not items:
-            first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-            raise InputError(
-                f"{job.data}: nothing is left {name}{first}; questions on both sides are measured "
-                "on and not learnt from, and without --dev there must be two at least"
-            )
-    return _Data(train, dev, rejections, n_shared)
+def plan_compile_job(
+    job: CompileJob, settings: Settings, corpus: Literature | None = None
+) -> JobPlan:
+    """Read a job's data, and return the calls that it would make; none is made.
+
+    Raises:
+        InputError: The data cannot be used.
+    """
+    return _open(job, settings, corpus).plan
+
+
+@dataclass(frozen=True)
+class _OpenJob:
+    """A job whose data are read.
+
+    Attributes:
+        job: The job.
+        settings: The settings, without compiled prompts.
+        task: The agent's task.
+        data: The items.
+        taught: Those that give examples and mistakes.
+        tried: Those that candidates are compared on.
+        n_budget: Approximate limit of calls of the agent in the search.
+    """
+
+    job: CompileJob
+    settings: Settings
+    task: CompileTask
+    data: JobData
+    taught: Sequence[CompileItem]
+    tried: Sequence[CompileItem]
+    n_budget: int
+
+    @property
+    def plan(self) -> JobPlan:
+        """The calls to come."""
+        sizes = Sizes(len(self.taught), len(self.tried), self.n_budget)
+        return plan_job(
+            self.job.optimizer,
+            sizes,
+            self.task.make_agent(),
+            self.data.dev,
+            untuned(self.settings.of_judge(0)),
+            writer_settings(self.settings),
+        )
+
+
+def _open(job: CompileJob, settings: Settings, corpus: Literature | None) -> _OpenJob:
+    check_optimizer(job.optimizer)
+    n_calls_of(job.budget, 1)  # a wrong one is refused before the data are read
+    plain = settings.model_copy(update={"signals": False, "prompts": ()})
+    task = task_of(job.agent, Toolbox.of(plain.of_judge(0), corpus), job.options)
+    data = read_job_data(task, job.data, job.dev, limit=job.limit, seed=job.seed)
+    taught, tried = parts_of(data.train, job.seed)
+    return _OpenJob(job, plain, task, data, taught, tried, n_calls_of(job.budget, len(tried)))
 
 
 class _Job:
     """A running job."""
 
-    def __init__(
-        self,
-        job: CompileJob,
-        task: CompileTask,
-        data: _Data,
-        shared: Shared,
-        settings: Settings,
-        steps: Steps,
-    ) -> None:
-        self._job, self._task, self._data, self._shared = job, task, data, shared
-        self._steps, self._settings = steps, settings
+    def __init__(self, opened: _OpenJob, shared: Shared, steps: Steps) -> None:
+        self._opened, self._shared, self._steps = opened, shared, steps
+        self._job, self._task, self._data = opened.job, opened.task, opened.data
+        settings = opened.settings
         own = untuned(settings.of_judge(0))
         self._model, self._lm = shown_name(own.model), CompilingLM(JudgeLM(own), shared)
         self._writer = CompilingLM(JudgeLM(writer_settings(settings)), shared)
         self._n_threads = min(MOST_THREADS, settings.n_slots)
-        self._student = Student(task.make_agent())
+        self._student = Student(self._task.make_agent())
 
     def run(self, work: Path) -> CompileResult:
         shipped = predictor_of(self._student)
-        train, tried = parts_of(self._data.train, self._job.seed)
-        n_calls = n_calls_of(self._job.budget, len(tried))
-        if n_calls is None:
-            raise InputError(f"--budget {self._job.budget}: light, medium, heavy or a number")
+        self._steps.planned(self._opened.plan)
         self._steps.phase("the shipped prompt")
         before = self._measured(self._student)
         self._steps.phase(self._job.optimizer)
         given = Search(
             task=self._task,
-            taught=self._examples(train),
-            tried=self._examples(tried),
-            n_calls=n_calls,
+            taught=self._examples(self._opened.taught),
+            tried=self._examples(self._opened.tried),
+            n_budget=self._opened.n_budget,
             seed=self._job.seed,
             n_threads=self._n_threads,
             task_lm=self._lm,
@@ -228,7 +240,7 @@ class _Job:
         figures = comparisons(self._task, before, after)
         self._steps.phase("done")
         return CompileResult(
-            prompt=self._prompt(shipped, found, figures, n_calls),
+            prompt=self._prompt(shipped, found, figures),
             is_same=_same(found, shipped),
             rejections=self._data.rejections,
             n_shared=self._data.n_shared,
@@ -240,7 +252,6 @@ class _Job:
         shipped: CompiledPredictor,
         found: CompiledPredictor,
         figures: tuple[PromptComparison, ...],
-        n_calls: int,
     ) -> CompiledPrompt:
         return CompiledPrompt(
             agent=self._student.agent.prompt,
@@ -250,7 +261,7 @@ class _Job:
             model=self._model,
             reflection_model=shown_name(self._writer.model),
             seed=self._job.seed,
-            budget=n_calls,
+            budget=self._opened.n_budget,
             n_train=len(self._data.train),
             n_dev=len(self._data.dev),
             data_sha256=self._sha256(self._data.train),
@@ -261,7 +272,7 @@ class _Job:
             is_better=found != shipped and is_better(figures[0]),
             usage=self._shared.memory.usage,
             ragassay=importlib.metadata.version("ragassay"),
-            packages={name: importlib.metadata.version(name) for name in NOTED_PACKAGES},
+            packages=installed_versions(NOTED_PACKAGES),
         )
 
     def _measured(self, student: Student):
@@ -287,13 +298,6 @@ def writer_settings(settings: Settings) -> Settings:
     chosen = untuned(settings.of_judge(1 if settings.panel else 0))
     longest = WRITTEN_TOKENS_LOCAL if is_local(chosen.model) else WRITTEN_TOKENS
     return chosen.model_copy(update={"max_reply_tokens": longest})
-
-
-def shown_name(model: str) -> str:
-    """Return a model's name without folders of this machine."""
-    name = model.removeprefix(f"{PROVIDER}/")
-    is_folder = is_local(model) and (name.startswith((".", "/", "~")) or Path(name).exists())
-    return f"{PROVIDER}/{Path(name).name}" if is_folder else model
 
 
 def write_compiled(prompt: CompiledPrompt, path: Path) -> None:

@@ -48,7 +48,10 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
     by_place = {(record.topic, record.system): record for record in read.records}
     said: dict[str, dict[Place, list[str]]] = {}
     for label in found.labels:
-        record = by_id.get(label.record_id or "") or by_place.get((label.topic, label.system))
+        record = by_id.get(label.record_id or "")
+        # Without a topic, another answer's label would fall to an answer without one.
+        if record is None and label.topic:
+            record = by_place.get((label.topic, label.system))
         if label.task == task and record is not None:
             place = (label.sentence or 0, label.item)
             said.setdefault(record.id, {}).setdefault(place, []).append(label.label)

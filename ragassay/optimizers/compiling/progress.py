@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ragassay.optimizers.compiling.job import Steps
+from ragassay.optimizers.compiling.pricing import JobPlan
 from ragassay.records import Usage
-from ragassay.reports.text import count_text
 
 
 @contextmanager
@@ -42,13 +42,21 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
             if not console.is_terminal:
                 console.print(text, highlight=False)
 
+        n_planned = 0
+
+        def planned(plan: JobPlan) -> None:
+            nonlocal n_planned
+            n_planned = plan.calls.n_calls
+            console.print(plan.text, highlight=False, markup=False, soft_wrap=True)
+
         def paid(usage: Usage) -> None:
-            progress.update(line, detail=_detail(usage))
+            progress.update(line, detail=_detail(usage, n_planned))
 
-        yield Steps(phase, paid)
+        yield Steps(planned, phase, paid)
 
 
-def _detail(usage: Usage) -> str:
+def _detail(usage: Usage, n_planned: int) -> str:
+    """Return the calls so far, of the most that there may be, with their tokens and cost."""
     cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     n_tokens = usage.n_prompt_tokens + usage.n_completion_tokens
-    return f"{count_text(usage.n_calls, 'call')}, {n_tokens:,} tokens, {cost}"
+    return f"{usage.n_calls:,} of at most {n_planned:,} calls, {n_tokens:,} tokens, {cost}"

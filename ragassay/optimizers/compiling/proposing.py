@@ -9,7 +9,7 @@ import dspy
 
 from ragassay.agents.adapter import SharedPrefixAdapter, response_format
 from ragassay.agents.base import NO_LOGPROBS
-from ragassay.errors import ModelError, UnparsableReplyError
+from ragassay.errors import ModelError, RefusedError, UnparsableReplyError
 from ragassay.prompts.proposals import load_proposals
 
 LONGEST_LOCAL = 600
@@ -19,12 +19,24 @@ MOST_CASE_CHARS = 700
 """Most characters of each input of a case, for a writer of instructions."""
 
 
+FENCE = "```"
+"""Around the text itself, where a writer adds remarks."""
+
+
 class ProposalAdapter(SharedPrefixAdapter):
     """Renders DSPy's own signatures, with which optimizers ask for new instructions.
 
     A reply that is not the expected JSON is taken as the text itself: a candidate is tried, and a
-    bad one loses. One failed candidate must not end an optimizer.
+    bad one loses. One failed candidate must not end an optimizer: a refusal and an empty reply are
+    left out, and where nothing is left, the instruction of before is the candidate.
+
+    Args:
+        instruction: The instruction to improve.
     """
+
+    def __init__(self, instruction: str) -> None:
+        super().__init__()
+        self._instruction = instruction
 
     def __call__(
         self,
@@ -34,7 +46,11 @@ class ProposalAdapter(SharedPrefixAdapter):
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """Make one request in a waiting thread; a failed reply is an empty text."""
+        """Make one request in a waiting thread.
+
+        Returns:
+            The fields of each reply that has an instruction; at least one.
+        """
         options = {**lm_kwargs, **NO_LOGPROBS}
         if lm.takes_schema:
             options["response_format"] = _bounded(response_format(signature))
@@ -42,7 +58,13 @@ class ProposalAdapter(SharedPrefixAdapter):
             outputs = lm(messages=self.format(signature, demos, inputs), **options)
         except ModelError:
             outputs = [{"text": ""}]
-        return [self.parse(signature, output["text"]) for output in outputs]
+        replies = [self.parse(signature, output["text"]) for output in outputs]
+        # The first output of each of these signatures is the instruction.
+        first, *others = signature.output_fields
+        # DSPy replaces an empty instruction with one of its own, made of the fields' names.
+        return [reply for reply in replies if reply[first]] or [
+            {first: self._instruction, **dict.fromkeys(others, "")}
+        ]
 
     def format(
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
@@ -57,11 +79,14 @@ class ProposalAdapter(SharedPrefixAdapter):
         ]
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """Return the reply's fields; if they cannot be told apart, each is the whole reply."""
+        """Return the reply's fields, stripped; each is the whole reply if there is no JSON."""
         try:
-            return super().parse(signature, completion)
+            found = super().parse(signature, completion)
+        except RefusedError:
+            return dict.fromkeys(signature.output_fields, "")
         except UnparsableReplyError:
-            return dict.fromkeys(signature.output_fields, completion.strip())
+            return dict.fromkeys(signature.output_fields, _unfenced(completion))
+        return {name: str(value).strip() for name, value in found.items()}
 
 
 class BetterInstruction(dspy.Signature):
@@ -92,9 +117,9 @@ def propose_instructions(
     found: dict[str, str] = {}
     for name in components_to_update:
         cases = [_case(n, one) for n, one in enumerate(reflective_dataset.get(name, ()), 1)]
-        with dspy.context(adapter=ProposalAdapter()):
+        with dspy.context(adapter=ProposalAdapter(candidate[name])):
             reply = ask(instruction=candidate[name], cases="\n\n".join(cases))
-        found[name] = reply.better_instruction.strip() or candidate[name]
+        found[name] = reply.better_instruction
     return found
 
 
@@ -106,6 +131,15 @@ def _case(number: int, case: Mapping[str, Any]) -> str:
         shown = held.items() if isinstance(held, Mapping) else [("", held)]
         parts += [f"{title} {name}: {str(value)[:MOST_CASE_CHARS]}" for name, value in shown]
     return "\n".join([*parts, f"{words.remark}: {case.get('Feedback', '')}"])
+
+
+def _unfenced(text: str) -> str:
+    """Return the first fenced block of a text that has one, else the text."""
+    parts = text.split(FENCE)
+    if len(parts) < 3:
+        return text.strip()
+    _, _, block = parts[1].partition("\n")  # the language stands before it
+    return block.strip() or text.strip()
 
 
 def _text(value: object) -> str:

@@ -7,31 +7,19 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import dspy
 
 from ragassay.optimizers.compiling.compiling_lm import CompilingLM
 from ragassay.optimizers.compiling.items import CompileItem, split_by_group
 from ragassay.optimizers.compiling.metrics import Grade, mark_unusable
+from ragassay.optimizers.compiling.planning import DEPTH, OptimizerName, Sizes
 from ragassay.optimizers.compiling.proposing import ProposalAdapter, propose_instructions
-from ragassay.optimizers.compiling.student import Student
+from ragassay.optimizers.compiling.student import Student, predictor_of
 from ragassay.optimizers.compiling.task import CompileTask
 
-OptimizerName = Literal["bootstrap", "miprov2", "gepa", "copro"]
-OPTIMIZERS: tuple[OptimizerName, ...] = get_args(OptimizerName)
-
-ROUNDS: Mapping[str, int] = {"light": 6, "medium": 15, "heavy": 40}
-"""Passes of each named budget over the data for comparing candidates."""
-
 MOST_DEMOS = 3
-DEPTH = 2
-"""Rounds of COPRO's proposals: the first from the instruction, the next from the results of those.
-"""
-
-REFLECTED = 3
-"""Cases that GEPA reads before it writes an instruction."""
-
 NEVER = 10**9
 """Limit of errors: failed replies are graded, so they never end a job."""
 
@@ -45,9 +33,9 @@ class Search:
 
     Attributes:
         task: Grades replies.
-        examples: The training examples, by item.
-        tried: The part that candidates are compared on; the rest gives examples and mistakes.
-        n_calls: Approximate limit of calls of the agent.
+        taught: The part that gives examples and mistakes.
+        tried: The part that candidates are compared on.
+        n_budget: Approximate limit of calls of the agent.
         seed: The seed of all draws.
         n_threads: Concurrent calls.
         task_lm: The model that the prompt is for.
@@ -57,16 +45,16 @@ class Search:
     task: CompileTask
     taught: Sequence[dspy.Example]
     tried: Sequence[dspy.Example]
-    n_calls: int
+    n_budget: int
     seed: int
     n_threads: int
     task_lm: CompilingLM
     writer: CompilingLM
 
     @property
-    def n_rounds(self) -> int:
-        """Number of affordable passes over the examples for comparing candidates."""
-        return max(2, self.n_calls // max(1, len(self.tried)))
+    def sizes(self) -> Sizes:
+        """The sizes of the search."""
+        return Sizes(len(self.taught), len(self.tried), self.n_budget)
 
     @property
     def n_labelled(self) -> int:
@@ -96,13 +84,6 @@ class Search:
         return dspy.Prediction(score=mark.value, feedback=mark.feedback)
 
 
-def n_calls_of(budget: str, n_tried: int) -> int | None:
-    """Return the calls of the agent that a budget allows; None for neither a name nor a number."""
-    if budget in ROUNDS:
-        return ROUNDS[budget] * n_tried
-    return int(budget) if budget.isdecimal() and int(budget) > 0 else None
-
-
 def parts_of(
     items: Sequence[CompileItem], seed: int
 ) -> tuple[list[CompileItem], list[CompileItem]]:
@@ -124,20 +105,21 @@ def search(name: OptimizerName, student: Student, given: Search, log: Path) -> S
     Raises:
         JobStopped: No further call may be made.
     """
-    with dspy.context(lm=given.task_lm, adapter=ProposalAdapter()), _printing_to(log):
+    adapter = ProposalAdapter(predictor_of(student).instructions)
+    with dspy.context(lm=given.task_lm, adapter=adapter), _printing_to(log):
         return _SEARCHES[name](student, given)
 
 
 def _bootstrap(student: Student, given: Search) -> Student:
     from dspy.teleprompt import BootstrapFewShotWithRandomSearch
 
-    # Three uncounted candidates come first: no, labelled and unshuffled examples.
+    # It counts the candidates besides no, labelled and unshuffled examples.
     optimizer = BootstrapFewShotWithRandomSearch(
         metric=given.value,
         metric_threshold=given.task.accept,
         max_bootstrapped_demos=MOST_DEMOS,
         max_labeled_demos=given.n_labelled,
-        num_candidate_programs=max(0, given.n_rounds - 3),
+        num_candidate_programs=given.sizes.n_shuffled,
         num_threads=given.n_threads,
         max_errors=NEVER,
     )
@@ -147,7 +129,6 @@ def _bootstrap(student: Student, given: Search) -> Student:
 def _miprov2(student: Student, given: Search) -> Student:
     from dspy.teleprompt import MIPROv2
 
-    n_trials = given.n_rounds - 1
     optimizer = MIPROv2(
         metric=given.value,
         metric_threshold=given.task.accept,
@@ -156,7 +137,7 @@ def _miprov2(student: Student, given: Search) -> Student:
         max_bootstrapped_demos=MOST_DEMOS,
         max_labeled_demos=given.n_labelled,
         auto=None,
-        num_candidates=max(3, n_trials // 2),
+        num_candidates=given.sizes.n_candidates,
         num_threads=given.n_threads,
         max_errors=NEVER,
         init_temperature=TEMPERATURE,
@@ -167,7 +148,7 @@ def _miprov2(student: Student, given: Search) -> Student:
         student,
         trainset=list(given.taught),
         valset=list(given.tried),
-        num_trials=n_trials,
+        num_trials=given.sizes.n_trials,
         minibatch=False,
         # It would send the source code of this package.
         program_aware_proposer=False,
@@ -183,8 +164,8 @@ def _gepa(student: Student, given: Search) -> Student:
     # No log_dir: it would pickle its state, and all replies are on disk already.
     optimizer = GEPA(
         metric=given.remark,
-        max_metric_calls=given.n_calls,
-        reflection_minibatch_size=min(REFLECTED, len(given.taught)),
+        max_metric_calls=given.sizes.n_gepa_calls,
+        reflection_minibatch_size=given.sizes.n_reflected,
         reflection_lm=writer,
         instruction_proposer=propose_instructions,
         use_merge=False,
@@ -201,12 +182,16 @@ def _copro(student: Student, given: Search) -> Student:
     optimizer = COPRO(
         prompt_model=given.writer,
         metric=given.value,
-        breadth=max(2, given.n_rounds // DEPTH),
+        breadth=given.sizes.breadth,
         depth=DEPTH,
         init_temperature=TEMPERATURE,
     )
     options = {"num_threads": given.n_threads, "display_progress": False}
-    return optimizer.compile(student, trainset=list(given.tried), eval_kwargs=options)
+    found = optimizer.compile(student, trainset=list(given.tried), eval_kwargs=options)
+    # Among equals COPRO takes the first that it tried; the shipped instruction was its last.
+    shipped = predictor_of(student).instructions
+    scores = {one["instruction"]: one["score"] for one in reversed(found.candidate_programs)}
+    return student if scores.get(shipped) == max(scores.values()) else found
 
 
 _SEARCHES: Mapping[OptimizerName, Callable[[Student, Search], Student]] = {

@@ -21,9 +21,10 @@ from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.query_writer import QueryWriter
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.agents.sufficiency_judge import SufficiencyJudge
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import InputError
-from ragassay.optimizers.compiling.tasks import AGENTS
+from ragassay.optimizers.compiling.compilable import AGENTS
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 
 N_WIDE = 96
@@ -60,6 +61,7 @@ def shipped_agents() -> dict[str, Agent]:
         NuggetWriter(),
         AnswerNuggetizer(),
         QueryWriter(),
+        SufficiencyJudge(),
         NuggetCreator(),
         ImportanceScorer(),
         FactLister(),

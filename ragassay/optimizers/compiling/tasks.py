@@ -10,6 +10,7 @@ from typing import Literal
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.optimizers.compiling.claim_task import ClaimTask
+from ragassay.optimizers.compiling.compilable import check_agent
 from ragassay.optimizers.compiling.label_tasks import AssignmentTask, SentenceLabelTask
 from ragassay.optimizers.compiling.nugget_task import NuggetTask
 from ragassay.optimizers.compiling.query_task import QueryWriterTask
@@ -45,17 +46,14 @@ _TASKS: Mapping[str, Callable[[Toolbox, TaskOptions], CompileTask]] = {
     "query_writer": lambda tools, o: QueryWriterTask(tools),
 }
 
-AGENTS = tuple(_TASKS)
-
 
 def task_of(agent: str, tools: Toolbox, options: TaskOptions) -> CompileTask:
     """Return an agent's compile task.
 
     Raises:
-        InputError: It is not one of `AGENTS`, or the query writer has no corpus to search.
+        InputError: It cannot be compiled, or the query writer has no corpus to search.
     """
-    if agent not in _TASKS:
-        raise InputError(f"no agent {agent!r} can be compiled; there are {', '.join(AGENTS)}")
+    check_agent(agent)
     if agent == "query_writer" and not tools.retrieval.has_corpus:
         raise InputError("query_writer: name what its queries search, with --corpus")
     return _TASKS[agent](tools, options)

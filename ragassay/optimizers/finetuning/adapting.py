@@ -1,4 +1,4 @@
-"""Train a low-rank adapter that turns a base model into a cross-encoder with three labels."""
+"""Train a low-rank adapter that turns a base model into a cross-encoder with a few labels."""
 
 from __future__ import annotations
 
@@ -55,16 +55,18 @@ class _Learner(nn.Module):
 def partial_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     """Return the mean cross-entropy, where a label may leave two columns open.
 
-    Of a pair that is `NOT_CONTRADICTED` the two other labels count as one.
+    Of a verifier's pair that is `NOT_CONTRADICTED` the two other labels count as one.
 
     Args:
-        logits: shape (n, 3).
+        logits: shape (n, n_labels); three of a verifier.
         labels: shape (n,).
         smoothing: Share of the loss against even probabilities.
     """
     shares = logits.float().log_softmax(-1)
-    allowed = torch.arange(N_LABELS, device=labels.device) == labels[:, None]
-    allowed |= _OPEN.to(labels.device) & (labels == NOT_CONTRADICTED)[:, None]
+    n_labels = logits.shape[-1]
+    allowed = torch.arange(n_labels, device=labels.device) == labels[:, None]
+    if n_labels == N_LABELS:  # in a head with more labels that number is one of them
+        allowed |= _OPEN.to(labels.device) & (labels == NOT_CONTRADICTED)[:, None]
     right = shares.masked_fill(~allowed, -torch.inf).logsumexp(-1)
     return -((1 - smoothing) * right + smoothing * shares.mean(-1)).mean()
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import CorpusError
+from ragassay.models.text_roles import encode_role
 from ragassay.records import Article
 from ragassay.retrievers.cluster.client import Cluster
 from ragassay.retrievers.cluster.schema import source_of
@@ -78,7 +79,8 @@ def _actions(
     articles = [item for item in batch if isinstance(item, Article)]
     vectors: dict[str, list[float]] = {}
     if embedder is not None and articles:
-        made = embedder.encode([embedded_text(article) for article in articles])
+        texts = [embedded_text(article) for article in articles]
+        made = encode_role(embedder, texts, "passage")
         vectors = {article.id: rounded(row) for article, row in zip(articles, made, strict=True)}
     for item in batch:
         where = {"_index": index, "_id": item.id}

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ragassay.errors import CorpusError
+from ragassay.models.text_roles import encode_role
 from ragassay.rebuilt import Rebuilt
 from ragassay.records import Document
 from ragassay.retrievers.cluster.corpus import ClusterCorpus
@@ -74,5 +75,6 @@ class ClusterVectors(Rebuilt):
         """
         if k < 1 or not query.strip():
             return []
-        body = nearest_body(self._embedder.encode([query])[0], k, filters)
+        vector = encode_role(self._embedder, [query], "query")[0]
+        body = nearest_body(vector, k, filters)
         return [Hit(article, cosine_of(score)) for article, score in self._corpus.ask(body)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ragassay.errors import CorpusError
+from ragassay.models.text_roles import encode_role
 from ragassay.records import Article
 from ragassay.retrievers.dense.chroma import (
     VECTORS,
@@ -206,7 +207,8 @@ class _Embedding:
         return {name: dict(known or {}) for name, known in zip(found["ids"], facts, strict=True)}
 
     def _embed(self, batch: Sequence[tuple[Article, Facts]]) -> None:
-        vectors = self._embedder.encode([embedded_text(article) for article, _ in batch])
+        texts = [embedded_text(article) for article, _ in batch]
+        vectors = encode_role(self._embedder, texts, "passage")
         self._collection.upsert(
             ids=[article.id for article, _ in batch],
             embeddings=vectors,

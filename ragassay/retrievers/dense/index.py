@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from pydantic import ValidationError
 
 from ragassay.errors import CorpusError
+from ragassay.models.text_roles import encode_role
 from ragassay.rebuilt import Rebuilt
 from ragassay.records import Frozen
 from ragassay.retrievers.dense.chroma import MEND, VECTORS, connect, explained, where_of
@@ -190,7 +191,7 @@ class DenseIndex(Rebuilt):
         """
         if k < 1 or not query.strip() or not len(self._corpus):
             return []
-        vector = self._embedder.encode([query])
+        vector = encode_role(self._embedder, [query], "query")
         n_asked = min(k, len(self._corpus))
         while True:
             found = self._found(vector, n_asked, filters)

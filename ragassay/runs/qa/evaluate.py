@@ -15,7 +15,7 @@ from pathlib import Path
 from ragassay.errors import SettingsError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.instruments.embedded_pair_rater import EmbeddedPairRater
-from ragassay.instruments.qa_measures import measure_papers
+from ragassay.instruments.qa_measures import Compared, measure_papers
 from ragassay.model_names import INSTRUMENTS, MINILM
 from ragassay.models.cards import load_card
 from ragassay.models.kept_vectors import KeptVectors
@@ -104,7 +104,8 @@ async def judge_pairs(
     if tools.models.pair_rater is not None and kept.name == MINILM:
         tools = tools.using(pair_rater=EmbeddedPairRater(kept))
     found = await run(pairs_job(given), tools, folder, listen, has_reports=False)
-    measures = await in_thread(_measured, given, kept, folder, listen)
+    compared = tools.settings.qa_coverage
+    measures = await in_thread(_measured, given, kept, compared, folder, listen)
     report = QAReport(
         name=given.name or "pairs",
         papers=given.papers,
@@ -164,6 +165,7 @@ def _notes(given: GivenPairs, found: RunResult) -> tuple[str, ...]:
 def _measured(
     given: GivenPairs,
     embedder: KeptVectors,
+    compared: Compared,
     folder: RunFolder | None,
     listen: Listener,
 ) -> tuple[PaperMeasures, ...]:
@@ -182,7 +184,8 @@ def _measured(
         n_done = n_papers
 
     listen(Event(n_expected=len(given.papers), phase="measuring"))
-    found = measure_papers([(p, given.of(p)) for p in given.papers], encode, progress)
+    work = [(paper, given.of(paper)) for paper in given.papers]
+    found = measure_papers(work, encode, progress, compared)
     if file:
         write_lines(file, found)
     return tuple(found)

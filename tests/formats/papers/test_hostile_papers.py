@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats.papers import files, jats_files, read_papers
@@ -89,7 +90,7 @@ def test_a_truncated_gzip_file_gives_what_it_holds(put):
     assert "truncated" in found.rejections[-1].problem
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "problem"),
     [
         (b"", "the file is empty"),

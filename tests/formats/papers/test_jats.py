@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 
 from ragassay.formats.papers import read_papers
 from ragassay.records import Paper
@@ -75,7 +76,7 @@ def test_an_id_is_the_doi_else_the_pmcid_else_the_pmid_else_the_name(read, ids, 
     assert read(article(front=front)).id == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("inner", "expected"),
     [
         ("10<sup>3</sup> cells", "10^3 cells"),
@@ -109,7 +110,7 @@ MATH += "</mml:mrow></mml:msup><mml:mo>=</mml:mo><mml:mfrac><mml:mi>a</mml:mi><m
 MATH += "<mml:mi>b</mml:mi><mml:mo>+</mml:mo><mml:mn>1</mml:mn></mml:mrow></mml:mfrac></mml:math>"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("formula", "expected"),
     [
         (MATH, "10^-3 = a/(b+1)"),
@@ -122,7 +123,7 @@ MATH += "<mml:mi>b</mml:mi><mml:mo>+</mml:mo><mml:mn>1</mml:mn></mml:mrow></mml:
         ("<mml:math><mml:msqrt><mml:mi>n</mml:mi></mml:msqrt></mml:math>", "sqrt(n)"),
     ],
 )
-@pytest.mark.parametrize("tag", ["inline-formula", "disp-formula"])
+@each_case("tag", ["inline-formula", "disp-formula"])
 def test_formulas_in_one_line(read, formula, expected, tag):
     xml = article(f"<p>So <{tag}><label>(1)</label>{formula}</{tag}> holds.</p>")
     assert read(xml).sections[1].text == f"So {expected} holds."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats.papers import read_pairs, write_pairs
@@ -133,7 +134,7 @@ def test_an_id_that_occurs_twice_is_named(put):
     assert 'the pair "x" is already on line 1' in found.rejections[0].problem
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "problem"),
     [
         (b"", "is empty"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from case_tables import each_case
 
 from ragassay.formats.papers import read_papers, write_papers
 from ragassay.formats.papers.headings import kind_of_heading, read_heading
@@ -75,7 +76,7 @@ def test_wrapped_text_is_cut_at_headings_and_joined_into_paragraphs():
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("end", "start", "joined"),
     [
         ("matched by age-", "and sex", "age- and sex"),
@@ -129,7 +130,7 @@ def test_markdown_and_an_abstract_on_one_line(put):
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "kind"),
     [
         ("References", "reference"),
@@ -150,7 +151,7 @@ def test_headings_by_their_words(line, kind):
     assert heading is not None and heading.kind == kind
 
 
-@pytest.mark.parametrize(
+@each_case(
     "line",
     [
         "results",

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from case_tables import each_case
 
 from ragassay.formats.replies import SHAPES, StructuredReply, read_structured_reply
 from ragassay.formats.replies.builder import MAX_SPANS, Block
@@ -468,7 +469,7 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_case("case", CASES)
 def test_a_reply_is_read_with_what_it_cites(case: str):
     given, text, spans, sources = CASES[case]
     found = read_structured_reply(given)
@@ -479,14 +480,14 @@ def test_a_reply_is_read_with_what_it_cites(case: str):
     assert found.problems == ()
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_case("case", CASES)
 def test_an_object_with_attributes_reads_as_its_dictionary(case: str):
     given = CASES[case][0]
     made = json.loads(json.dumps(given), object_hook=lambda fields: SimpleNamespace(**fields))
     assert read_structured_reply(made) == read_structured_reply(given)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@each_case("shape", SHAPES, ids=lambda shape: shape.name)
 def test_the_example_of_a_shape_is_of_that_shape(shape):
     fields = json.loads(shape.example)
     assert next(one for one in SHAPES if one.is_like(fields)) is shape
@@ -496,7 +497,7 @@ def test_the_example_of_a_shape_is_of_that_shape(shape):
     assert any(name in fields for name in shape.fields)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "other",
     [
         {},

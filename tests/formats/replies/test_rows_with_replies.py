@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from case_tables import each_case
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from openai.types.chat import ChatCompletion
+from lazy import LazyModule
 
 from ragassay.applications.replies import Answered, read_reply
 from ragassay.errors import InputError
@@ -16,6 +17,8 @@ from ragassay.formats.objects import response_parts, rows_of
 from ragassay.formats.replies import add_reply, read_structured_reply
 from ragassay.formats.write import write_records
 from ragassay.records import CitedSpan, Document, Record, Turn
+
+openai_chat = LazyModule("openai.types.chat")
 
 TEXT = "It fell by 2 points."
 NOTE = {
@@ -125,8 +128,8 @@ def test_citations_that_cannot_be_placed_are_reported_beside_the_record(write):
     assert "characters 90 to 99" in record.metadata["unread_citations"]
 
 
-@pytest.mark.parametrize("name", ["chat_history", "history", "conversation_history"])
-@pytest.mark.parametrize(
+@each_case("name", ["chat_history", "history", "conversation_history"])
+@each_case(
     "history",
     [
         [["A?", "A."]],
@@ -147,7 +150,7 @@ def test_a_history_of_something_else_is_metadata(write):
 
 
 def test_objects_in_rows_and_as_an_answer_are_read(write):
-    made = ChatCompletion.model_validate(CHAT)
+    made = openai_chat.ChatCompletion.model_validate(CHAT)
     found = records_from_rows(rows_of([{"question": "Q?", "answer": made}]))
     assert found.records[0].citations == SPAN
     parts = response_parts(made)
@@ -170,7 +173,7 @@ STATE = {
     ("reply", "sources"),
     [
         (CHAT, ["https://a.org"]),
-        (ChatCompletion.model_validate(CHAT), ["https://a.org"]),
+        (openai_chat.ChatCompletion.model_validate(CHAT), ["https://a.org"]),
         ({"answer": CHAT, "cost_usd": 0.5}, ["https://a.org"]),
         ({"answer": CHAT, "sources": [{"id": "d", "text": "F."}]}, ["d", "https://a.org"]),
         (AIMessage(TEXT, additional_kwargs={"annotations": [NOTE]}), ["https://a.org"]),

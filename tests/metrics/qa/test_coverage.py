@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,7 +39,7 @@ def rising(n: int) -> list[float]:
 
 
 class TestTopCount:
-    @pytest.mark.parametrize(
+    @each_case(
         ("n", "k"),
         [(0, 0), (1, 1), (6, 1), (13, 1), (14, 2), (20, 3), (40, 6), (100, 15), (199, 29)],
     )
@@ -62,7 +63,7 @@ class TestChunks:
         assert max(sizes) - min(sizes) <= 1
         assert sum(sizes) == n
 
-    @pytest.mark.parametrize("n", range(1, 11))
+    @each_case("n", range(1, 11))
     def test_fewer_than_ten_sentences_are_a_chunk_each(self, n: int) -> None:
         assert [chunk_of(i, n) for i in range(n)] == list(range(1, n + 1))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 
 from benchmarks.qa_numbers import Checked, sciqag_answers
 from ragassay.metrics.qa.numbers import (
@@ -32,7 +33,7 @@ def near(answer: str, paper: str = PAPER) -> list[bool]:
     return [one.is_near for one in answer_numbers(answer, SourceNumbers.of(paper))]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "5mg",
@@ -54,7 +55,7 @@ def test_a_number_is_found_in_another_notation(answer: str):
     assert all(found(answer))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "5 g",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,7 +32,7 @@ def test_worked_by_hand() -> None:
     assert (score.low, score.high) == (0.2, 0.7)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("similarity", "place"),
     [(-1, 0), (0, 0), (0.29, 0), (0.3, 1), (0.49, 1), (0.5, 2), (0.7, 2), (0.71, 3), (1, 3)],
 )

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from case_tables import each_case
 from echoes import ASK, HOSTED, KEY, MODELS, EchoModel, client, figures
 
 from ragassay.models.serving import requests
@@ -91,7 +92,7 @@ async def test_models_are_listed_and_found_by_name() -> None:
         assert (await http.get("/v1/models/gpt-9")).status_code == 404
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "status", "code"),
     [
         (b'{"model": "gpt-9"}', 404, "model_not_found"),

@@ -8,13 +8,16 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
-import litellm
 import pytest
+from case_tables import each_case
 from echoes import ASK, HOSTED, EchoModel, client, figures
+from lazy import LazyModule
 
 from ragassay.errors import ModelError, PromptTooLongError, RefusedError, SettingsError
 from ragassay.models.serving.completions import refusal_for
 from ragassay.models.serving.requests import local_problem
+
+litellm = LazyModule("litellm")
 
 ASKED = [{"role": "user", "content": "a"}]
 
@@ -50,7 +53,7 @@ async def test_a_hosted_models_errors_pass_with_when_to_come_again() -> None:
     assert "too many" in reply.json()["error"]["message"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("asked", "problem"),
     [
         ({"messages": []}, "at least one"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import SettingsError
 from ragassay.models.serving.keys import server_key
@@ -16,7 +17,7 @@ def test_a_key_is_made_where_none_is_given() -> None:
     assert server_key(first.value).value == first.value
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("key", "problem"),
     [
         ("", "empty"),

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import openai
 import pytest
+from lazy import LazyModule
 from served import KEY, Served, served
 
 from ragassay.testing import ScriptedModel
+
+openai = LazyModule("openai")
 
 pytestmark = pytest.mark.integration
 

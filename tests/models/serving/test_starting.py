@@ -54,7 +54,7 @@ def test_a_host_that_is_not_here_is_named() -> None:
 def test_a_missing_extra_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     done = RUN.invoke(app, ["serve", "--port", "0"])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     extra = "server" if name == "prometheus_client" else "local"
     assert done.stderr == f'error: this needs {name}: pip install "ragassay[{extra}]"\n'
 

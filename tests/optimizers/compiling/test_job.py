@@ -14,11 +14,11 @@ from ragassay.optimizers.compiling.job import (
     CompileJob,
     CompileResult,
     run_compile_job,
-    shown_name,
     write_compiled,
     writer_settings,
 )
-from ragassay.optimizers.compiling.searching import OPTIMIZERS, n_calls_of
+from ragassay.optimizers.compiling.planning import OPTIMIZERS, n_calls_of
+from ragassay.optimizers.compiling.pricing import shown_name
 from ragassay.optimizers.compiling.tasks import TaskOptions
 from ragassay.prompts import load_prompts, load_rubrics
 from ragassay.prompts.compiled import CompiledPredictor, read_compiled
@@ -151,7 +151,9 @@ def test_a_wrong_budget_or_optimizer_is_named(tmp_path):
             run(job_in(tmp_path, budget="lots"), model, tmp_path / "work")
         with pytest.raises(InputError, match="no optimizer 'adam'"):
             run(job_in(tmp_path, "adam"), model, tmp_path / "work")
-    assert (n_calls_of("light", 10), n_calls_of("77", 10), n_calls_of("0", 10)) == (60, 77, None)
+    assert (n_calls_of("light", 10), n_calls_of("77", 10)) == (60, 77)
+    with pytest.raises(InputError, match="--budget 0"):
+        n_calls_of("0", 10)
 
 
 def test_another_model_may_write_the_candidates(tmp_path):

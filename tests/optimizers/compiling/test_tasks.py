@@ -12,7 +12,7 @@ from ragassay.errors import InputError
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.optimizers.compiling.student import example_of
 from ragassay.optimizers.compiling.task import CompileTask
-from ragassay.optimizers.compiling.tasks import AGENTS, TaskOptions, task_of
+from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
 from ragassay.records import (
     Document,
     Judgment,
@@ -200,6 +200,5 @@ def test_questions_with_their_articles(tmp_path):
 def test_a_query_writer_wants_a_corpus_and_an_unknown_agent_is_named(tools):
     with pytest.raises(InputError, match="--corpus"):
         task_of("query_writer", tools, TaskOptions())
-    with pytest.raises(InputError, match="'fact_lister' can be compiled; there are rubric_judge"):
+    with pytest.raises(InputError, match=r"fact_lister cannot be compiled: .* rubric_judge, veri"):
         task_of("fact_lister", tools, TaskOptions())
-    assert len(AGENTS) == 6

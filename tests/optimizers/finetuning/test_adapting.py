@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
+from lazy import LazyModule
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.model_names import MINILM
@@ -19,6 +19,8 @@ from ragassay.optimizers.finetuning.calibrating import fit_temperature
 from ragassay.optimizers.finetuning.checkpoints import claim_folder
 from ragassay.optimizers.finetuning.pairs import Example
 from ragassay.optimizers.finetuning.tunings import TUNINGS
+
+torch = LazyModule("torch")
 
 
 def test_the_temperature_mends_overconfidence():

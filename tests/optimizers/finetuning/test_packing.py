@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from lazy import LazyModule
 from tiny_llama import tiny_model
 
 from ragassay.optimizers.finetuning.packing import IGNORED, Tokens, as_row, collate, pack
+
+torch = LazyModule("torch")
 
 STEM = (5, 6, 7, 8, 9)
 EXAMPLES = [
@@ -34,23 +36,25 @@ def test_what_examples_share_stands_in_a_row_once() -> None:
     assert row["labels"] == [IGNORED] * 7 + [20, 21, IGNORED, 22]
 
 
-@torch.inference_mode()
 def test_replies_are_as_likely_in_a_row_as_alone() -> None:
-    model = tiny_model(64)
-    batch = collate(
-        [{"prompts": [list(e.prompt) for e in EXAMPLES],
-          "replies": [list(e.reply) for e in EXAMPLES]}]
-    )  # fmt: skip
-    labels = batch.pop("labels")[0]
-    packed = model(**batch).logits[0].log_softmax(-1)
-    found = [float(packed[i - 1, labels[i]]) for i in range(len(labels)) if labels[i] != IGNORED]
-    alone = []
-    for example in EXAMPLES:
-        ids = torch.tensor([[*example.prompt, *example.reply]])
-        logits = model(ids).logits[0].log_softmax(-1)
-        start = len(example.prompt) - 1
-        alone += [float(logits[start + i, token]) for i, token in enumerate(example.reply)]
-    assert found == pytest.approx(alone, abs=1e-4)
+    with torch.inference_mode():
+        model = tiny_model(64)
+        batch = collate(
+            [{"prompts": [list(e.prompt) for e in EXAMPLES],
+              "replies": [list(e.reply) for e in EXAMPLES]}]
+        )  # fmt: skip
+        labels = batch.pop("labels")[0]
+        packed = model(**batch).logits[0].log_softmax(-1)
+        found = [
+            float(packed[i - 1, labels[i]]) for i in range(len(labels)) if labels[i] != IGNORED
+        ]
+        alone = []
+        for example in EXAMPLES:
+            ids = torch.tensor([[*example.prompt, *example.reply]])
+            logits = model(ids).logits[0].log_softmax(-1)
+            start = len(example.prompt) - 1
+            alone += [float(logits[start + i, token]) for i, token in enumerate(example.reply)]
+        assert found == pytest.approx(alone, abs=1e-4)
 
 
 @given(st.lists(tokens, min_size=1, max_size=12), st.integers(10, 40))

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from lazy import LazyModule
 from tiny_llama import tiny_model, tiny_tokenizer
 
 from ragassay.errors import ExtraError, InputError
 from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
 from ragassay.optimizers.finetuning.training import Recipe, capped, tokenised, train
+
+torch = LazyModule("torch")
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
 
@@ -26,15 +28,15 @@ EXAMPLES = [
 RECIPE = Recipe(row_tokens=400, learning_rate=1e-2, steps=4, rank=4, share_of_layers=1.0)
 
 
-@torch.inference_mode()
 def likelihood(model: Any, tokenizer: Any, reply: str) -> float:
     """Mean log-likelihood of a reply to the first example's prompt."""
-    [found] = tokenised([replace(EXAMPLES[0], reply=reply)], tokenizer)
-    ids = torch.tensor([[*found.prompt, *found.reply]])
-    logits = model(input_ids=ids).logits[0].log_softmax(-1)
-    start = len(found.prompt) - 1
-    chosen = [logits[start + i, token] for i, token in enumerate(found.reply)]
-    return float(torch.stack(chosen).mean())
+    with torch.inference_mode():
+        [found] = tokenised([replace(EXAMPLES[0], reply=reply)], tokenizer)
+        ids = torch.tensor([[*found.prompt, *found.reply]])
+        logits = model(input_ids=ids).logits[0].log_softmax(-1)
+        start = len(found.prompt) - 1
+        chosen = [logits[start + i, token] for i, token in enumerate(found.reply)]
+        return float(torch.stack(chosen).mean())
 
 
 def trained(work: Path, recipe: Recipe = RECIPE, examples: Any = EXAMPLES) -> tuple[Any, Any]:

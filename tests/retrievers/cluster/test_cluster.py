@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from case_tables import each_case
 from opensearchpy import OpenSearch
 
 from ragassay.errors import CorpusError, ExtraError, InputError
@@ -111,7 +112,7 @@ def test_a_search_gives_articles_best_first(corpus: ClusterCorpus) -> None:
     assert hits[0].document == TRIAL
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("filters", "expected"),
     [
         (Filters(), {"101", "202", "404"}),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,7 +81,7 @@ def test_each_article_comes_back_whole(built: DiskCorpus) -> None:
         assert built.get(article.id) == article
 
 
-@pytest.mark.parametrize(
+@each_case(
     "name",
     [
         "1",
@@ -108,7 +109,7 @@ def test_words_are_found_by_their_stem_and_best_first(literature: Literature) ->
     assert len(literature.search("aspirin", 2)) == 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("filters", "kept"),
     [
         ({}, {"1", "3", "4"}),
@@ -135,7 +136,7 @@ def test_a_filter_changes_no_score(built: DiskCorpus) -> None:
         assert hit.score == pytest.approx(free[hit.document.id])
 
 
-@pytest.mark.parametrize(
+@each_case(
     "query", ["", "   ", "the of and", "()", "aspirin AND", 'title:"x', "a" * 5000, "\x00", "🩺"]
 )
 def test_nothing_in_a_query_is_an_operator(literature: Literature, query: str) -> None:
@@ -226,8 +227,8 @@ def test_an_older_update_file_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         build_corpus([old], tmp_path / "corpus")
 
 
-@pytest.mark.parametrize("killed_at", [1, 5, 7, 8, 15, 19])
-@pytest.mark.parametrize("after", ["read", "index"])
+@each_case("killed_at", [1, 5, 7, 8, 15, 19])
+@each_case("after", ["read", "index"])
 def test_a_killed_build_goes_on_and_ends_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int, after: str
 ) -> None:

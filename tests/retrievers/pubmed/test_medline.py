@@ -4,6 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -125,7 +126,7 @@ def test_a_bad_record_does_not_stop_the_others(path: Path, text: str, problem: s
     assert ids([good]) == ["2"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("tag", "kinds"),
     [
         ("RIN", ["retracted_by"]),

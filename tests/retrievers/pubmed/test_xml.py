@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,7 +133,7 @@ def test_an_abstract_needs_no_title() -> None:
     assert (found.title, found.text) == ("", "Text.")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("parts", "expected"),
     [
         ("<Year>2021</Year>", "2021"),
@@ -201,7 +202,7 @@ def test_any_text_is_a_date_or_a_problem(year: str, month: str, day: str) -> Non
             assert isinstance(found, Problem)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "expected"),
     [
         ("RetractionIn", ["retracted_by"]),
@@ -270,7 +271,7 @@ def test_a_chapter_of_a_book() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("bad", "problem"),
     [
         (record(""), "the PMID is missing"),

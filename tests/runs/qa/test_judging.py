@@ -13,6 +13,7 @@ from ragassay.metrics.trust import judge_trust
 from ragassay.records import RACAR, Evaluation, HumanLabel, IntentSimilarity, RacarRating
 from ragassay.runs.evaluate import run, run_sync
 from ragassay.runs.meta_evaluate import measure, write_meta_evaluation
+from ragassay.runs.qa.evaluate import judge_pairs
 from ragassay.runs.qa.filter import filter_pairs, least_scores
 from ragassay.runs.qa.inputs import paired, pairs_job
 from ragassay.settings import load_settings
@@ -133,3 +134,17 @@ def test_what_instruments_leave_open_goes_to_a_second_judge():
     alone = {item for item, r in ratings.items() if r.escalation is None}
     assert {"agnosticism/p/2", "accuracy/p/2"} <= alone
     assert ratings["completeness/p/1"].escalation is not None
+
+
+def test_the_setting_says_whether_coverage_reads_the_question_too():
+    found = {
+        way: run_sync(judge_pairs(GIVEN, Toolbox.of(load_settings(**options)))).measures
+        for way, options in (
+            ("default", {"only": ("racar",)}),
+            ("pair", {"only": ("racar",), "qa_coverage": "pair"}),
+            ("answer", {"only": ("racar",), "qa_coverage": "answer"}),
+        )
+    }
+    assert found["default"] == found["pair"] != found["answer"]
+    together, alone = (found[way][0].pairs[0].similarity for way in ("pair", "answer"))
+    assert len(together) == len(alone) and together != alone

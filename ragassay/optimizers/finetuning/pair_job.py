@@ -1,0 +1,288 @@
+"""Fit a classifier of correctness or completeness to a user's data, with cross-validation and card.
+
+BioACE fits support vector machines, logistic regression and encoders (sections 4.1.2 and 4.1.3,
+tables 2 and 3).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ragassay.errors import InputError
+from ragassay.extras import need
+from ragassay.model_names import MINILM, PROVIDER
+from ragassay.models.adapters import CORRECTNESS, WEIGHTS, Training
+from ragassay.models.cards import write_card
+from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
+from ragassay.models.pair_encoders import pair_encoder
+from ragassay.optimizers.finetuning.cross_validation import HeldOut, cross_validate
+from ragassay.optimizers.finetuning.head import LIBRARIES
+from ragassay.optimizers.finetuning.labelled_pairs import (
+    LabelledPair,
+    pairs_sha256,
+    read_completeness_pairs,
+    read_correctness_pairs,
+)
+from ragassay.optimizers.finetuning.pair_classifiers import fit_classifier
+from ragassay.optimizers.finetuning.pairs import Example
+from ragassay.optimizers.finetuning.result import Finetuned
+from ragassay.optimizers.finetuning.tunings import Tuning, tuning_of
+from ragassay.records import RELEVANCE_LABELS, Bound, ModelCard, Rejection
+from ragassay.settings import load_settings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from ragassay.models.cross_encoder import PairEncoder
+
+PairTask = Literal["correctness", "completeness"]
+PairMethod = Literal["svm", "logistic", "head"]
+
+LABELS = {"correctness": CORRECTNESS, "completeness": RELEVANCE_LABELS}
+TASKS = {
+    "correctness": "sentences and passages, correct or incorrect",
+    "completeness": "questions and answer sentences, four labels",
+}
+"""What a card says of its figures."""
+
+KINDS = {
+    "svm": "a linear support vector machine over words that sentence and passage share",
+    "logistic": "logistic regression over words that sentence and passage share",
+    "head": "a low-rank adapter and a linear head over {base}, which reads both texts at once",
+}
+LIMITS = (
+    "Its figures and bounds are of classifiers that were fitted without each fold in turn; the one "
+    "here was fitted to all of the data, and was itself not measured.",
+    "Data of another kind than this was not seen.",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class PairJob:
+    """A fit of a classifier of pairs.
+
+    Attributes:
+        task: What it says.
+        method: A support vector machine or logistic regression, of correctness only; or a head.
+        data: The user's files.
+        out: Folder of the classifier.
+        base: Of a head: the encoder.
+        labels: Of completeness: the file of labels, where the answers have none.
+        folds: Most folds of the cross-validation.
+        epochs: Of a head: passes over the pairs.
+        learning_rate: Of a head; None for the base's default.
+        rank: Of a head's low-rank factors; None for the base's default.
+        seed: The seed of folds and draws.
+        limit: Most pairs; 0 for all.
+        steps: Of a head: most steps of a fit; 0 for all epochs.
+        work: Folder of a head's checkpoints; None for `out/checkpoints`.
+    """
+
+    task: PairTask
+    method: PairMethod
+    data: tuple[Path, ...]
+    out: Path
+    base: str = MINILM
+    labels: Path | None = None
+    folds: int = 5
+    epochs: float = 3.0
+    learning_rate: float | None = None
+    rank: int | None = None
+    seed: int = 0
+    limit: int = 0
+    steps: int = 0
+    work: Path | None = None
+
+    @property
+    def command(self) -> str:
+        """The shell command of the same job."""
+        given: dict[str, object] = {"method": self.method, "labels": self.labels}
+        given |= {"folds": self.folds, "seed": self.seed, "limit": self.limit or None}
+        if self.method == "head":
+            given |= {
+                "base": self.base,
+                "epochs": self.epochs,
+                "learning-rate": self.learning_rate,
+                "rank": self.rank,
+                "steps": self.steps or None,
+            }
+        options = [("data", path) for path in self.data]
+        options += [(name, value) for name, value in given.items() if value is not None]
+        options.append(("out", self.out))
+        words = [word for name, value in options for word in (f"--{name}", str(value))]
+        return shlex.join(["ragassay", "finetune", self.task, *words])
+
+
+def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
+    """Cross-validate a classifier, fit it to all pairs, and write it with its bounds and card.
+
+    Args:
+        job: The job.
+        say: Receives progress messages.
+
+    Returns:
+        What was written; `measured` is of the held-out folds.
+
+    Raises:
+        InputError: The data cannot be read, or has too few questions or labels; or the method does
+            not fit the task.
+        ExtraError: PEFT is not installed, which a head needs.
+        SettingsError: The base is unavailable.
+    """
+    if job.task == "completeness" and job.method != "head":
+        raise InputError(f"--method {job.method} is of correctness: name head, or sft")
+    if job.method == "head":
+        need("peft")
+    pairs, rejections = _read(job)
+    names = LABELS[job.task]
+    counts = [f"{name} {sum(p.label == i for p in pairs)}" for i, name in enumerate(names)]
+    n_groups = len({pair.group for pair in pairs})
+    say(f"{len(pairs)} pairs of {n_groups} questions: {', '.join(counts)}")
+    fitter = _Head(job) if job.method == "head" else _Classical(job)
+    held = cross_validate(pairs, names, fitter.predictor, n_folds=job.folds, seed=job.seed, say=say)
+    say("all pairs")
+    data = ", ".join(path.name for path in job.data)
+    digest, written = fitter.write(pairs, held.bounds(data))
+    write_card(job.out, _card(job, pairs, held, digest, data))
+    return Finetuned(digest, written.stat().st_size, len(pairs), len(rejections), held.measured())
+
+
+def _read(job: PairJob) -> tuple[list[LabelledPair], list[Rejection]]:
+    pairs: list[LabelledPair] = []
+    rejections: list[Rejection] = []
+    for path in dict.fromkeys(job.data):
+        if job.task == "correctness":
+            found, rejected = read_correctness_pairs(path)
+        else:
+            found, rejected = read_completeness_pairs(path, job.labels)
+        pairs += found
+        rejections += rejected
+    if not pairs:
+        raise InputError("there is nothing to learn: no labelled pair came of the data")
+    return (pairs[: job.limit] if job.limit else pairs), rejections
+
+
+class _Classical:
+    def __init__(self, job: PairJob) -> None:
+        self._job = job
+
+    def _fit(self, pairs: Sequence[LabelledPair], bounds: Sequence[Bound] = ()) -> PairClassifier:
+        family = "svm" if self._job.method == "svm" else "logistic"
+        return fit_classifier(pairs, family, seed=self._job.seed, bounds=bounds)
+
+    def predictor(
+        self, pairs: Sequence[LabelledPair], name: str
+    ) -> Callable[[Sequence[LabelledPair]], NDArray[np.float64]]:
+        import numpy as np
+
+        fitted = self._fit(pairs)
+
+        def predict(held: Sequence[LabelledPair]) -> NDArray[np.float64]:
+            scores = fitted.scores([(p.sentence, p.passage) for p in held])
+            return np.stack([scores, 1 - scores], axis=1)
+
+        return predict
+
+    def write(self, pairs: Sequence[LabelledPair], bounds: Sequence[Bound]) -> tuple[str, Path]:
+        fitted = self._fit(pairs, bounds)
+        self._job.out.mkdir(parents=True, exist_ok=True)
+        path = self._job.out / CLASSIFIER
+        path.write_text(fitted.weights.model_dump_json() + "\n", encoding="utf-8")
+        return fitted.digest, path
+
+
+class _Head:
+    def __init__(self, job: PairJob) -> None:
+        self._job, self._labels = job, LABELS[job.task]
+        own = tuning_of(job.base)
+        rate = own.learning_rate if job.learning_rate is None else job.learning_rate
+        self._tuning: Tuning = dataclasses.replace(
+            own, learning_rate=rate, rank=job.rank or own.rank
+        )
+
+    def _train(
+        self, pairs: Sequence[LabelledPair], name: str
+    ) -> tuple[PairEncoder, dict[str, Tensor]]:
+        import torch
+
+        from ragassay.optimizers.finetuning.adapting import train
+
+        job = self._job
+        torch.manual_seed(job.seed)  # a head may start at random
+        encoder = pair_encoder(job.base, load_settings().cache_dir, len(self._labels))
+        work = (job.work or job.out / "checkpoints") / name
+        work.mkdir(parents=True, exist_ok=True)
+        examples = [Example(p.sentence, p.passage, p.label) for p in pairs]
+        tensors = train(
+            encoder, examples, self._tuning, work, job.epochs, seed=job.seed, steps=job.steps
+        )
+        return encoder, tensors
+
+    def predictor(
+        self, pairs: Sequence[LabelledPair], name: str
+    ) -> Callable[[Sequence[LabelledPair]], NDArray[np.float64]]:
+        encoder, _ = self._train(pairs, name)
+
+        def predict(held: Sequence[LabelledPair]) -> NDArray[np.float64]:
+            import torch
+
+            with torch.inference_mode():
+                rows = [encoder.row(p.sentence, p.passage, self._tuning.n_tokens) for p in held]
+                logits = torch.cat([encoder(encoder.batch([row])).cpu() for row in rows])
+            return logits.double().softmax(-1).numpy()
+
+        return predict
+
+    def write(self, pairs: Sequence[LabelledPair], bounds: Sequence[Bound]) -> tuple[str, Path]:
+        from ragassay.models.cross_encoder import save_adapter
+        from ragassay.optimizers.finetuning.adapting import SCALE
+
+        job, tuning = self._job, self._tuning
+        encoder, tensors = self._train(pairs, "all")
+        shape = save_adapter(
+            job.out,
+            tensors,
+            base=encoder.base_name,
+            base_sha256=encoder.base_sha256,
+            scale=SCALE,
+            n_tokens=tuning.n_tokens,
+            temperature=1.0,
+            reads=tuning.reads,
+            training=Training(
+                data=tuple(path.name for path in job.data),
+                data_sha256=pairs_sha256(pairs),
+                n_examples=len(pairs),
+                dev="",
+                epochs=job.steps * tuning.batch / len(pairs) if job.steps else job.epochs,
+                seed=job.seed,
+                versions={name: importlib.metadata.version(name) for name in LIBRARIES},
+            ),
+            labels=self._labels,
+            bounds=bounds,
+        )
+        return shape.weights_sha256, job.out / WEIGHTS
+
+
+def _card(
+    job: PairJob, pairs: Sequence[LabelledPair], held: HeldOut, digest: str, data: str
+) -> ModelCard:
+    n_groups = len({pair.group for pair in pairs})
+    kind = KINDS[job.method].format(base=job.base)
+    return ModelCard(
+        model=f"{PROVIDER}/{job.out}",
+        description=(
+            f"It tells {job.task} ({', '.join(LABELS[job.task])}) by {kind}. Fitted to "
+            f"{len(pairs):,} pairs of {n_groups:,} questions from {data} (SHA-256 "
+            f"{pairs_sha256(pairs)}), seed {job.seed}."
+        ),
+        digest=digest,
+        limits=LIMITS,
+        figures=held.figures(TASKS[job.task], data, job.command),
+    )

@@ -1,0 +1,31 @@
+"""The page of definitions: each says whether it is verified or how it deviates."""
+
+from __future__ import annotations
+
+import re
+
+from conftest import ROOT
+
+PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+ROWS = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.startswith("| ")]
+DEFINITIONS = [row for row in ROWS if row[0] != "definition"]
+
+
+def test_each_definition_is_verified_or_deviates() -> None:
+    assert len(DEFINITIONS) > 50
+    for row in DEFINITIONS:
+        assert len(row) == 3, row
+        assert re.match(r"(verified|deviates): \S", row[2]), row
+
+
+def test_the_tests_that_verify_exist() -> None:
+    named = [name for row in DEFINITIONS for name in re.findall(r"`(tests/[^`]+)`", row[2])]
+    assert named
+    for name in named:
+        assert "def test" in (ROOT / name).read_text(encoding="utf-8"), name
+
+
+def test_the_readme_says_what_is_not_yet_there_for_correctness() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (row,) = [line for line in readme.splitlines() if line.startswith("| BioACE: correctness")]
+    assert len(row.strip("| ").split(" | ")[2]) > 10

@@ -1,0 +1,208 @@
+"""`ragassay finetune correctness` and `completeness`: from a user's file to a run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_verifiers import tiny_encoder
+from typer.testing import CliRunner
+
+import ragassay
+from ragassay.cli import app
+from ragassay.errors import SettingsError
+from ragassay.evaluators.models import Models
+from ragassay.instruments.head_labeller import head_labeller
+from ragassay.models.adapters import CORRECTNESS, SHAPE, read_shape
+from ragassay.models.cards import load_card
+from ragassay.models.correctness import HeadCorrectness, correctness_model
+from ragassay.models.embeddings import Embedder
+from ragassay.models.pair_classifier import PairClassifier
+from ragassay.models.verifiers import entailment_model
+from ragassay.optimizers.finetuning.pair_job import PairJob
+from ragassay.records import RELEVANCE_LABELS, AnswerSentence
+from ragassay.settings import load_settings
+
+WORDS = ("alpha", "beta", "gamma", "pain", "pressure", "trial", "adults", "claim")
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["finetune", *map(str, arguments)])
+
+
+def write(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def correctness_file(path: Path, n: int = 24) -> Path:
+    """A passage that names what its sentence names is its evidence."""
+    rows = []
+    for i in range(n):
+        word, other = WORDS[i % 8], WORDS[(i + 3) % 8]
+        for said, label in ((word, "correct"), (other, "incorrect")):
+            rows.append(
+                {
+                    "sentence": f"The drug lowers {word} .",
+                    "passage": f"In the trial {said} was lowered .",
+                    "label": label,
+                    "question": f"q{i}",
+                }
+            )
+    return write(path, *rows)
+
+
+def completeness_file(path: Path, n: int = 8) -> Path:
+    """Answers in MedAESQA's form, whose first sentence is required and whose second is not."""
+    answers = []
+    for i in range(n):
+        texts = (f"alpha lowers {WORDS[i]} .", f"beta raises {WORDS[i]} .")
+        labels = ("required", "unnecessary")
+        sentences = [
+            {"answer_sentence": text, "answer_sentence_relevance": label}
+            for text, label in zip(texts, labels, strict=True)
+        ]
+        made = {"M1": {"answer": " ".join(texts), "answer_sentences": sentences}}
+        question = {"question_id": f"q{i}", "question": f"What lowers {WORDS[i]} ?"}
+        answers.append({**question, "machine_generated_answers": made})
+    path.write_text(json.dumps(answers), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("method", ["svm", "logistic"])
+def test_a_classifier_is_fitted_to_ones_own_data_and_named_in_a_run(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    data = correctness_file(tmp_path / "pairs.jsonl")
+    done = run("correctness", "--data", data, "--method", method, "--seed", 3, "--out", "mine")
+    assert done.exit_code == 0, done.output
+    assert "48 pairs of 24 questions: correct 24, incorrect 24" in done.output
+    assert "fold 5 of 5" in done.output and "held-out folds: accuracy" in done.output
+    assert "use it as --correctness ragassay/mine" in done.output
+
+    model = correctness_model("ragassay/mine", Embedder(), tmp_path)
+    assert isinstance(model, PairClassifier) and model.name == "ragassay/mine"
+    right, wrong = model.scores(
+        [
+            ("The drug lowers pain .", "In the trial pain was lowered ."),
+            ("The drug lowers pain .", "In the trial beta was lowered ."),
+        ]
+    )
+    assert right > wrong
+    assert [bound.label for bound in model.bounds] == list(CORRECTNESS)
+    assert all("5 held-out folds" in bound.data for bound in model.bounds)
+
+    card = load_card("ragassay/mine")
+    assert card is not None and card.digest == model.digest and card.bounds == model.bounds
+    assert "48 pairs of 24 questions from pairs.jsonl (SHA-256 " in card.description
+    assert "seed 3" in card.description
+    folds = [figure for figure in card.figures if "fold " in figure.data]
+    assert len(folds) == 5 and all(figure.low is not None for figure in folds)
+    assert {"macro precision", "macro recall", "macro-F1", "AUC"} <= {
+        figure.metric for figure in card.figures
+    }
+    again = shlex.split(card.figures[0].command)
+    assert again[:3] == ["ragassay", "finetune", "correctness"]
+    assert "--seed" in again and method in again
+    shown = CliRunner().invoke(app, ["models", "show", "mine"])
+    assert shown.exit_code == 0 and "pairs.jsonl" in shown.output, shown.output
+
+
+@pytest.mark.integration
+def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("peft", reason="training needs ragassay[train]")
+    monkeypatch.chdir(tmp_path)
+    base = tiny_encoder(tmp_path / "base")
+    small = ("--method", "head", "--base", base, "--steps", 2, "--rank", 2, "--folds", 2)
+
+    data = correctness_file(tmp_path / "pairs.jsonl", 4)
+    done = run("correctness", "--data", data, *small, "--out", "correct")
+    assert done.exit_code == 0, done.output
+    assert read_shape(Path("correct")).labels == CORRECTNESS
+    model = correctness_model("ragassay/correct", Embedder(), tmp_path)
+    assert isinstance(model, HeadCorrectness)
+    (score,) = model.scores([("alpha lowers pain .", "alpha .")])
+    assert 0 < score < 1
+    # Eight pairs are too few for a bound: nothing is decided.
+    assert model.doubt([("alpha lowers pain .", "alpha .")]) is not None
+    with pytest.raises(SettingsError, match="is no verifier: name it with --correctness"):
+        entailment_model("ragassay/correct", tmp_path)
+
+    answers = completeness_file(tmp_path / "answers.json", 4)
+    done = run("completeness", "--data", answers, *small, "--out", "label")
+    assert done.exit_code == 0, done.output
+    assert "8 pairs of 4 questions: required 4, borderline 0, unnecessary 4" in done.output
+    assert "use it as --labeller ragassay/label" in done.output
+    shape = read_shape(Path("label"))
+    assert shape.labels == RELEVANCE_LABELS and shape.training is not None
+    assert [bound.label for bound in shape.bounds] == list(RELEVANCE_LABELS)
+    labeller = head_labeller("ragassay/label", tmp_path)
+    sentence = AnswerSentence(index=1, text="alpha lowers pain .", start=0, end=19)
+    found = labeller.label("lowers pain ?", sentence)
+    assert found.failure is not None and found.failure.reason == "undecided"
+    assert found.leaning in RELEVANCE_LABELS
+    settings = load_settings(labeller="ragassay/label", correctness="ragassay/correct")
+    models = Models.of(settings)
+    assert models.labeller is not None and models.labeller.name == "ragassay/label"
+    assert set(models.labeller.identity) <= set(models.digests)
+    with pytest.raises(SettingsError, match="is no verifier: name it with --labeller"):
+        entailment_model("ragassay/label", tmp_path)
+    card = load_card("ragassay/label")
+    assert card is not None and "weighted-F1" in {figure.metric for figure in card.figures}
+    # Without its bounds all that it says counts, in a run as well.
+    shutil.copytree("label", "free")
+    (Path("free") / SHAPE).write_text(shape.model_copy(update={"bounds": ()}).model_dump_json())
+    result = ragassay.evaluate(
+        question="What lowers pain ?",
+        answer="Alpha lowers pain. Beta raises pain.",
+        only=("sentences",),
+        labeller="ragassay/free",
+    )
+    assert len(result.labels) == 2 and all(one.label in RELEVANCE_LABELS for one in result.labels)
+    score = result.scores["sentences.required"]
+    assert (score.n, score.judge, score.n_unscored) == (2, "ragassay/free", 0)
+    for wrong in ("ragassay/correct", "ragassay/absent", "somebody/else"):
+        with pytest.raises(SettingsError, match="finetune completeness"):
+            head_labeller(wrong, tmp_path)
+
+
+REFUSED = [
+    (["correctness", "--method", "sft"], "name svm, logistic or head"),
+    (["correctness", "--dev", "x.jsonl"], "it is cross-validated"),
+    (["completeness", "--method", "svm"], "--method svm is of correctness"),
+    (["labeller", "--method", "logistic"], "--method logistic is of correctness"),
+    (["judge", "--method", "svm"], "--method svm is of correctness"),
+    (["qa", "--method", "logistic"], "--method logistic is of correctness"),
+    (["correctness"], "two labels, each of them in two questions"),
+]
+
+
+def test_what_does_not_fit_together_is_refused_in_one_line(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(Path("one.jsonl"), {"sentence": "a", "passage": "b", "label": "correct"})
+    for arguments, problem in REFUSED:
+        refused = run(*arguments, "--data", "one.jsonl", "--out", "out")
+        assert refused.exit_code in (1, 2), arguments
+        assert problem in " ".join(refused.stderr.split()), (arguments, refused.stderr)
+    write(Path("none.jsonl"), {"sentence": "a", "passage": "b", "label": "?"})
+    refused = run("correctness", "--data", "none.jsonl", "--out", "out")
+    assert refused.exit_code == 1 and "no labelled pair came of the data" in refused.stderr
+
+
+def test_the_command_of_a_job_is_that_job():
+    job = PairJob("correctness", "svm", (Path("a b.jsonl"),), Path("out"), base="x")
+    assert shlex.split(job.command)[3:] == [
+        *("--data", "a b.jsonl", "--method", "svm", "--folds", "5", "--seed", "0", "--out", "out"),
+    ]
+    job = PairJob("completeness", "head", (Path("a"),), Path("o"), base="b", rank=2, steps=3)
+    assert shlex.split(job.command)[2:] == [
+        *("completeness", "--data", "a", "--method", "head", "--folds", "5", "--seed", "0"),
+        *("--base", "b", "--epochs", "3.0", "--rank", "2", "--steps", "3", "--out", "o"),
+    ]
