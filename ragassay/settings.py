@@ -165,8 +165,9 @@ class Settings(BaseSettings):
         description="The model that compares sentences with passages: judge, embedded (installed "
         "with ragassay), ragassay/mean-verifier (slower, more accurate), ragassay/FOLDER (a "
         "fine-tuned one), a natural language inference model on Hugging Face's hub, one that "
-        "writes a label or scores (`ragassay verifiers kinds` lists them), or a file of `ragassay "
-        "verifiers fit`; auto is embedded without a hosted judge, else that judge itself.",
+        "writes a label or scores, such as minicheck, hhem or lettucedetect (`ragassay verifiers "
+        "kinds` lists them), or a file of `ragassay verifiers fit`; auto is embedded without a "
+        "hosted judge, else that judge itself.",
     )
     verdict_labels: VerdictLabels = Field(
         default=4,

@@ -74,13 +74,14 @@ def find_judges(
 def list_models(
     as_json: Json = False,
 ) -> None:
-    """List every embedded or shipped model: its purpose, its size, its origin."""
+    """List every embedded, shipped or fetchable model: its purpose, its size, its origin."""
     with errors_as_lines():
         import json
 
-        from ragassay.models.shelf import shelf
+        from ragassay.models.shelf import fact_checkers, shelf
+        from ragassay.settings import load_settings
 
-        items = shelf()
+        items = (*shelf(), *fact_checkers(load_settings().cache_dir))
         if as_json:
             for item in items:
                 typer.echo(json.dumps(_fields(item)))
@@ -101,12 +102,47 @@ def show(
     """
     with errors_as_lines():
         from ragassay.models.shelf import item_of
+        from ragassay.settings import load_settings
 
-        item = item_of(name)
+        item = item_of(name, load_settings().cache_dir)
         if as_json:
             typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
         else:
             _print_card(item)
+
+
+@app.command()
+def get(
+    name: Annotated[
+        str,
+        typer.Argument(help="A published fact checker, such as minicheck, hhem, lettucedetect."),
+    ],
+) -> None:
+    """Fetch a published fact checker from Hugging Face's hub, once.
+
+    It lies in the hub's cache; its commit, licence and digest are noted. HF_ENDPOINT names another
+    hub, HF_HOME another cache.
+
+    For example:
+
+      ragassay models get minicheck
+
+      ragassay evaluate answers.jsonl --verifier minicheck
+
+    Exit codes: 0 it is here; 1 no such model, or the hub cannot be reached.
+    """
+    with errors_as_lines():
+        from ragassay.models.fetched import fetch
+        from ragassay.models.shelf import item_of
+        from ragassay.settings import load_settings
+
+        cache_dir = load_settings().cache_dir
+        note = fetch(name, cache_dir)
+        item = item_of(note.repository, cache_dir)
+        size = _size(item.n_bytes)
+        typer.echo(f"{note.repository} at {note.revision} ({note.licence}, {size}): {note.folder}")
+        typer.echo(f"SHA-256 {note.digest}")
+        typer.echo(f"use it by --verifier {item.name}")
 
 
 @app.command()
@@ -125,9 +161,12 @@ def check(
     with errors_as_lines():
         from ragassay.models.integrity import check as check_files
         from ragassay.models.integrity import is_sound
-        from ragassay.models.shelf import item_of, shelf
+        from ragassay.models.shelf import fact_checkers, item_of, shelf
+        from ragassay.settings import load_settings
 
-        items = [item_of(name) for name in names] if names else shelf()
+        cache_dir = load_settings().cache_dir
+        fetched = [item for item in fact_checkers(cache_dir) if not item.is_fetchable]
+        items = [item_of(name, cache_dir) for name in names] if names else [*shelf(), *fetched]
         results = [(item, check_files(item)) for item in items]
         for item, found in results:
             _print_check(item, found)
@@ -198,7 +237,8 @@ def _print_shelf(items: Sequence[ShelfItem]) -> None:
     table.columns[0].no_wrap = True
     table.columns[2].justify = "right"
     for item in items:
-        size = _size(item.n_bytes) if item.is_installed else "missing"
+        absent = "to fetch" if item.is_fetchable else "missing"
+        size = _size(item.n_bytes) if item.is_installed else absent
         table.add_row(*(Text(cell) for cell in (item.name, item.role, size, item.source)))
     open_console().print(table)
 

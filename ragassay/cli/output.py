@@ -86,6 +86,7 @@ def print_run(
     _print_cost(console, summary)
     for line in _provenance(manifest):
         console.print(line, markup=False, highlight=False)
+    _print_advice(console, manifest, summary)
     console.print(where, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -116,6 +117,18 @@ def _provenance(manifest: Manifest) -> Iterator[str]:
             yield f"{role}: {card.description[start:end]}"
     for stamp in manifest.prompts:
         yield f"Compiled prompt: {', '.join((stamp.agent, *stamp.rubrics))} ({stamp.optimizer})"
+
+
+def _print_advice(console: Any, manifest: Manifest, summary: Summary) -> None:
+    """Name a better verifier where the embedded one compared without a judge."""
+    from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
+    from ragassay.models.fetched import better_verifier_text
+    from ragassay.settings import load_settings
+
+    compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
+    if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
+        advice = better_verifier_text(load_settings().cache_dir)
+        console.print(advice, markup=False, highlight=False, soft_wrap=True)
 
 
 def _worst(evaluations: Sequence[Evaluation]) -> Iterator[str]:

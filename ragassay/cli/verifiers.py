@@ -63,9 +63,12 @@ def kinds(as_json: Json = False) -> None:
     A model of the hub is known by its name; any other is named KIND:MODEL, where MODEL is a name on
     the hub or a folder. A kind alone stands for its published model. AlignScore and SummaC-Conv
     have weights of their own and need a model beside them: KIND:WEIGHTS@MODEL, where WEIGHTS is a
-    file or OWNER/REPOSITORY/FILE on the hub.
+    file or OWNER/REPOSITORY/FILE on the hub. `ragassay models get NAME` fetches MiniCheck, HHEM or
+    LettuceDetect.
 
     For example:
+
+      ragassay evaluate answers.jsonl --verifier minicheck
 
       ragassay evaluate answers.jsonl --verifier google/flan-t5-xxl
 

@@ -9,7 +9,7 @@ from ragassay.instruments.exam import ExamInstrument
 from ragassay.instruments.exam_grader import EmbeddedExamGrader
 from ragassay.instruments.local_graders import local_grader
 from ragassay.instruments.signals import SignalMeter
-from ragassay.model_names import EMBEDDED, MINILM, is_local
+from ragassay.model_names import EMBEDDED, MINILM, is_local, provider_of, split_endpoint
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import Remembered
 from ragassay.models.gateway import JudgeLM
@@ -21,6 +21,7 @@ from ragassay.models.verifiers import (
     minilm_verifier,
     signals_verifier,
 )
+from ragassay.prompts.verifiers import load_verifier_kinds
 from ragassay.settings import Settings
 
 
@@ -44,19 +45,22 @@ def build_meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
 def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
     """The verifier beside the judge; None where the judge verifies."""
     name = settings.chosen_verifier
-    if name == "judge" or (is_local(name) and not is_pair_verifier(name)):
+    is_chat = load_verifier_kinds().facts.is_chat(name)
+    if name == "judge" or is_chat or (is_local(name) and not is_pair_verifier(name)):
         return None
     model = entailment_model(name, settings.cache_dir, settings.verdict_labels)
     return EncoderVerifier(model, embedder, settings.verdict_labels)
 
 
 def build_verifier_lm(settings: Settings) -> JudgeLM | None:
-    """The fine-tuned verifier that the settings name; None where they name another.
+    """The verifier that writes: a fine-tuned one, or one that a server answers for; else None.
 
     Raises:
-        SettingsError: What they name was not fine-tuned to verify.
+        SettingsError: What they name was not fine-tuned to verify, or names no server.
     """
     name = settings.chosen_verifier
+    if load_verifier_kinds().facts.is_chat(name):
+        return _chat_verifier(name, settings)
     if not is_local(name) or is_pair_verifier(name):
         return None
     note = note_of(name)
@@ -65,6 +69,19 @@ def build_verifier_lm(settings: Settings) -> JudgeLM | None:
             f"{name} was not fine-tuned to verify: name an adapter of `ragassay finetune verifier`"
         )
     return JudgeLM(settings.model_copy(update={"model": name, "panel": (), "api_base": None}))
+
+
+def _chat_verifier(name: str, settings: Settings) -> JudgeLM:
+    model, endpoint = split_endpoint(name)
+    if provider_of(model) in ("", "bespokelabs"):
+        raise SettingsError(
+            f"verifier {name} runs behind a server: name hosted_vllm/bespokelabs/"
+            "Bespoke-MiniCheck-7B@http://HOST:8000/v1, or ollama_chat/bespoke-minicheck"
+        )
+    shares = provider_of(model) == provider_of(settings.model)
+    base = endpoint or (settings.api_base if shares else None)
+    given = {"model": model, "panel": (), "api_base": base, "escalate": "", "judge_form": "auto"}
+    return JudgeLM(settings.model_copy(update=given))
 
 
 def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | None:

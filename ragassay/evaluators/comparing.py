@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.cited_passages import cited_sources, joined_text
+from ragassay.prompts.verifiers import load_verifier_kinds
 from ragassay.records import (
     VERDICT_SETS,
     AnswerSentence,
@@ -16,6 +17,7 @@ from ragassay.records import (
     EvidenceSpan,
     Verdict,
 )
+from ragassay.text.reading import ALL_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
 from ragassay.threads import in_thread
 
@@ -64,7 +66,7 @@ async def compare(
     title: str = "",
     beside: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare a claim with a text, by an encoder, a fine-tuned verifier, or the judge.
+    """Compare a claim with a text, by an encoder, a verifier that writes, or the judge.
 
     Args:
         tools: Know who verifies.
@@ -79,6 +81,7 @@ async def compare(
     """
     import dspy
 
+    from ragassay.agents.chat_checker import check_by_chat
     from ragassay.agents.tuned_verifier import passage_for
 
     if tools.models.encoder is not None:
@@ -86,6 +89,9 @@ async def compare(
     if tools.models.verifier_lm is None:
         with dspy.context(lm=tools.jury.judge):
             return await tools.agents.verifier.compare(case, claim, text)
+    if load_verifier_kinds().facts.is_chat(tools.settings.chosen_verifier):
+        with dspy.context(lm=tools.models.verifier_lm):
+            return await check_by_chat(claim, passage_of(claim, text, title, ALL_WORDS))
     read = await in_thread(passage_for, claim, title, sentences_of(text), tools.models.embedder)
     with dspy.context(lm=tools.models.verifier_lm):
         found: Any = await tools.agents.tuned_verifier.acall(claim=claim, sentences=read)

@@ -21,6 +21,7 @@ from ragassay.models.entailment import (
     bounds_of,
     labels_known,
     reads_whole,
+    unsupported_spans,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
 from ragassay.text.differences import Difference, absent_numbers, difference_of
@@ -118,7 +119,8 @@ class EncoderVerifier:
         words = difference.words if difference and best == CONTRADICTS else ""
         said = None if doubt else verdict
         leaning = verdict if doubt else None
-        return Comparison(said, confidence, Usage(), bits, leaning, doubt, words, absent)
+        spans = unsupported_spans(self.model, (claim, passage))
+        return Comparison(said, confidence, Usage(), bits, leaning, doubt, words, absent, spans)
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
         """Return the probability of each label; neutral and not relevant share one."""

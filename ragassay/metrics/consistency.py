@@ -6,7 +6,7 @@ answer sentence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -108,3 +108,35 @@ def chunks_of(sentences: Sequence[str], n_words: int = 350) -> list[str]:
     n_chunks = sum(len(sentence.split()) for sentence in sentences) // n_words + 1
     size = max(len(sentences) // n_chunks, 1)
     return [" ".join(sentences[i : i + size]) for i in range(0, len(sentences), size)] or [""]
+
+
+def filled_chunks(
+    sentences: Sequence[str], size: int, length_of: Callable[[str], int]
+) -> list[str]:
+    """Cut a document's sentences into chunks as MiniCheck's program does (Tang et al. 2024).
+
+    A chunk takes sentences until the next one would make it longer than `size`; a longer sentence
+    is a chunk of its own.
+
+    Args:
+        sentences: The document's.
+        size: Greatest length of a chunk.
+        length_of: Measures a sentence.
+
+    Returns:
+        At least one chunk; an empty one for no sentences.
+
+    Example:
+        >>> filled_chunks(["a b.", "c.", "d e f g.", "h."], 3, lambda text: len(text.split()))
+        ['a b. c.', 'd e f g.', 'h.']
+    """
+    chunks: list[list[str]] = [[]]
+    room = size
+    for sentence in sentences:
+        length = length_of(sentence)
+        if chunks[-1] and length > room:
+            chunks.append([])
+            room = size
+        chunks[-1].append(sentence)
+        room -= length
+    return [" ".join(chunk) for chunk in chunks]

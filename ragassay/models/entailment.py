@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ragassay.metrics.risk import bound_of, undecided
-from ragassay.records import VERDICT_SETS, Bound, Failure, Verdict
+from ragassay.records import VERDICT_SETS, Bound, Failure, UnsupportedSpan, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,6 +100,12 @@ def reads_whole(model: EntailmentModel) -> bool:
 def bounds_of(model: EntailmentModel) -> tuple[Bound, ...]:
     """Return a model's bounds; a model from elsewhere need not have the attribute."""
     return getattr(model, "bounds", ())
+
+
+def unsupported_spans(model: EntailmentModel, pair: Pair) -> tuple[UnsupportedSpan, ...]:
+    """Return the parts of a claim that a verifier of tokens marks; none from any other model."""
+    spans = getattr(model, "spans", None)
+    return spans(*pair) if spans else ()
 
 
 def doubt_about(

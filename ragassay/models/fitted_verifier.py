@@ -15,8 +15,14 @@ from pydantic import Field, ValidationError
 
 from ragassay.errors import SettingsError
 from ragassay.metrics.thresholds import Thresholds, decided_shares
-from ragassay.models.entailment import EntailmentModel, Pair, labels_known, reads_whole
-from ragassay.records import Score
+from ragassay.models.entailment import (
+    EntailmentModel,
+    Pair,
+    labels_known,
+    reads_whole,
+    unsupported_spans,
+)
+from ragassay.records import Score, UnsupportedSpan
 from ragassay.records.base import Frozen
 from ragassay.small_files import read_small
 
@@ -111,3 +117,7 @@ class FittedVerifier:
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return shares of which the largest is the label that the thresholds decide on."""
         return decided_shares(self._model.probabilities(pairs), self.fitted.thresholds)
+
+    def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
+        """Return the claim's unsupported parts, where the verifier marks tokens."""
+        return unsupported_spans(self._model, (claim, passage))

@@ -18,6 +18,7 @@ from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, Entailmen
 from ragassay.models.hosting import computed_by_host
 from ragassay.models.hub import folder_digest, loading
 from ragassay.models.weights import sha256_of
+from ragassay.records import UnsupportedSpan
 from ragassay.text.sentences import sentences_of
 
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ class ScoringVerifier:
         found[:, SUPPORTS] = np.interp(scores, [low, middle, high], [0.0, 0.5, 1.0])
         found[:, NEUTRAL] = 1 - found[:, SUPPORTS]
         return found
+
+    def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
+        """Return the claim's unsupported parts, where the model marks tokens."""
+        spans = getattr(self._scorer, "spans", None)
+        return spans(claim, passage) if spans else ()
 
 
 class SummaC:

@@ -38,6 +38,7 @@ from ragassay.models.adapters import (
 from ragassay.models.cards import load_card
 from ragassay.models.exam_rater import EXAM_FILE, exam_model_of
 from ragassay.models.exam_rater import NAME as EXAM_GRADER
+from ragassay.models.fetched import read_fetched
 from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
 from ragassay.models.pair_relevance import FILE as PAIRS_FILE
 from ragassay.models.pair_relevance import NAME as PAIR_RATER
@@ -50,6 +51,7 @@ from ragassay.models.weights import (
     packaged_file,
     sha256_of,
 )
+from ragassay.prompts.verifiers import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
 
 SHIPPED = "shipped with ragassay"
@@ -93,6 +95,7 @@ class ShelfItem:
         files: Its files.
         card: Its card.
         folder: The folder of an adapter on a language model; None for anything else.
+        is_fetchable: Whether `ragassay models get` fetches it, which was not done yet.
     """
 
     name: str
@@ -101,6 +104,7 @@ class ShelfItem:
     files: tuple[ShelfFile, ...]
     card: ModelCard | None = None
     folder: Path | None = None
+    is_fetchable: bool = False
 
     @property
     def is_installed(self) -> bool:
@@ -124,15 +128,47 @@ def served_models() -> tuple[str, ...]:
     return (*(item.name for item in _adapters()), EMBEDDED_BASE)
 
 
-def item_of(name: str) -> ShelfItem:
+def fact_checkers(cache_dir: Path) -> tuple[ShelfItem, ...]:
+    """Return the published fact checkers, whether they were fetched or not.
+
+    Args:
+        cache_dir: Has the notes of those that were.
+    """
+    published = load_verifier_kinds().facts.published
+    return tuple(_fact_checker(name, one, cache_dir) for name, one in published.items())
+
+
+def _fact_checker(name: str, one: PublishedChecker, cache_dir: Path) -> ShelfItem:
+    role, card = f"{_ROLES['verifier']}, over {one.base}", load_card(one.repository)
+    note = read_fetched(one.repository, cache_dir)
+    if note is None:
+        source = f"{one.repository} ({one.licence}): `ragassay models get {name}`"
+        return ShelfItem(name, role, source, (ShelfFile(None),), card, is_fetchable=True)
+    folder = Path(note.folder)
+    return ShelfItem(
+        name,
+        role,
+        f"{note.repository} at {note.revision[:12]} ({note.licence})",
+        tuple(ShelfFile(folder / file, digest) for file, digest in note.sha256.items()),
+        card.model_copy(update={"digest": note.digest}) if card else None,
+    )
+
+
+def item_of(name: str, cache_dir: Path | None = None) -> ShelfItem:
     """Return a model by its name, with or without `ragassay/`, or an adapter by its folder.
+
+    Args:
+        name: Its name.
+        cache_dir: Has the notes of fetched fact checkers; None to know none.
 
     Raises:
         InputError: There is none.
     """
-    known = shelf()
+    known = (*shelf(), *(fact_checkers(cache_dir) if cache_dir else ()))
+    published = load_verifier_kinds().facts.find_published(name)
+    short = published[0] if published else name
     for item in known:
-        if name in (item.name, item.name.removeprefix(f"{PROVIDER}/")):
+        if short in (item.name, item.name.removeprefix(f"{PROVIDER}/")):
             return item
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
     full_name, source = f"{PROVIDER}/{folder}", "a folder of yours"

@@ -4,8 +4,9 @@ The embedded one is all-MiniLM-L6-v2, used as a cross-encoder, with a low-rank a
 the package. Another one is SmolLM2-135M, used and shipped likewise; their mean is a third. An
 adapter made by `ragassay finetune verifier` is named by its folder, any sequence classifier of
 natural language inference on Hugging Face's hub by its name. So are the verifiers that write a
-label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC): `ragassay.prompts.verifiers` has the
-table of their kinds. A file of `ragassay verifiers fit` names a verifier with its thresholds.
+label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC), and published fact checkers
+(MiniCheck, HHEM, LettuceDetect): `ragassay.prompts.verifiers` has the tables of their kinds. A file
+of `ragassay verifiers fit` names a verifier with its thresholds.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from ragassay.model_names import (
 )
 from ragassay.models import adapters
 from ragassay.models.entailment import EntailmentModel, Pair, Remembered
+from ragassay.models.fact_checkers import open_checker
+from ragassay.models.fetched import unavailable_text
 from ragassay.models.fitted_verifier import FittedThresholds, FittedVerifier
 from ragassay.models.hosting import computed_by_host
 from ragassay.models.nli import NliModel
@@ -178,23 +181,35 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
     if name.endswith(".json"):
         fitted = FittedThresholds.read(Path(name))
         return FittedVerifier(fitted, present_model(fitted.verifier, cache_dir, fitted.n_labels))
-    kind, model = load_verifier_kinds().find(name)
+    kinds = load_verifier_kinds()
+    if kinds.facts.is_chat(name):
+        raise SettingsError(f"{name} is asked over a server, by `ragassay evaluate` alone")
+    kind, model = kinds.find(name)
     try:
         return _of_kind(kind, model, cache_dir, n_labels) if kind else NliModel(name)
     except OSError as error:
-        if ":" in name or name == kind:
-            raise SettingsError(f"verifier {name}: {model} is unavailable") from error
-        if Path(model).is_file():
-            raise SettingsError(
-                f"verifier {name} is a file that is no model: name a folder, a name on the hub, or "
-                "a file of `ragassay verifiers fit`"
-            ) from error
+        if refusal := _refusal(name, kind, model):
+            raise SettingsError(refusal) from error
         return StandIn(name)
     except SettingsError:
         raise
     except (ValueError, RecursionError) as error:  # what a model's library says of a broken one
         said = str(error).strip().partition("\n")[0]
         raise SettingsError(f"verifier {name} cannot be loaded: {said}") from error
+
+
+def _refusal(name: str, kind: str, model: str) -> str:
+    """Say why no other model replaces an unavailable one; empty where the embedded one does."""
+    if kind in load_verifier_kinds().facts.checkers:
+        return f"verifier {name}: {unavailable_text(model)}"
+    if ":" in name or name == kind:
+        return f"verifier {name}: {model} is unavailable"
+    if Path(model).is_file():
+        return (
+            f"verifier {name} is a file that is no model: name a folder, a name on the hub, or a "
+            "file of `ragassay verifiers fit`"
+        )
+    return ""
 
 
 def _refuse_other_head(adapter: adapters.Adapter) -> None:
@@ -228,6 +243,9 @@ def _of_kind(kind: str, model: str, cache_dir: Path, n_labels: int) -> Entailmen
     if kind in kinds.writers:
         writer = kinds.writers[kind]
         return WrittenLabels(open_writer(model, writer), writer, n_labels)
+    if kind in kinds.facts.checkers:
+        table = kinds.facts.checkers[kind]
+        return ScoringVerifier(open_checker(kind, model, cache_dir), table.scale, table.least_score)
     scorer = kinds.scorers[kind]
     name, _, beside = model.partition("@")
     if kind == "summac-zs":

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 import yaml
 
@@ -14,6 +16,7 @@ from ragassay.records import Verdict
 from ragassay.records.base import Frozen
 
 _FILE = "verifiers.yaml"
+_CHECKERS = "fact_checkers.yaml"
 
 
 class VerifierPrompt(Frozen):
@@ -77,17 +80,109 @@ class ScorerKind(Frozen):
     chosen: str
 
 
+class CheckerForm(Frozen):
+    """The input of a fact checker of one architecture.
+
+    Attributes:
+        text: With {claim} and {passage}; marks such as </s> are the tokenizer's own.
+        n_tokens: Longest input.
+        labels: Its outputs for "not supported" and "supported": classes, or token ids.
+        chunk: Longest part of a passage that is scored at a time; 0 for all of it.
+        unit: What `chunk` counts.
+    """
+
+    text: str
+    n_tokens: int
+    labels: tuple[int, int]
+    chunk: int = 0
+    unit: Literal["words", "tokens"] = "words"
+
+
+class CheckerKind(ScorerKind):
+    """A kind of fact checkers, each with the form and the cut of its own program.
+
+    Attributes:
+        is_strict: Whether a score at the threshold does not support.
+        forms: By the architecture.
+    """
+
+    is_strict: bool = False
+    forms: dict[str, CheckerForm]
+
+    @property
+    def least_score(self) -> float:
+        """The least score that supports."""
+        return math.nextafter(self.threshold, math.inf) if self.is_strict else self.threshold
+
+
+class PublishedChecker(Frozen):
+    """A fact checker on Hugging Face's hub.
+
+    Attributes:
+        kind: Its kind.
+        repository: Its name on the hub.
+        base: The model that it was fine-tuned from.
+        size: Its number of weights, as its card says; empty where that says none.
+        licence: As its card names it.
+    """
+
+    kind: str
+    repository: str
+    base: str
+    size: str = ""
+    licence: str
+
+
+class ChatChecker(Frozen):
+    """A fact checker that a server answers for.
+
+    Attributes:
+        name: Tells it, in small letters, inside a model's name.
+        system: The system message.
+        text: The user's message, with {claim} and {passage}.
+        threshold: The probability of "Yes" above which a claim is supported.
+        source: Where these come from.
+    """
+
+    name: str
+    system: str
+    text: str
+    threshold: float
+    source: str
+
+
+class FactCheckers(Frozen):
+    """The table of fact checkers, as `fact_checkers.yaml` describes it."""
+
+    version: int
+    checkers: dict[str, CheckerKind]
+    published: dict[str, PublishedChecker]
+    chat: ChatChecker
+
+    def find_published(self, name: str) -> tuple[str, PublishedChecker] | None:
+        """Return a published checker and its short name, by either of its names."""
+        for short, one in self.published.items():
+            if name in (short, one.repository):
+                return short, one
+        return None
+
+    def is_chat(self, name: str) -> bool:
+        """Return whether a model's name is of the checker that a server answers for."""
+        return self.chat.name in name.lower()
+
+
 class VerifierKinds(Frozen):
-    """The table, as `verifiers.yaml` describes it."""
+    """The table, as `verifiers.yaml` describes it, with the fact checkers."""
 
     version: int
     writers: dict[str, WriterKind]
     scorers: dict[str, ScorerKind]
+    facts: FactCheckers
 
     @property
     def all(self) -> Mapping[str, WriterKind | ScorerKind]:
-        """Both kinds, by name."""
-        return {**self.writers, **self.scorers}
+        """All kinds, by name."""
+        return {**self.writers, **self.scorers, **self.facts.checkers}
 
     def find(self, name: str) -> tuple[str, str]:
         """Return the kind and the model that a verifier's name means; two empty texts for none.
@@ -97,7 +192,11 @@ class VerifierKinds(Frozen):
             ('flan', 'google/flan-t5-large')
             >>> load_verifier_kinds().find("true:models/mine")
             ('true', 'models/mine')
+            >>> load_verifier_kinds().find("minicheck-roberta")
+            ('minicheck', 'lytang/MiniCheck-RoBERTa-Large')
         """
+        if found := self.facts.find_published(name):
+            return found[1].kind, found[1].repository
         kind, colon, model = name.partition(":")
         if kind in self.all:
             return kind, model if colon else self.all[kind].model
@@ -109,8 +208,9 @@ class VerifierKinds(Frozen):
 
 @functools.cache
 def load_verifier_kinds() -> VerifierKinds:
-    """Read the table."""
-    return VerifierKinds.model_validate(yaml.safe_load(prompt_text(_FILE)))
+    """Read both tables."""
+    facts = yaml.safe_load(prompt_text(_CHECKERS))
+    return VerifierKinds.model_validate({**yaml.safe_load(prompt_text(_FILE)), "facts": facts})
 
 
 @functools.cache

@@ -139,6 +139,7 @@ from ragassay.records.verdicts import (
     SentenceCorrectness,
     SentenceLabel,
     SentenceNuggets,
+    UnsupportedSpan,
     Usage,
     VerdictBase,
 )
@@ -273,6 +274,7 @@ __all__ = [
     "TargetTrust",
     "Trust",
     "Turn",
+    "UnsupportedSpan",
     "Usage",
     "Variant",
     "Verdict",

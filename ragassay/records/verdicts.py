@@ -42,6 +42,20 @@ class EvidenceSpan(Frozen):
     relevance_score: float | None = None
 
 
+class UnsupportedSpan(Frozen):
+    """A part of a claim that a passage does not support, as a verifier of tokens marks it.
+
+    Attributes:
+        start: First character in the claim (0-based).
+        end: One past the last character.
+        score: The greatest probability of its tokens to be unsupported, in [0, 1].
+    """
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=1)
+    score: float = Field(ge=0, le=1)
+
+
 class Failure(Frozen):
     """The reason why a verdict is missing."""
 
@@ -136,6 +150,7 @@ class Comparison:
         failure: Why it is not enough.
         difference: The claim's words that the text does not bear out, if a rule found some.
         absent_numbers: The claim's numbers that the text does not state, nor another value for.
+        spans: The parts of the claim that the text does not support, from a verifier of tokens.
     """
 
     verdict: Verdict | None
@@ -146,6 +161,7 @@ class Comparison:
     failure: Failure | None = None
     difference: str = ""
     absent_numbers: tuple[str, ...] = ()
+    spans: tuple[UnsupportedSpan, ...] = ()
 
 
 class VerdictBase(Frozen):
@@ -308,6 +324,7 @@ class NuggetVerdict(VerdictBase):
         verdict: None where unscored.
         difference: The nugget's words that the document does not bear out, if a rule found some.
         absent_numbers: The nugget's numbers that no cited source states.
+        spans: The nugget's unsupported parts, from a verifier of tokens.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
@@ -318,6 +335,7 @@ class NuggetVerdict(VerdictBase):
     verdict: Verdict | None = None
     difference: str = ""
     absent_numbers: tuple[str, ...] = ()
+    spans: tuple[UnsupportedSpan, ...] = ()
     escalated_from: NuggetVerdict | None = None
 
     @property
@@ -345,6 +363,7 @@ class AttributionVerdict(VerdictBase):
         verdict: None where unscored.
         difference: The sentence's words that no document bears out, if a rule found some.
         absent_numbers: The sentence's numbers that no cited source states.
+        spans: The sentence's unsupported parts, from a verifier of tokens.
     """
 
     evaluator: str = "attribution"
@@ -353,6 +372,7 @@ class AttributionVerdict(VerdictBase):
     verdict: Verdict | None = None
     difference: str = ""
     absent_numbers: tuple[str, ...] = ()
+    spans: tuple[UnsupportedSpan, ...] = ()
 
     @property
     def item(self) -> str:
@@ -436,6 +456,7 @@ class CitationVerdict(VerdictBase):
         evidence: The parts of the document that were checked.
         difference: The sentence's words that the document does not bear out, if a rule found some.
         absent_numbers: The sentence's numbers that no cited source states.
+        spans: The sentence's unsupported parts, from a verifier of tokens.
         nuggets: The verdicts on the sentence's nuggets that it merges, if any.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
@@ -447,6 +468,7 @@ class CitationVerdict(VerdictBase):
     evidence: EvidenceSpan | None = None
     difference: str = ""
     absent_numbers: tuple[str, ...] = ()
+    spans: tuple[UnsupportedSpan, ...] = ()
     nuggets: tuple[NuggetVerdict, ...] = ()
     escalated_from: CitationVerdict | None = None
 
@@ -477,6 +499,7 @@ class EvidenceVerdict(VerdictBase):
         evidence: The passage; None where nothing was found.
         difference: The sentence's words that the passage does not bear out, if a rule found some.
         absent_numbers: The sentence's numbers that no cited source states.
+        spans: The sentence's unsupported parts, from a verifier of tokens.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
@@ -488,6 +511,7 @@ class EvidenceVerdict(VerdictBase):
     evidence: EvidenceSpan | None = None
     difference: str = ""
     absent_numbers: tuple[str, ...] = ()
+    spans: tuple[UnsupportedSpan, ...] = ()
     escalated_from: EvidenceVerdict | None = None
 
     @property

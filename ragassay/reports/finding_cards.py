@@ -82,9 +82,14 @@ def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingC
     n = finding.sentence or 0
     text = next((one.text for one in evaluation.sentences if one.index == n), "")
     verdict = evaluation.verdict_of(finding)
-    span, difference, marker = None, "", ""
+    span, difference, marker, said = None, "", "", marked(text, ())
     if isinstance(verdict, CitationVerdict | EvidenceVerdict):
         span, difference = verdict.evidence, verdict.difference
+        places = [(one.start, one.end) for one in verdict.spans]
+        if difference:
+            said = marked_claim(text, difference)
+        elif places:
+            said = marked(text, places, "unsupported")
     if isinstance(verdict, CitationVerdict):
         marker = verdict.citation.marker
     return FindingCard(
@@ -95,7 +100,7 @@ def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingC
         title=finding_title(finding.kind, 1),
         severity=finding_severity(finding.kind),
         sentence=n,
-        said=marked_claim(text, difference) if difference else marked(text, ()),
+        said=said,
         marker=marker,
         passage=view_passage(span, titles_of(evaluation)),
         shown=marked_passage(span.text, text, difference) if span else (),

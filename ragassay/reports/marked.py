@@ -10,7 +10,7 @@ from ragassay.text.bm25 import rank
 from ragassay.text.differences import places_of_difference
 from ragassay.text.sentences import split_sentences
 
-Mark = Literal["", "wrong", "close", "against"]
+Mark = Literal["", "wrong", "close", "against", "unsupported"]
 MOST_CHARS = 520
 """Characters of a passage that a finding quotes; the answer's own place has all of it."""
 
@@ -19,7 +19,10 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a text: the words that are "wrong", the "close" sentence, what is "against"."""
+    """A piece of a text: words that are "wrong", the "close" sentence, what is "against" it.
+
+    "unsupported" are words of a claim that a verifier of tokens does not find in its passage.
+    """
 
     text: str
     mark: Mark = ""

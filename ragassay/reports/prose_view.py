@@ -12,7 +12,7 @@ from ragassay.records import Evaluation
 from ragassay.reports.chips import Chip
 from ragassay.reports.finding_cards import FindingCard
 from ragassay.reports.labels import Tone
-from ragassay.reports.marked import Piece, marked_passage
+from ragassay.reports.marked import Piece, marked, marked_passage
 from ragassay.reports.search_view import SearchView
 from ragassay.reports.sentence_view import (
     PassageView,
@@ -46,12 +46,16 @@ _STATE_OF: dict[Tone, State] = {"good": "good", "undecided": "open", "unscored":
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A verdict on a sentence: of what, in a word, and why."""
+    """A verdict on a sentence: of what, in a word, and why.
+
+    `unsupported` are the sentence's words that the passage does not support.
+    """
 
     subject: str
     chip: Chip
     difference: str
     nuggets: tuple[tuple[str, Chip], ...] = ()
+    unsupported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +83,11 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence in the text, and what a click on it opens."""
+    """A sentence in the text, and what a click on it opens; `shown` is its text with marks."""
 
     index: int
     text: str
+    shown: tuple[Piece, ...]
     state: State
     markers: tuple[Marker, ...]
     label: Chip | None
@@ -192,6 +197,7 @@ def _sentence(
     return Sentence(
         index=view.index,
         text=view.text,
+        shown=marked(view.text, view.unsupported, "unsupported"),
         state="wrong" if is_wrong else "look" if cards else _state(view),
         markers=tuple(Marker(c.marker, c.chip.tone, c.chip.word) for c in view.citations),
         label=view.label,
@@ -232,10 +238,15 @@ def _quoted(view: SentenceView, places: Mapping[str, int]) -> Iterator[Quoted]:
             else (),
             target=first.target,
             said=tuple(
-                Said(subject, one.chip, one.difference, one.nuggets) for subject, one in group
+                Said(subject, one.chip, one.difference, one.nuggets, _words(view.text, one))
+                for subject, one in group
             ),
             source=places.get(first.passage.document) if first.passage else None,
         )
+
+
+def _words(text: str, verdict: VerdictView) -> tuple[str, ...]:
+    return tuple(words for start, end in verdict.spans if (words := text[start:end].strip()))
 
 
 _SIDES = {"for": "evidence", "against": "evidence against"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -47,6 +47,8 @@ class VerdictView:
         target: The cited document's id.
         nuggets: The sentence's nuggets that the verdict merges, each with its own verdict.
         difference: The sentence's words that the passage does not bear out.
+        spans: The places of the sentence's parts that the passage does not support, from a verifier
+            of tokens.
     """
 
     chip: Chip
@@ -56,6 +58,7 @@ class VerdictView:
     passage: PassageView | None = None
     nuggets: tuple[tuple[str, Chip], ...] = ()
     difference: str = ""
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,32 @@ class SentenceView:
     citations: tuple[VerdictView, ...]
     search: SearchView | None = None
     correctness: VerdictView | None = None
+
+    @property
+    def unsupported(self) -> tuple[tuple[int, int], ...]:
+        """The places that no passage supports: those that all marked verdicts have in common.
+
+        None where some verdict says that its passage supports the sentence.
+        """
+        verdicts = [*(self.evidence or ()), *self.citations]
+        marked = [set(_characters(one.spans)) for one in verdicts if one.spans]
+        if not marked or any(one.chip.tone == "good" for one in verdicts):
+            return ()
+        return _runs(sorted(set.intersection(*marked)))
+
+
+def _characters(spans: Iterable[tuple[int, int]]) -> Iterator[int]:
+    for start, end in spans:
+        yield from range(start, end)
+
+
+def _runs(places: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Join neighbouring characters, in their order, to (start, end)."""
+    runs: list[tuple[int, int]] = []
+    for place in places:
+        start = runs.pop()[0] if runs and runs[-1][1] == place else place
+        runs.append((start, place + 1))
+    return tuple(runs)
 
 
 def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
@@ -152,6 +181,7 @@ def _evidence(
             side=verdict.side,
             passage=view_passage(verdict.evidence, titles),
             difference=verdict.difference,
+            spans=tuple((span.start, span.end) for span in verdict.spans),
         )
         for verdict in verdicts
     ) or (VerdictView(chip_of(None, None, None)),)
@@ -181,6 +211,7 @@ def _citations(
             passage=view_passage(verdict.evidence, titles),
             nuggets=tuple((n.nugget, _chip(n)) for n in verdict.nuggets),
             difference=verdict.difference,
+            spans=tuple((span.start, span.end) for span in verdict.spans),
         )
         for verdict in verdicts
     ]

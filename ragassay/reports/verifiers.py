@@ -188,7 +188,7 @@ def kinds_sheet(table: VerifierKinds) -> Sheet:
     )
     scorers = tuple(
         (name, one.model, one.beside, f"2, from {one.threshold:g}", one.source, one.chosen)
-        for name, one in table.scorers.items()
+        for name, one in {**table.scorers, **table.facts.checkers}.items()
     )
     return Sheet("Verifiers that write a label, or score", columns, (*writers, *scorers))
 

@@ -88,7 +88,7 @@ def test_a_card_shows_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     )
     item = shelf.item_of("minilm-verifier")
     card = ModelCard(model=item.name, description="A test.", bounds=bounds)
-    monkeypatch.setattr(shelf, "item_of", lambda name: replace(item, card=card))
+    monkeypatch.setattr(shelf, "item_of", lambda *_: replace(item, card=card))
     shown = RUN.invoke(app, ["models", "show", item.name], env={"COLUMNS": "150"}).output
     (verdict,) = [line.split() for line in shown.splitlines() if "0.91" in line]
     assert verdict[:3] == ["contradicts", "verdict", "0.91"]

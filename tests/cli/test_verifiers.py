@@ -48,6 +48,9 @@ def test_the_kinds_are_listed_with_where_their_thresholds_come_from():
         "summac-zs",
         "summac-conv",
         "bioace-correctness",
+        "minicheck",
+        "hhem",
+        "lettucedetect",
     ]
     assert by_kind["summac-zs"]["labels"] == "2, from 0"
     assert "BioACE does not state" in by_kind["alignscore"]["threshold_is"]

@@ -23,6 +23,7 @@ from ragassay.records import (
 )
 from ragassay.reports import render_html, render_markdown
 from ragassay.reports.nugget_view import view_nuggets
+from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import view_judges
 from ragassay.reports.sentence_view import view_sentences
 
@@ -114,3 +115,64 @@ def test_both_reports_show_them_escaped(run):
     assert "A &lt;i&gt;nugget&lt;/i&gt;." in page
     assert "partial support" in page and "partial support" in text
     assert "not supported" in page and "not supported" in text
+
+
+def marked_evaluation(sentence: AnswerSentence, *verdicts: CitationVerdict) -> Evaluation:
+    return Evaluation(
+        record_id="r",
+        question="Q?",
+        answer=sentence.text,
+        sentences=(sentence,),
+        citations=verdicts,
+    )
+
+
+UNSUPPORTED = [
+    # spans of each verdict with its label, the places that are marked
+    ([("not_attributable", [(0, 3)])], ((0, 3),)),
+    ([("not_attributable", [(0, 3), (5, 8)])], ((0, 3), (5, 8))),
+    ([("not_attributable", [(0, 5)]), ("not_attributable", [(3, 8)])], ((3, 5),)),
+    ([("not_attributable", [(0, 2)]), ("not_attributable", [(4, 6)])], ()),
+    ([("not_attributable", [(0, 3)]), ("supports", [])], ()),
+    ([("not_attributable", [(0, 3)]), ("not_attributable", [])], ((0, 3),)),
+    ([("not_attributable", [])], ()),
+    ([("supports", [])], ()),
+]
+
+
+def test_a_sentence_is_marked_where_no_passage_supports_it():
+    for told, wanted in UNSUPPORTED:
+        verdicts = tuple(
+            CitationVerdict.model_validate(
+                {
+                    "sentence": 1,
+                    "citation": {"marker": str(n), "document": str(n)},
+                    "verdict": label,
+                    "spans": [{"start": a, "end": b, "score": 0.9} for a, b in spans],
+                }
+            )
+            for n, (label, spans) in enumerate(told)
+        )
+        sentence = AnswerSentence(index=1, text="One is two.", start=0, end=11)
+        found = marked_evaluation(sentence, *verdicts)
+        assert view_sentences(found)[0].unsupported == wanted, told
+
+
+def test_marked_text_is_escaped_on_the_page():
+    sentence = AnswerSentence(index=1, text="<b>Two</b> fell.", start=0, end=16)
+    span = {"start": 0, "end": 10, "score": 0.9}
+    verdict = CitationVerdict.model_validate(
+        {
+            "sentence": 1,
+            "citation": CITATION.model_dump(),
+            "verdict": "not_attributable",
+            "spans": [span],
+        }
+    )
+    found = marked_evaluation(sentence, verdict)
+    (shown,) = [s for block in view_prose(found, ()) for s in block.sentences]
+    assert [(piece.text, piece.mark) for piece in shown.shown] == [
+        ("<b>Two</b>", "unsupported"),
+        (" fell.", ""),
+    ]
+    assert shown.quoted[0].said[0].unsupported == ("<b>Two</b>",)

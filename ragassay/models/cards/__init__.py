@@ -18,6 +18,7 @@ from ragassay.errors import SettingsError, first_problem
 from ragassay.model_names import PROVIDER
 from ragassay.models.adapters import adapter_of, bounds_of_means, read_shape
 from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
+from ragassay.prompts.verifiers import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
 
 CARD = "card.yaml"
@@ -28,11 +29,13 @@ def load_card(model: str) -> ModelCard | None:
     """Load the card of a model, by its LiteLLM name; None where there is none.
 
     Args:
-        model: A shipped model's name, or `ragassay/FOLDER`.
+        model: A shipped model's name, `ragassay/FOLDER`, or a published fact checker's name.
 
     Raises:
         SettingsError: A folder's card cannot be read.
     """
+    if found := load_verifier_kinds().facts.find_published(model):
+        return _checker_card(*found)
     provider, _, name = model.partition("/")
     if provider != PROVIDER or not name:
         return None
@@ -64,6 +67,26 @@ def _bounded(card: ModelCard) -> ModelCard:
         own = PairClassifier.read(fitted).bounds if fitted.is_file() else ()
     bounds = own or bounds_of_means().get(card.model, ())
     return card.model_copy(update={"bounds": bounds}) if bounds else card
+
+
+def _checker_card(short: str, published: PublishedChecker) -> ModelCard:
+    """Return the card of a published fact checker: its origin, licence and cut."""
+    kind = load_verifier_kinds().facts.checkers[published.kind]
+    size = f", {published.size}" if published.size else ""
+    return ModelCard(
+        model=published.repository,
+        description=(
+            f"{published.repository}, a fact checker made from {published.base}{size}; licence "
+            f"{published.licence}, as its card names it ({kind.source}). It says whether a passage "
+            f"supports a claim, and knows no contradiction. Its cut is that of its program "
+            f"({kind.chosen}); `ragassay verifiers fit --verifier {short}` fits one to labelled "
+            "claims."
+        ),
+        limits=(
+            "Nobody measured it here: its published weights were not at hand. Its input, labels, "
+            "chunks and cut were compared with its program on tiny models of its architecture.",
+        ),
+    )
 
 
 def write_card(folder: Path, card: ModelCard) -> None:

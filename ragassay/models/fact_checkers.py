@@ -1,0 +1,407 @@
+"""Published fact checkers: MiniCheck, HHEM and LettuceDetect, each as its own program runs it.
+
+Their forms, labels, chunks and cuts are in `ragassay/prompts/fact_checkers.yaml`. No code of a
+model's repository is run. Sentences are cut by ours, not by NLTK's splitter.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ragassay.errors import SettingsError
+from ragassay.metrics.consistency import filled_chunks
+from ragassay.models.fetched import read_fetched, unavailable_text
+from ragassay.models.hosting import computed_by_host
+from ragassay.models.hub import check_hub, folder_digest, loading
+from ragassay.models.quiet import quiet_loading
+from ragassay.models.scorers import weights_file
+from ragassay.prompts.texts import around_passage
+from ragassay.prompts.verifiers import CheckerForm, load_verifier_kinds
+from ragassay.records import UnsupportedSpan
+
+HHEM_FILE = "model.safetensors"
+"""The file of HHEM's weights."""
+
+N_CACHED = 256
+"""Pairs whose spans LettuceDetect keeps: they are asked for right after the score."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model is loaded from.
+
+    Attributes:
+        name: Its name in reports.
+        place: A name on the hub, or a folder.
+        digest: SHA-256 of its weights where known; else empty.
+    """
+
+    name: str
+    place: str
+    digest: str = ""
+
+
+def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | LettuceDetect:
+    """Open a fact checker; its weights are loaded at the first score.
+
+    Args:
+        kind: Its kind, as in the table.
+        model: A name on the hub, or a folder; for HHEM, FOLDER@BASE names its base too.
+        cache_dir: Has the notes of what was fetched.
+
+    Raises:
+        OSError: It is unavailable.
+        SettingsError: It is a model of another kind.
+    """
+    facts = load_verifier_kinds().facts
+    name, _, beside = model.partition("@")
+    fetched = read_fetched(name, cache_dir)
+    if fetched is None:
+        _check_reach(name)
+    place = fetched.folder if fetched else name
+    digest = fetched.digest if fetched else folder_digest(name)
+    source = Source(name if facts.find_published(name) else f"{kind}:{name}", place, digest)
+    if kind == "minicheck":
+        return MiniCheck(source)
+    if kind == "lettucedetect":
+        return LettuceDetect(source)
+    base = beside or (fetched.base_folder if fetched else "") or facts.checkers[kind].beside
+    file = Path(place) / HHEM_FILE
+    if not Path(place).exists():
+        try:
+            file = weights_file(f"{place}/{HHEM_FILE}")
+        except SettingsError as error:
+            raise SettingsError(unavailable_text(name)) from error
+    return Hhem(replace(source, place=str(file)), base)
+
+
+class MiniCheck:
+    """MiniCheck (Tang et al. 2024): one text of passage and claim, in the form of its program.
+
+    The score is the probability of "supported" in the best chunk of the passage. Where a chunk
+    and the claim are too long together, the program cuts the claim; here the chunk is cut.
+
+    Args:
+        source: Where it is loaded from.
+
+    Raises:
+        OSError: It is unavailable.
+        SettingsError: It is of another architecture.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._form, self._is_writer = _form_of("minicheck", source)
+        self.name, self.digest, self.made_of = source.name, source.digest, (source,)
+        self._place = source.place
+        self._loaded: tuple[Any, Any] | None = None
+        self._lock = threading.Lock()
+
+    @computed_by_host
+    def score(self, claim: str, passage: str) -> float:
+        """Return the probability that the passage supports the claim, in [0, 1]."""
+        import torch
+
+        form = self._form
+        with self._lock, torch.inference_mode():
+            tokenizer, model = self._load()
+
+            def length_of(sentence: str) -> int:
+                if form.unit == "words":
+                    return len(sentence.split())
+                return _n_tokens(tokenizer, sentence, add_special_tokens=False)
+
+            lines = [_without_marks(line, tokenizer) for line in passage.split("\n") if line]
+            chunks = filled_chunks(lines, form.chunk, length_of)
+            return max(self._supported(chunk, claim, tokenizer, model) for chunk in chunks)
+
+    def _supported(self, chunk: str, claim: str, tokenizer: Any, model: Any) -> float:
+        import torch
+
+        tokens = _fitted_tokens(tokenizer, self._form, claim, chunk).to(model.device)
+        first = {}
+        if self._is_writer:
+            first["decoder_input_ids"] = torch.zeros((1, 1), dtype=torch.long, device=model.device)
+        logits = model(**tokens, **first).logits
+        return _share(logits[0, -1] if self._is_writer else logits[0], self._form)
+
+    def _load(self) -> tuple[Any, Any]:
+        if self._loaded is None:
+            from transformers import (
+                AutoModelForSeq2SeqLM,
+                AutoModelForSequenceClassification,
+            )
+
+            kind: Any = (
+                AutoModelForSeq2SeqLM if self._is_writer else AutoModelForSequenceClassification
+            )
+            self._loaded = _load_model(kind, self._place)
+        return self._loaded
+
+
+class Hhem:
+    """HHEM-2.1-Open (Vectara): a T5 encoder whose first token says "consistent" or not.
+
+    Its repository brings code of its own, which is not run: the weights are read into the model of
+    transformers that they are of.
+
+    Args:
+        source: Where it is named; its place is the file of weights.
+        base: The T5 that it was fine-tuned from: its shape and its tokenizer are read.
+
+    Raises:
+        OSError: The base is unavailable.
+    """
+
+    def __init__(self, source: Source, base: str) -> None:
+        from transformers import AutoConfig
+
+        with quiet_loading():
+            self._config: Any = AutoConfig.from_pretrained(base, trust_remote_code=False)
+        self._form = load_verifier_kinds().facts.checkers["hhem"].forms["t5"]
+        self.name, self.digest, self.made_of = source.name, source.digest, (source, base)
+        self._file, self._base = Path(source.place), base
+        self._loaded: tuple[Any, Any] | None = None
+        self._lock = threading.Lock()
+
+    @computed_by_host
+    def score(self, claim: str, passage: str) -> float:
+        """Return how consistent the claim is with the passage, in [0, 1]."""
+        import torch
+
+        with self._lock, torch.inference_mode():
+            tokenizer, model = self._load()
+            premise = _without_marks(" ".join(passage.split()), tokenizer)
+            tokens = _fitted_tokens(tokenizer, self._form, claim, premise)
+            return _share(model(**tokens.to(model.device)).logits[0, 0], self._form)
+
+    def _load(self) -> tuple[Any, Any]:
+        if self._loaded is None:
+            import torch
+            from transformers import AutoTokenizer, T5ForTokenClassification
+
+            with loading(self._base):
+                tokenizer = AutoTokenizer.from_pretrained(self._base, trust_remote_code=False)
+                model: Any = T5ForTokenClassification(self._config)
+            try:
+                left_out = model.load_state_dict(_read_hhem(self._file), strict=False)
+            except RuntimeError as error:
+                raise self._misfit(str(error).partition("\n")[2].strip()) from error
+            if lacking := [*left_out.missing_keys, *left_out.unexpected_keys]:
+                raise self._misfit(lacking[0])
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+            self._loaded = tokenizer, model.eval().to(device)
+        return self._loaded
+
+    def _misfit(self, problem: str) -> SettingsError:
+        return SettingsError(
+            f"{self._file} has no weights of HHEM-2.1-Open on {self._base}: {problem[:200]}"
+        )
+
+
+class LettuceDetect:
+    """LettuceDetect (Kovacs and Recski 2025): an encoder that marks the claim's unsupported tokens.
+
+    The score is 1 less the greatest probability of a token of the claim to be unsupported.
+
+    Args:
+        source: Where it is loaded from.
+
+    Raises:
+        OSError: It is unavailable.
+        SettingsError: It is of another architecture, or does not label tokens by two classes.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._form, _ = _form_of("lettucedetect", source)
+        self.name, self.digest, self.made_of = source.name, source.digest, (source,)
+        self._place = source.place
+        self._loaded: tuple[Any, Any] | None = None
+        self._lock = threading.Lock()
+        self._cached: OrderedDict[tuple[str, str], tuple[float, tuple[UnsupportedSpan, ...]]]
+        self._cached = OrderedDict()
+
+    @computed_by_host
+    def score(self, claim: str, passage: str) -> float:
+        """Return how well the least supported token of the claim is supported, in [0, 1]."""
+        return self._examine(claim, passage)[0]
+
+    @computed_by_host
+    def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
+        """Return the parts of the claim that the passage does not support, in their order."""
+        return self._examine(claim, passage)[1]
+
+    def _examine(self, claim: str, passage: str) -> tuple[float, tuple[UnsupportedSpan, ...]]:
+        with self._lock:
+            known = self._cached.get((claim, passage))
+            if known is None:
+                shares, places = self._token_shares(claim, passage)
+                known = 1 - max(shares, default=0.0), _merged_spans(claim, shares, places)
+                self._cached[claim, passage] = known
+                while len(self._cached) > N_CACHED:
+                    self._cached.popitem(last=False)
+            return known
+
+    def _token_shares(self, claim: str, passage: str) -> tuple[list[float], list[tuple[int, int]]]:
+        """Return each token's probability to be unsupported, and its place in the claim."""
+        import torch
+
+        text = " ".join(passage.split()).join(around_passage(self._form.text))
+        with torch.inference_mode():
+            tokenizer, model = self._load()
+            tokens = tokenizer(
+                text,
+                claim,
+                # What is too long is cut from the passage's end.
+                truncation="only_first",
+                max_length=self._form.n_tokens,
+                return_offsets_mapping=True,
+                split_special_tokens=True,
+                return_tensors="pt",
+            )
+            places = tokens.pop("offset_mapping")[0].tolist()
+            parts = tokens.sequence_ids(0)
+            shares = model(**tokens.to(model.device)).logits[0].softmax(-1)[:, self._form.labels[0]]
+        chosen = [n for n, part in enumerate(parts) if part == 1 and places[n][0] < places[n][1]]
+        return [float(shares[n]) for n in chosen], [tuple(places[n]) for n in chosen]
+
+    def _load(self) -> tuple[Any, Any]:
+        if self._loaded is None:
+            from transformers import AutoModelForTokenClassification
+
+            self._loaded = _load_model(AutoModelForTokenClassification, self._place)
+        return self._loaded
+
+
+def _merged_spans(
+    claim: str, shares: list[float], places: list[tuple[int, int]]
+) -> tuple[UnsupportedSpan, ...]:
+    """Merge neighbouring unsupported tokens; a span has the greatest probability of its tokens.
+
+    Tokens of many tokenizers begin with the space before a word: spans do not.
+    """
+    merged: list[tuple[int, int, float]] = []
+    was_marked = False
+    for share, (start, end) in zip(shares, places, strict=True):
+        is_marked = share > 0.5
+        if is_marked and was_marked:
+            first, _, score = merged.pop()
+            merged.append((first, end, max(score, share)))
+        elif is_marked:
+            merged.append((start, end, share))
+        was_marked = is_marked
+    found: list[UnsupportedSpan] = []
+    for start, end, score in merged:
+        start += len(claim[start:end]) - len(claim[start:end].lstrip())
+        if start < end:
+            found.append(UnsupportedSpan(start=start, end=end, score=round(score, 4)))
+    return tuple(found)
+
+
+def _check_reach(name: str) -> None:
+    """Refuse a model that is neither here nor on the hub; say how a published one is fetched."""
+    try:
+        check_hub(name)
+    except SettingsError as error:
+        found = load_verifier_kinds().facts.find_published(name)
+        if found is None:
+            raise
+        raise SettingsError(f"{error}; `ragassay models get {found[0]}` fetches it") from error
+
+
+def _form_of(kind: str, source: Source) -> tuple[CheckerForm, bool]:
+    """Return the form of a model's architecture, and whether it is an encoder-decoder.
+
+    Raises:
+        OSError: The model is unavailable.
+        SettingsError: It is of another architecture, or has another number of classes.
+    """
+    from transformers import AutoConfig
+
+    with quiet_loading():
+        config: Any = AutoConfig.from_pretrained(source.place, trust_remote_code=False)
+    forms = load_verifier_kinds().facts.checkers[kind].forms
+    form = forms.get(config.model_type)
+    if form is None:
+        raise SettingsError(
+            f"{source.name} is a model of the architecture {config.model_type}: {kind} is one of "
+            f"{', '.join(forms)}"
+        )
+    is_writer = bool(getattr(config, "is_encoder_decoder", False))
+    head = "ForTokenClassification" if kind == "lettucedetect" else "ForSequenceClassification"
+    made_for = config.architectures or ()
+    if not is_writer and not (config.num_labels == 2 and all(a.endswith(head) for a in made_for)):
+        raise SettingsError(
+            f"{source.name} is no model of {kind}: that is a {head.removeprefix('For')} of two "
+            f"classes, and this one is {', '.join(made_for) or 'untold'} of {config.num_labels}"
+        )
+    return form, is_writer
+
+
+def _load_model(kind: Any, place: str) -> tuple[Any, Any]:
+    """Return a model's tokenizer, and the model, in single precision as published programs have."""
+    import torch
+    from transformers import AutoTokenizer
+
+    with loading(place):
+        tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False)
+        model = kind.from_pretrained(place, dtype=torch.float32, trust_remote_code=False)
+    return tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _read_hhem(file: Path) -> dict[str, Any]:
+    """Read HHEM's weights under the names of `T5ForTokenClassification`."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        weights = {name.removeprefix("t5."): value for name, value in load_file(file).items()}
+    except (OSError, SafetensorError) as error:
+        raise SettingsError(f"{file} is no file of weights (safetensors): {error}") from error
+    # The two are one tensor, and files store it once.
+    shared = "transformer.shared.weight", "transformer.encoder.embed_tokens.weight"
+    stored = [weights[name] for name in shared if name in weights]
+    return {**weights, **({name: stored[0] for name in shared} if stored else {})}
+
+
+def _without_marks(text: str, tokenizer: Any) -> str:
+    """Break the tokenizer's own marks: judged text is plain text, even where it spells one."""
+    for mark in tokenizer.all_special_tokens:
+        text = text.replace(mark, f"{mark[:1]} {mark[1:]}")
+    return text
+
+
+def _n_tokens(tokenizer: Any, text: str, **options: bool) -> int:
+    return len(tokenizer(text, **options).input_ids)
+
+
+def _fitted_tokens(tokenizer: Any, form: CheckerForm, claim: str, passage: str) -> Any:
+    """Return the tokens of a claim and as much of its passage as fits.
+
+    Args:
+        tokenizer: The model's.
+        form: The text around them.
+        claim: The claim.
+        passage: Without the tokenizer's marks.
+    """
+    said = _without_marks(claim, tokenizer)
+    before, after = around_passage(form.text, claim=said, end=tokenizer.eos_token)
+    excess = _n_tokens(tokenizer, f"{before}{passage}{after}") - form.n_tokens
+    if excess > 0:
+        found = tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True)
+        ends = [end for _, end in found.offset_mapping][:-excess]
+        passage = passage[: ends[-1]] if ends else ""
+    return tokenizer(
+        f"{before}{passage}{after}",
+        truncation=True,
+        max_length=form.n_tokens,
+        return_tensors="pt",
+    )
+
+
+def _share(logits: Any, form: CheckerForm) -> float:
+    """Return the probability of "supported" among the two labels."""
+    return float(logits[list(form.labels)].float().softmax(-1)[1])

@@ -1,0 +1,121 @@
+"""Fact checkers by name in a run: the default's advice, verdicts, spans on the page, thresholds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from lxml import html
+from pages import unfolded
+from tiny_checkers import tiny_hhem, tiny_lettucedetect, tiny_minicheck
+from typer.testing import CliRunner, Result
+from verifier_files import write_claims
+
+from ragassay.cli import app
+from ragassay.models.fetched import FetchedModel
+from ragassay.records import CitationVerdict
+from ragassay.runs.folder import RunFolder
+
+ANSWER = {
+    "user_input": "Does brelozant help?",
+    "response": "Brelozant raised pain in 12 of 340 men [1].",
+    "retrieved_contexts": ["Brelozant lowers pressure in adults with migraine."],
+}
+FETCH = "`ragassay models get minicheck` fetches it, --verifier minicheck uses it."
+HERE = "it is on this machine, --verifier minicheck-roberta uses it."
+
+
+@pytest.fixture
+def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RAGASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    file = tmp_path / "answers.jsonl"
+    file.write_text(json.dumps(ANSWER) + "\n")
+    return file
+
+
+def evaluate(file: Path, *options: str) -> Result:
+    out = ["--out", str(file.parent / "run"), "--only", "citations"]
+    return CliRunner().invoke(app, ["evaluate", str(file), *out, *options])
+
+
+def kept_verdict(run: Path) -> tuple[CitationVerdict, str]:
+    """The run's only verdict on a citation, and its sentence."""
+    (evaluation,) = RunFolder(run).evaluations()
+    (verdict,) = evaluation.citations
+    return verdict, evaluation.sentences[0].text
+
+
+def note_minicheck(folder: Path, cache_dir: Path) -> None:
+    """Note a folder as the fetched MiniCheck-RoBERTa-Large."""
+    note = FetchedModel(
+        repository="lytang/MiniCheck-RoBERTa-Large",
+        revision="0" * 40,
+        licence="mit",
+        folder=str(folder),
+        sha256={},
+    )
+    (cache_dir / "fetched").mkdir(parents=True)
+    file = cache_dir / "fetched" / "lytang--MiniCheck-RoBERTa-Large.json"
+    file.write_text(note.model_dump_json())
+
+
+@pytest.mark.integration
+def test_the_default_run_names_the_better_verifier_in_one_line(answers: Path, tmp_path: Path):
+    done = evaluate(answers)
+    (line,) = [line for line in done.stdout.splitlines() if "MiniCheck" in line]
+    assert "would be the better verifier" in line and line.endswith(FETCH)
+    note_minicheck(tmp_path, tmp_path / "cache")
+    shown = CliRunner().invoke(app, ["report", str(tmp_path / "run")])
+    (line,) = [line for line in shown.stdout.splitlines() if "MiniCheck" in line]
+    assert line.endswith(HERE)
+    quiet = evaluate(answers, "--quiet")
+    assert "MiniCheck" not in quiet.output
+    assert "MiniCheck" not in evaluate(answers, "--json").output
+
+
+def test_lettucedetects_spans_are_kept_and_marked_on_the_page(answers: Path, tmp_path: Path):
+    checker = tiny_lettucedetect(tmp_path / "lettuce")
+    done = evaluate(answers, "--verifier", f"lettucedetect:{checker}")
+    assert done.exit_code == 0, done.output
+    assert "would be the better verifier" not in done.output
+    verdict, text = kept_verdict(tmp_path / "run")
+    assert verdict.verdict == "not_attributable"
+    words = [text[one.start : one.end] for one in verdict.spans]
+    assert words and all(0.5 < one.score <= 1 for one in verdict.spans)
+    page = html.fromstring(unfolded((tmp_path / "run" / "report.html").read_text("utf-8")))
+    link = page.xpath("//a[@data-s='1']")[0]
+    assert [mark.text for mark in link.xpath(".//mark[@class='unsupported']")] == words
+    assert "not supported: " in page.text_content()
+
+
+@pytest.mark.parametrize("architecture", ["roberta", "deberta-v2", "t5", "hhem"])
+def test_a_run_by_a_checker_of_two_labels_says_supports_or_not(
+    architecture: str, answers: Path, tmp_path: Path
+):
+    if architecture == "hhem":
+        name = "hhem:" + "@".join(tiny_hhem(tmp_path))
+    else:
+        name = "minicheck:" + tiny_minicheck(tmp_path / "checker", architecture)
+    done = evaluate(answers, "--verifier", name)
+    assert done.exit_code == 0, done.output
+    verdict, _ = kept_verdict(tmp_path / "run")
+    assert verdict.verdict in ("supports", "not_attributable") and verdict.spans == ()
+
+
+@pytest.mark.parametrize("kind", ["minicheck", "hhem", "lettucedetect"])
+def test_thresholds_are_fitted_to_a_checker_and_used(kind: str, tmp_path: Path):
+    name = {
+        "minicheck": lambda: "minicheck:" + tiny_minicheck(tmp_path / "m", "roberta"),
+        "hhem": lambda: "hhem:" + "@".join(tiny_hhem(tmp_path)),
+        "lettucedetect": lambda: "lettucedetect:" + tiny_lettucedetect(tmp_path / "l"),
+    }[kind]()
+    claims, out = write_claims(tmp_path / "claims.jsonl"), tmp_path / "fitted.json"
+    fit = ["verifiers", "fit", str(claims), "--verifier", name, "--out", str(out)]
+    done = CliRunner().invoke(app, fit)
+    assert done.exit_code == 0, done.output
+    fitted = json.loads(out.read_text("utf-8"))
+    assert fitted["verifier"] == name and len(fitted["digest"]) == 64
+    measure = ["verifiers", "measure", str(claims), "--verifier", str(out), "--quiet", "--json"]
+    table = json.loads(CliRunner().invoke(app, measure).stdout)[0]
+    assert all("thresholds fitted" in row["verifier"] for row in table["rows"])

@@ -1,0 +1,95 @@
+"""A hub of models on loopback, as far as `huggingface_hub` asks one to fetch a model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@dataclass
+class Hub:
+    """Folders of models by their names, and the paths that were asked for."""
+
+    models: dict[str, Path]
+    licence: str = "mit"
+    url: str = ""
+    asked: list[str] = field(default_factory=list)
+
+    def info(self, name: str) -> bytes:
+        files = self._files(name)
+        siblings = [{"rfilename": file} for file in files]
+        card = {"license": self.licence}
+        found = {"id": name, "sha": COMMIT, "siblings": siblings, "cardData": card, "tags": []}
+        return json.dumps({**found, "private": False, "downloads": 0, "likes": 0}).encode()
+
+    def tree(self, name: str) -> bytes:
+        folder = self.models[name]
+        rows = [
+            {
+                "type": "file",
+                "path": file,
+                "size": (folder / file).stat().st_size,
+                "oid": hashlib.sha1((folder / file).read_bytes()).hexdigest(),
+            }
+            for file in self._files(name)
+        ]
+        return json.dumps(rows).encode()
+
+    def _files(self, name: str) -> list[str]:
+        return sorted(file.name for file in self.models[name].iterdir() if file.is_file())
+
+    def answer(self, path: str) -> tuple[int, bytes, dict[str, str]]:
+        """Return the status, body and headers for a path."""
+        path = path.partition("?")[0]
+        self.asked.append(path)
+        for name, folder in self.models.items():
+            if path.startswith(f"/api/models/{name}"):
+                rest = path.removeprefix(f"/api/models/{name}")
+                return 200, self.tree(name) if rest.startswith("/tree") else self.info(name), {}
+            if path.startswith(f"/{name}/resolve/{COMMIT}/"):
+                file = folder / path.rpartition("/")[2]
+                if file.is_file():
+                    body = file.read_bytes()
+                    tag = hashlib.sha1(body).hexdigest()
+                    return 200, body, {"X-Repo-Commit": COMMIT, "ETag": f'"{tag}"'}
+        return 404, b"{}", {"X-Error-Code": "RepoNotFound"}
+
+
+@contextmanager
+def running_hub(models: dict[str, Path], licence: str = "mit") -> Iterator[Hub]:
+    """Serve models until the block ends."""
+    hub = Hub(models, licence)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, body, headers = hub.answer(self.path)
+            self.send_response(status)
+            for key, value in {**headers, "Content-Length": str(len(body))}.items():
+                self.send_header(key, value)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    hub.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield hub
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,295 @@
+"""MiniCheck, HHEM and LettuceDetect against what their published programs give on tiny models.
+
+`fact_checker_outputs.json` was worked with MiniCheck's inference (github.com/Liyan06/MiniCheck),
+HHEM's `predict` (its model card's repository) and lettucedetect 0.2.3 on the tiny models of
+`tiny_checkers`, whose weights are a formula. Sentences were given cut.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_checkers import tiny_hhem, tiny_lettucedetect, tiny_minicheck
+from tiny_verifiers import tiny_inference
+
+from ragassay.errors import SettingsError
+from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.metrics.consistency import filled_chunks
+from ragassay.models.embeddings import Embedder
+from ragassay.models.entailment import (
+    CONTRADICTS,
+    SUPPORTS,
+    labels_known,
+    reads_whole,
+    unsupported_spans,
+)
+from ragassay.models.fitted_verifier import FittedThresholds, FittedVerifier
+from ragassay.models.verifiers import entailment_model, present_model
+from ragassay.prompts.verifiers import load_verifier_kinds
+from ragassay.text.reading import ALL_WORDS, passage_of_sentences
+
+HERE = Path(__file__).parent
+CASES = json.loads((HERE / "fact_checker_cases.json").read_text("utf-8"))
+OUTPUTS = json.loads((HERE / "fact_checker_outputs.json").read_text("utf-8"))
+PAIRS = [
+    (
+        case["claim"],
+        passage_of_sentences(case["claim"], case["sentences"] * case["times"], n_words=ALL_WORDS),
+    )
+    for case in CASES
+]
+HHEM = "vectara/hallucination_evaluation_model"
+KINDS = [key for key in OUTPUTS if key != "lettucedetect spans"]
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Names of tiny checkers in settings, by their key among the stored outputs."""
+    room = tmp_path_factory.mktemp("checkers")
+    hhem, base = tiny_hhem(room)
+    found = {"hhem": f"hhem:{hhem}@{base}"}
+    for architecture in ("roberta", "deberta-v2", "t5"):
+        folder = tiny_minicheck(room / architecture, architecture)
+        found[f"minicheck {architecture}"] = f"minicheck:{folder}"
+    found["lettucedetect"] = f"lettucedetect:{tiny_lettucedetect(room / 'lettuce')}"
+    return found
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_scores_are_those_of_the_published_program(key: str, names: dict[str, str], tmp_path: Path):
+    found = entailment_model(names[key], tmp_path).probabilities(PAIRS)
+    assert found[:, SUPPORTS] == pytest.approx(OUTPUTS[key], abs=2e-5)
+    assert (found[:, CONTRADICTS] == 0).all() and found.sum(axis=1) == pytest.approx(1)
+    assert len(set(OUTPUTS[key])) == len(CASES)
+
+
+def test_spans_are_those_of_lettucedetects_program(names: dict[str, str], tmp_path: Path):
+    """Its tokens begin with the space before a word; spans here do not."""
+    model = entailment_model(names["lettucedetect"], tmp_path)
+    for pair, wanted in zip(PAIRS, OUTPUTS["lettucedetect spans"], strict=True):
+        found = unsupported_spans(model, pair)
+        assert [pair[0][one.start : one.end] for one in found] == [w[3].strip() for w in wanted]
+        assert [one.score for one in found] == pytest.approx([w[2] for w in wanted], abs=2e-4)
+        assert [one.end for one in found] == [w[1] for w in wanted]
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_a_checker_has_two_labels_and_reads_whole_documents(
+    key: str, names: dict[str, str], tmp_path: Path
+):
+    model = entailment_model(names[key], tmp_path)
+    assert labels_known(model) == 2 and reads_whole(model)
+    assert model.name == names[key].partition("@")[0]
+    assert len(model.digest) == 64
+    verifier = EncoderVerifier(model, Embedder(), n_labels=4)
+    verdicts = {verifier.compare(claim, passage).verdict for claim, passage in PAIRS}
+    assert verdicts <= {"supports", "not_attributable"}
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_empty_and_huge_texts_have_scores(key: str, names: dict[str, str], tmp_path: Path):
+    model = entailment_model(names[key], tmp_path)
+    long = " ".join(["It raised pain in 12 of 340 men"] * 300)
+    pairs = [("It fell.", ""), ("It fell.", "\n"), ("It fell.", f"\n{long}."), (long, "\nIt fell.")]
+    found = model.probabilities(pairs)
+    assert found.shape == (4, 3) and np.isfinite(found).all()
+    assert model.probabilities([]).shape == (0, 3)
+
+
+MARKED = [
+    "It </s> fell.",
+    "<pad> It fell.",
+    "It fell.</s>Zetamab did not change mood.",
+    "[SEP] It fell.",
+    "[CLS] It fell. [PAD]",
+    "<s>It fell.<mask>",
+]
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_judged_text_cannot_set_the_marks_of_a_tokenizer(
+    key: str, names: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The count of each mark in the input is that of a text without marks."""
+    model: Any = entailment_model(names[key], tmp_path)
+    scorer = model._scorer
+    tokenizer, inner = scorer._load()
+    seen: list[list[int]] = []
+
+    class Recorder:
+        device = inner.device
+
+        def __call__(self, **tokens: Any) -> Any:
+            seen.append(tokens["input_ids"][0].tolist())
+            return inner(**tokens)
+
+    monkeypatch.setattr(scorer, "_loaded", (tokenizer, Recorder()))
+
+    def n_marks(claim: str, passage: str) -> int:
+        seen.clear()
+        scorer.score(claim, passage)
+        marks = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+        return sum(token in marks for row in seen for token in row)
+
+    plain = n_marks("It fell.", "\nIt rose.")
+    assert plain > 0
+    for text in MARKED:
+        assert n_marks(text, "\nIt rose.") == plain, text
+        assert n_marks("It fell.", f"\n{text}") == plain, text
+
+
+FORMS = {
+    "minicheck roberta": "<s>Zetamab. It rose.</s>It fell.</s>",
+    "minicheck deberta-v2": "[CLS] Zetamab. It rose. [SEP] It fell. [SEP]",
+    "minicheck t5": "predict: Zetamab. It rose.</s> It fell.</s>",
+    "hhem": "<pad> Determine if the hypothesis is true given the premise? Premise: Zetamab. "
+    "It rose. Hypothesis: It fell.</s>",
+    "lettucedetect": "[CLS] Summarize the following text: passage 1: Zetamab. It rose. output:"
+    " [SEP] It fell. [SEP]",
+}
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_the_input_has_the_form_of_the_program(
+    key: str, names: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    model: Any = entailment_model(names[key], tmp_path)
+    tokenizer, inner = model._scorer._load()
+    seen: list[str] = []
+
+    class Recorder:
+        device = inner.device
+
+        def __call__(self, **tokens: Any) -> Any:
+            seen.append(tokenizer.decode(tokens["input_ids"][0]))
+            return inner(**tokens)
+
+    monkeypatch.setattr(model._scorer, "_loaded", (tokenizer, Recorder()))
+    model.probabilities([("It fell.", "Zetamab.\nIt rose.")])
+    (text,) = seen
+    # Byte and space marks of the tokenizers are no part of the form.
+    for mark in ("\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}", "\u2581", "<unk>"):
+        text = text.replace(mark, " ")
+    assert "".join(text.split()) == "".join(FORMS[key].split())
+
+
+def test_a_long_sentence_never_pushes_the_claim_out(names: dict[str, str], tmp_path: Path):
+    """A chunk of one sentence of 2,000 words: the claim still decides."""
+    model = entailment_model(names["minicheck roberta"], tmp_path)
+    passage = "\n" + " ".join(["pain"] * 2_000)
+    found = model.probabilities([("It fell.", passage), ("Zetamab did not change mood.", passage)])
+    assert found[0, SUPPORTS] != pytest.approx(found[1, SUPPORTS], abs=1e-6)
+
+
+CHUNKS = [
+    ([], 3, [""]),
+    (["a."], 3, ["a."]),
+    (["a b c.", "d."], 3, ["a b c.", "d."]),
+    (["a b.", "c.", "d."], 3, ["a b. c.", "d."]),
+    (["a b c d e.", "f."], 3, ["a b c d e.", "f."]),
+    (["f.", "a b c d e.", "g."], 3, ["f.", "a b c d e.", "g."]),
+    (["a.", "b.", "c.", "d."], 2, ["a. b.", "c. d."]),
+]
+
+
+def test_chunks_take_sentences_until_they_are_full():
+    for sentences, size, wanted in CHUNKS:
+        assert filled_chunks(sentences, size, lambda text: len(text.split())) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "model"),
+    [
+        ("minicheck", "minicheck", "lytang/MiniCheck-Flan-T5-Large"),
+        ("minicheck-roberta", "minicheck", "lytang/MiniCheck-RoBERTa-Large"),
+        ("minicheck-deberta", "minicheck", "lytang/MiniCheck-DeBERTa-v3-Large"),
+        ("lytang/MiniCheck-RoBERTa-Large", "minicheck", "lytang/MiniCheck-RoBERTa-Large"),
+        ("lytang/MiniCheck-DeBERTa-v3-Large", "minicheck", "lytang/MiniCheck-DeBERTa-v3-Large"),
+        ("lytang/MiniCheck-Flan-T5-Large", "minicheck", "lytang/MiniCheck-Flan-T5-Large"),
+        ("minicheck:models/own", "minicheck", "models/own"),
+        ("hhem", "hhem", HHEM),
+        (
+            "vectara/hallucination_evaluation_model",
+            "hhem",
+            "vectara/hallucination_evaluation_model",
+        ),
+        ("lettucedetect", "lettucedetect", "KRLabsOrg/lettucedect-base-modernbert-en-v1"),
+        ("lettucedetect-large", "lettucedetect", "KRLabsOrg/lettucedect-large-modernbert-en-v1"),
+        (
+            "KRLabsOrg/lettucedect-large-modernbert-en-v1",
+            "lettucedetect",
+            "KRLabsOrg/lettucedect-large-modernbert-en-v1",
+        ),
+        (
+            "KRLabsOrg/tinylettuce-ettin-17m-en",
+            "lettucedetect",
+            "KRLabsOrg/tinylettuce-ettin-17m-en",
+        ),
+        ("lettucedetect:models/own", "lettucedetect", "models/own"),
+        ("FacebookAI/roberta-large-mnli", "", ""),
+    ],
+)
+def test_a_name_tells_the_checker(name: str, kind: str, model: str):
+    assert load_verifier_kinds().find(name) == (kind, model)
+
+
+ABSENT = ("minicheck", "minicheck-roberta", "lytang/MiniCheck-DeBERTa-v3-Large", "hhem", HHEM)
+
+
+@pytest.mark.parametrize("name", [*ABSENT, "lettucedetect"])
+def test_an_absent_checker_is_never_replaced_and_says_how_to_get_it(name: str, tmp_path: Path):
+    with pytest.raises(SettingsError, match=r"ragassay models get [a-z]") as told:
+        present_model(name, tmp_path)
+    assert "\n" not in str(told.value)
+
+
+def test_models_of_another_kind_are_refused(names: dict[str, str], tmp_path: Path):
+    nli = tiny_inference(tmp_path / "nli")
+    roberta = names["minicheck roberta"].partition(":")[2]
+    lettuce = names["lettucedetect"].partition(":")[2]
+    base = names["hhem"].partition("@")[2]
+    for name, problem in (
+        (f"minicheck:{nli}", "architecture bert"),
+        (f"lettucedetect:{roberta}", "architecture roberta"),
+        (f"minicheck:{lettuce}", "architecture modernbert"),
+    ):
+        with pytest.raises(SettingsError, match=problem):
+            entailment_model(name, tmp_path)
+    other = entailment_model(f"hhem:{roberta}@{base}", tmp_path)
+    with pytest.raises(SettingsError, match="no weights of HHEM"):
+        other.probabilities(PAIRS[:1])
+
+
+def test_a_score_at_the_cut_of_minicheck_does_not_support():
+    kinds = load_verifier_kinds().facts.checkers
+    assert kinds["minicheck"].least_score > 0.5
+    assert kinds["hhem"].least_score == kinds["lettucedetect"].least_score == 0.5
+
+
+def test_spans_are_kept_in_the_verdict_and_through_fitted_thresholds(
+    names: dict[str, str], tmp_path: Path
+):
+    model = entailment_model(names["lettucedetect"], tmp_path)
+    claim, passage = PAIRS[0]
+    found = EncoderVerifier(model, Embedder()).compare(claim, passage.replace("\n", " ").strip())
+    assert [claim[one.start : one.end] for one in found.spans] == ["pain", "of 340 men."]
+    fitted = FittedThresholds.model_validate(
+        {
+            "verifier": names["lettucedetect"],
+            "n_labels": 2,
+            "thresholds": {"supports": 0.001},
+            "objective": "f1",
+            "learnt": {"value": 1.0, "n": 1},
+            "before": {"value": 1.0, "n": 1},
+            "after": {"value": 1.0, "n": 1},
+        }
+    )
+    verifier = EncoderVerifier(FittedVerifier(fitted, model), Embedder())
+    again = verifier.compare(claim, passage.replace("\n", " ").strip())
+    assert again.verdict == "supports" and again.spans == found.spans
+    other = entailment_model(names["hhem"], tmp_path)
+    assert EncoderVerifier(other, Embedder()).compare(claim, passage).spans == ()
