@@ -55,7 +55,7 @@ def _read(reply: Mapping[str, Any]) -> tuple[bool, float | None]:
     word = reply["text"].strip().lower()
     if not word.startswith(("yes", "no")):
         raise UnparsableReplyError(f"the reply is neither Yes nor No: {reply['text'][:60]!r}")
-    tokens = list(getattr(reply["logprobs"], "content", None) or ())
+    tokens: list[Any] = list(getattr(reply["logprobs"], "content", None) or ())
     options = (tokens[0].top_logprobs or ()) if tokens else ()
     if not options:
         return word.startswith("yes"), None

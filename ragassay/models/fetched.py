@@ -129,7 +129,7 @@ def _download(short: str, published: PublishedChecker, base: str) -> FetchedMode
     from huggingface_hub.errors import HfHubHTTPError
 
     # Which HTTP library it belongs to depends on the hub library's version.
-    http_error = HfHubHTTPError.__bases__[0]
+    http_error: type[Exception] = HfHubHTTPError.__bases__[0]
     try:
         info = _hub_info(published.repository)
         names = [one.rfilename for one in info.siblings or ()]
