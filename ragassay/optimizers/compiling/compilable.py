@@ -46,6 +46,7 @@ UNCOMPILED: Mapping[str, str] = {
     "rationale_auditor": _UNLABELLED,
     "relevance_grader": _MEASURED,
     "self_questioner": _WRITES,
+    "sufficiency_judge": _UNLABELLED,
     "synthesizer": _WRITES,
     "tuned_judge": _TUNED,
     "tuned_verifier": _TUNED,
