@@ -100,6 +100,7 @@ WORKING = (
     Road("models show ragassay/judge"),
     Road("models find --port 9"),
     Road("models check all-MiniLM-L6-v2"),
+    Road("models get nothing", codes=(1,)),
     Road("prompts list"),
     Road("prompts show verifier_ternary"),
     Road("verifiers kinds"),
@@ -202,14 +203,15 @@ PLAIN = frozenset(
     --address --against --answer --answer-class --answers --at --at-once --attack --audit
     --baseline --by-facet --cap --citations --clusters --collection --concurrency --csv
     --damage --decisions --depth --direct-class --documents --dry-run --dtype --epochs
-    --facet --facets --fail-if --fail-under --finding --found-by --from --given --gold
-    --grader --history --host --instruction --inversion --item --items --items-per-call
-    --json --judge --judge-seed --keep-empty --kind --label --later-wins --latex --layers
-    --leanings --learning-rate --least --like-original --limit --long --lower-case --margin
-    --max --max-rpm --max-tokens --max-usd --measure --metrics --min-answers --min-judgment
-    --min-rating --min-relevant --model-option --no-retracted --nuggets --official
-    --pairs-per-call --prompt-class --prompts --questions --raise-on-failure --rank
-    --ratings --relevant-from --remove --repeat --retries --retry-failed --review --rounds
+    --evidence-rounds --evidence-turns --facet --facets --fail-if --fail-under --finding
+    --folds --found-by --from --given --gold --grader --history --host --instruction
+    --inversion --item --items --items-per-call --json --judge --judge-seed --keep-empty
+    --kind --label --labeller --later-wins --latex --layers --leanings --learning-rate
+    --least --like-original --limit --long --lower-case --margin --max --max-calls --max-rpm
+    --max-tokens --max-usd --measure --metrics --min-answers --min-judgment --min-rating
+    --min-relevant --model-option --no-retracted --nuggets --official --pairs-per-call
+    --prompt-class --prompts --qa-coverage --questions --raise-on-failure --rank --ratings
+    --relevant-from --remove --repeat --retries --retry-failed --review --rounds
     --row-tokens --rubric-set --rubric-text --runs --same --samples --score --secret
     --section-chars --seed --self-rated --share --signals --since --skip-empty
     --source-chars --start --steps --strategy --strict --systems --targets --team --text
