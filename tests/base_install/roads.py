@@ -154,6 +154,8 @@ REFUSED = {
     "finetune judge --data answers.jsonl --out tuned --method cpo": "ragassay[train]",
     "finetune labeller --data answers.jsonl --out tuned": "ragassay[train]",
     "finetune qa --data pairs.jsonl --papers papers.jsonl --out tuned": "ragassay[train]",
+    "finetune correctness --data claims.jsonl --out tuned --method head": "ragassay[local]",
+    "finetune completeness --data answers.jsonl --out tuned --method head": "ragassay[local]",
     "finetune verifier --data claims.jsonl --out tuned": "ragassay[local]",
     "finetune verifier --data claims.jsonl --out tuned --method sft": "ragassay[train]",
     "finetune verifier --data claims.jsonl --out tuned --base all-MiniLM-L6-v2": "ragassay[local]",
