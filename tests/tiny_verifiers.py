@@ -72,18 +72,25 @@ def _pair_tokenizer() -> transformers.PreTrainedTokenizerFast:
     )
 
 
-def tiny_inference(folder: Path, labels: Sequence[str] = NLI_LABELS) -> str:
-    """A random classifier of natural language inference in a folder."""
-    tokenizer = _pair_tokenizer()
-    torch.manual_seed(7)
-    config = transformers.BertConfig(
-        vocab_size=len(tokenizer),
+def _bert_config(n_words: int, **more: object) -> transformers.BertConfig:
+    return transformers.BertConfig(
+        vocab_size=n_words,
         hidden_size=16,
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=16,
         max_position_embeddings=64,
         initializer_range=0.8,
+        **more,
+    )
+
+
+def tiny_inference(folder: Path, labels: Sequence[str] = NLI_LABELS) -> str:
+    """A random classifier of natural language inference in a folder."""
+    tokenizer = _pair_tokenizer()
+    torch.manual_seed(7)
+    config = _bert_config(
+        len(tokenizer),
         id2label=dict(enumerate(labels)),
         label2id={label: i for i, label in enumerate(labels)},
     )
@@ -146,15 +153,7 @@ def tiny_encoder(folder: Path) -> str:
     """A random BERT with its pooler in a folder, as transformers writes it."""
     tokenizer = _pair_tokenizer()
     torch.manual_seed(3)
-    config = transformers.BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=64,
-        initializer_range=0.8,
-    )
+    config = _bert_config(len(tokenizer))
     transformers.BertModel(config).eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)

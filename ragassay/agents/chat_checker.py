@@ -41,7 +41,7 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
     messages = [{"role": "system", "content": chat.system}, {"role": "user", "content": user}]
     lm = dspy.settings.lm
     with metered() as meter:
-        is_yes, share = await read_call(lm, messages, {"max_tokens": N_TOKENS}, _read)
+        is_yes, share = await read_call(lm, messages, {"max_tokens": N_TOKENS}, _read_yes)
     supports = is_yes if share is None else share > chat.threshold
     verdict = "supports" if supports else "not_attributable"
     if share is None:
@@ -50,7 +50,7 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
     return Comparison(verdict, confidence, meter.usage, rounded_bits((share, 1 - share)))
 
 
-def _read(reply: Mapping[str, Any]) -> tuple[bool, float | None]:
+def _read_yes(reply: Mapping[str, Any]) -> tuple[bool, float | None]:
     """Return whether a reply says Yes, and the probability of Yes as its first token."""
     word = reply["text"].strip().lower()
     if not word.startswith(("yes", "no")):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ragassay.optimizers.finetuning.result import Finetuned
+
+CLASSIFYING = ("svm", "logistic", "head")
+"""Methods of `finetune` that give labels, and write nothing."""
 
 
 def finetune(
@@ -177,78 +180,50 @@ def finetune(
 
     with errors_as_lines():
         chosen = method or _default_method(task)
+        job = _given(data=tuple(data), out=out, base=base, limit=limit, work=work)
+        fit = job | _given(
+            epochs=epochs, learning_rate=learning_rate, rank=rank, seed=seed, steps=steps
+        )
         is_classified = task == "correctness" or (
-            task in ("completeness", "labeller") and chosen in ("svm", "logistic", "head")
+            task in ("completeness", "labeller") and chosen in CLASSIFYING
         )
         if is_classified:
             from ragassay.optimizers.finetuning.pair_job import PairJob, fit_pairs
 
-            if chosen == "sft" or chosen == "cpo":
+            if chosen not in CLASSIFYING:
                 raise SettingsError(f"--method {chosen} writes: name svm, logistic or head")
             if dev is not None or start is not None:
                 raise SettingsError(f"--dev and --start are not of {task}: it is cross-validated")
-            pair_job = PairJob(
-                task="correctness" if task == "correctness" else "completeness",
-                method=chosen,
-                data=tuple(data),
-                out=out,
-                base=base or PairJob.base,
-                labels=labels,
-                folds=folds,
-                epochs=epochs or PairJob.epochs,
-                learning_rate=learning_rate,
-                rank=rank,
-                seed=seed,
-                limit=limit,
-                steps=steps,
-                work=work,
-            )
-            found = fit_pairs(pair_job, say)
+            kind = "correctness" if task == "correctness" else "completeness"
+            pairs = PairJob(task=kind, method=chosen, labels=labels, folds=folds, **fit)
+            found = fit_pairs(pairs, say)
         elif chosen == "head":
             from ragassay.optimizers.finetuning.head import HeadJob, train_head
 
             if task != "verifier":
                 raise SettingsError(f"--method head is a verifier's: a {task} is to write")
-            head = HeadJob(
-                data=tuple(data),
-                out=out,
-                base=base or HeadJob.base,
-                start=start,
-                dev=dev,
-                epochs=epochs or HeadJob.epochs,
-                learning_rate=learning_rate,
-                rank=rank,
-                seed=seed,
-                limit=limit,
-                steps=steps,
-                work=work,
-            )
-            found = train_head(head, say)
+            found = train_head(HeadJob(start=start, dev=dev, **fit), say)
         else:
             from ragassay.optimizers.finetuning.job import FinetuneJob, finetune
             from ragassay.optimizers.finetuning.training import LEARNING_RATES, Recipe
 
             if dev is not None:
                 raise SettingsError("--dev is of --method head")
-            if chosen == "svm" or chosen == "logistic" or task == "correctness":
+            if chosen in CLASSIFYING or task == "correctness":
                 raise SettingsError(f"--method {chosen} is of correctness, and this is a {task}")
             own_rate = LEARNING_RATES[chosen]
             recipe = Recipe(
                 method=chosen,
-                epochs=epochs or Recipe.epochs,
                 learning_rate=own_rate if learning_rate is None else learning_rate,
-                rank=rank or Recipe.rank,
                 share_of_layers=layers,
                 row_tokens=row_tokens,
                 cap=cap,
                 seed=seed,
                 steps=steps,
+                **_given(epochs=epochs, rank=rank),
             )
-            job = FinetuneJob(
+            writer = FinetuneJob(
                 task="labeller" if task == "completeness" else task,
-                data=tuple(data),
-                out=out,
-                base=base or FinetuneJob.base,
                 recipe=recipe,
                 start=start,
                 labels=labels,
@@ -256,11 +231,15 @@ def finetune(
                 n_systems=systems,
                 targets=targets,
                 source_chars=source_chars,
-                limit=limit,
-                work=work,
+                **job,
             )
-            found = finetune(job, say)
+            found = finetune(writer, say)
     _report(found, out, dev, say, _OPTIONS[task] if is_classified else "")
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given; a job has defaults for the others."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _default_method(task: str) -> Literal["svm", "head", "sft"]:

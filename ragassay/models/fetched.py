@@ -112,11 +112,9 @@ def better_verifier_text(cache_dir: Path) -> str:
     checkers = {name: one for name, one in facts.published.items() if one.kind == "minicheck"}
     fetched = (name for name, one in checkers.items() if read_fetched(one.repository, cache_dir))
     here, best = next(fetched, ""), next(iter(checkers))
-    how = f"`ragassay models get {best}` fetches it, " if not here else "it is on this machine, "
-    return (
-        f"By its paper, MiniCheck would be the better verifier: {how}--verifier {here or best} "
-        "uses it."
-    )
+    if here:
+        return f"By its paper MiniCheck, which is here, verifies better: --verifier {here}"
+    return f"By its paper MiniCheck verifies better: ragassay models get {best}"
 
 
 def _note_file(repository: str, cache_dir: Path) -> Path:

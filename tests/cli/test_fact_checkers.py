@@ -22,8 +22,8 @@ ANSWER = {
     "response": "Brelozant raised pain in 12 of 340 men [1].",
     "retrieved_contexts": ["Brelozant lowers pressure in adults with migraine."],
 }
-FETCH = "`ragassay models get minicheck` fetches it, --verifier minicheck uses it."
-HERE = "it is on this machine, --verifier minicheck-roberta uses it."
+FETCH = "By its paper MiniCheck verifies better: ragassay models get minicheck"
+HERE = "By its paper MiniCheck, which is here, verifies better: --verifier minicheck-roberta"
 
 
 @pytest.fixture
@@ -64,11 +64,11 @@ def note_minicheck(folder: Path, cache_dir: Path) -> None:
 def test_the_default_run_names_the_better_verifier_in_one_line(answers: Path, tmp_path: Path):
     done = evaluate(answers)
     (line,) = [line for line in done.stdout.splitlines() if "MiniCheck" in line]
-    assert "would be the better verifier" in line and line.endswith(FETCH)
+    assert line == FETCH and len(line) <= 80
     note_minicheck(tmp_path, tmp_path / "cache")
     shown = CliRunner().invoke(app, ["report", str(tmp_path / "run")])
     (line,) = [line for line in shown.stdout.splitlines() if "MiniCheck" in line]
-    assert line.endswith(HERE)
+    assert line == HERE
     quiet = evaluate(answers, "--quiet")
     assert "MiniCheck" not in quiet.output
     assert "MiniCheck" not in evaluate(answers, "--json").output
@@ -78,7 +78,7 @@ def test_lettucedetects_spans_are_kept_and_marked_on_the_page(answers: Path, tmp
     checker = tiny_lettucedetect(tmp_path / "lettuce")
     done = evaluate(answers, "--verifier", f"lettucedetect:{checker}")
     assert done.exit_code == 0, done.output
-    assert "would be the better verifier" not in done.output
+    assert "verifies better" not in done.output
     verdict, text = kept_verdict(tmp_path / "run")
     assert verdict.verdict == "not_attributable"
     words = [text[one.start : one.end] for one in verdict.spans]

@@ -24,7 +24,9 @@ def plain(name: str) -> str:
 
 def test_all_that_is_installed_by_name_is_listed():
     extras = PROJECT["optional-dependencies"]
-    asked = [one for extra in extras if extra not in ("dev", "docs", "studio") for one in extras[extra]]
+    asked = [
+        one for extra in extras if extra not in ("dev", "docs", "studio") for one in extras[extra]
+    ]
     names = {plain(re.split(r"[\[<>=!~ ;]", one)[0]) for one in [*PROJECT["dependencies"], *asked]}
     cells = [row.split("|")[2] for row in LISTED.splitlines() if row.startswith("| ")]
     listed = {plain(name.strip()) for cell in cells for name in cell.split(",")}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import AliasChoices, Field
 from scipy.cluster.hierarchy import DisjointSet
@@ -39,6 +40,10 @@ WORDS: dict[int, Verdict] = {
     NEUTRAL: "neutral",
     NOT_RELEVANT: "not_relevant",
 }
+
+
+R = TypeVar("R", bound=Row)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -89,19 +94,39 @@ def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
     Raises:
         InputError: The file cannot be opened.
     """
-    claims: list[LabelledClaim] = []
+    claims, rejections = read_labelled(path, LabelledClaimRow, _claim)
+    return grouped(claims), rejections
+
+
+def read_labelled(
+    path: Path, kind: type[R], make: Callable[[R], T | Problem]
+) -> tuple[list[T], list[Rejection]]:
+    """Read the rows of a file of claims, or of a run folder that people reviewed.
+
+    Args:
+        path: The file or folder.
+        kind: The model of a row.
+        make: Makes of a row what is wanted, or says what is wrong with it.
+
+    Returns:
+        What was made, and the rows that could not be read.
+
+    Raises:
+        InputError: The file cannot be opened.
+    """
+    found: list[T] = []
     rejections: list[Rejection] = []
     for item in claim_items(path):
         if isinstance(item, Rejection):
             rejections.append(item)
             continue
-        row = validate(LabelledClaimRow, item.fields)
-        made = row if isinstance(row, Problem) else _claim(row)
+        row = validate(kind, item.fields)
+        made = row if isinstance(row, Problem) else make(row)
         if isinstance(made, Problem):
             rejections.append(item.place.reject(made))
         else:
-            claims.append(made)
-    return grouped(claims), rejections
+            found.append(made)
+    return found, rejections
 
 
 def _claim(row: LabelledClaimRow) -> LabelledClaim | Problem:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import random
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +30,7 @@ from ragassay.optimizers.finetuning.claims import (
 from ragassay.optimizers.finetuning.contradictions import contrary
 from ragassay.optimizers.finetuning.head_card import head_card
 from ragassay.optimizers.finetuning.pairs import Example, claim_examples
-from ragassay.optimizers.finetuning.result import Finetuned
+from ragassay.optimizers.finetuning.result import Finetuned, command_text
 from ragassay.optimizers.finetuning.tunings import Tuning, tuning_of
 from ragassay.records import Rejection
 from ragassay.settings import load_settings
@@ -78,7 +77,7 @@ class HeadJob:
     @property
     def command(self) -> str:
         """The shell command of the same job."""
-        given = {
+        given: dict[str, object] = {
             "dev": self.dev,
             "base": self.base,
             "start": self.start,
@@ -90,10 +89,7 @@ class HeadJob:
             "steps": self.steps or None,
             "out": self.out,
         }
-        options = [("data", path) for path in self.data]
-        options += [(name, value) for name, value in given.items() if value is not None]
-        words = [word for name, value in options for word in (f"--{name}", str(value))]
-        return shlex.join(["ragassay", "finetune", "verifier", *words])
+        return command_text("verifier", self.data, given)
 
 
 def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:

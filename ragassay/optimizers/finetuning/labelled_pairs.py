@@ -12,12 +12,11 @@ from typing import Annotated
 from pydantic import AliasChoices, Field
 
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.formats.problems import Problem, found_text, validate
-from ragassay.formats.reviews import claim_items
+from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.rows import Row
 from ragassay.models.adapters import CORRECTNESS
 from ragassay.optimizers.compiling.label_tasks import SentenceLabelTask
-from ragassay.optimizers.finetuning.claims import linked
+from ragassay.optimizers.finetuning.claims import linked, read_labelled
 from ragassay.records import RELEVANCE_LABELS, Rejection
 from ragassay.retrievers.passages import WINDOW
 from ragassay.settings import load_settings
@@ -92,19 +91,8 @@ def read_correctness_pairs(path: Path) -> tuple[list[LabelledPair], list[Rejecti
     Raises:
         InputError: The file cannot be opened.
     """
-    found: dict[LabelledPair, None] = {}
-    rejections: list[Rejection] = []
-    for item in claim_items(path):
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        row = validate(CorrectnessRow, item.fields)
-        made = row if isinstance(row, Problem) else _pairs(row)
-        if isinstance(made, Problem):
-            rejections.append(item.place.reject(made))
-        else:
-            found |= dict.fromkeys(made)
-    return grouped(found), rejections
+    rows, rejections = read_labelled(path, CorrectnessRow, _pairs)
+    return grouped(dict.fromkeys(pair for pairs in rows for pair in pairs)), rejections
 
 
 def _pairs(row: CorrectnessRow) -> list[LabelledPair] | Problem:

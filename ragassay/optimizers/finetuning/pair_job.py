@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.metadata
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -30,7 +29,7 @@ from ragassay.optimizers.finetuning.labelled_pairs import (
 )
 from ragassay.optimizers.finetuning.pair_classifiers import fit_classifier
 from ragassay.optimizers.finetuning.pairs import Example
-from ragassay.optimizers.finetuning.result import Finetuned
+from ragassay.optimizers.finetuning.result import Finetuned, command_text
 from ragassay.optimizers.finetuning.tunings import Tuning, tuning_of
 from ragassay.records import RELEVANCE_LABELS, Bound, ModelCard, Rejection
 from ragassay.settings import load_settings
@@ -113,11 +112,7 @@ class PairJob:
                 "rank": self.rank,
                 "steps": self.steps or None,
             }
-        options = [("data", path) for path in self.data]
-        options += [(name, value) for name, value in given.items() if value is not None]
-        options.append(("out", self.out))
-        words = [word for name, value in options for word in (f"--{name}", str(value))]
-        return shlex.join(["ragassay", "finetune", self.task, *words])
+        return command_text(self.task, self.data, {**given, "out": self.out})
 
 
 def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
@@ -140,7 +135,7 @@ def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> F
         raise InputError(f"--method {job.method} is of correctness: name head, or sft")
     if job.method == "head":
         need("peft")
-    pairs, rejections = _read(job)
+    pairs, rejections = _read_pairs(job)
     names = LABELS[job.task]
     counts = [f"{name} {sum(p.label == i for p in pairs)}" for i, name in enumerate(names)]
     n_groups = len({pair.group for pair in pairs})
@@ -154,7 +149,7 @@ def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> F
     return Finetuned(digest, written.stat().st_size, len(pairs), len(rejections), held.measured())
 
 
-def _read(job: PairJob) -> tuple[list[LabelledPair], list[Rejection]]:
+def _read_pairs(job: PairJob) -> tuple[list[LabelledPair], list[Rejection]]:
     pairs: list[LabelledPair] = []
     rejections: list[Rejection] = []
     for path in dict.fromkeys(job.data):
