@@ -30,9 +30,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# A busy machine is no failure: tests hold no timings.
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")
+# A busy machine is no failure: tests hold no timings. Cases are the same in each run, so that a
+# change fails for its own faults; `--hypothesis-profile searching` looks for new ones.
+hypothesis.settings.register_profile("searching", deadline=None)
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("repeatable")
 
 # A call of a command builds all commands, a second's work, and nothing of it stays with them.
 typer.main.get_command = functools.cache(typer.main.get_command)
