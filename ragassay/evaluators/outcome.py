@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.errors import RagassayError
+from ragassay.evaluators.answer_findings import answer_findings
 from ragassay.evaluators.base import CaseFile, Evaluator
 from ragassay.evaluators.nuggets import matched_nuggets, nuggets_of
 from ragassay.evaluators.spending import usage_by_part
@@ -142,7 +143,12 @@ def evaluation_of(
         verdicts=tuple(verdicts),
         searches=tuple(searches),
         scores=scores,
-        findings=(*against, *_unsaid(notices, against), *_remarks(outcome, searches)),
+        findings=(
+            *answer_findings(outcome),
+            *against,
+            *_unsaid(notices, against),
+            *_remarks(outcome, searches),
+        ),
         usage=sum(spent.values(), Usage()),
         usage_by_part=spent,
     )
@@ -158,8 +164,6 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Findi
     """Return what limits the evaluation itself."""
     case, nuggets = outcome.file.case, outcome.nuggets
     found: list[Finding] = []
-    if not case.sentences:
-        found.append(Finding(kind="empty_answer", message="The answer has no sentence."))
     if case.n_source_chars_cut and (outcome.tools.jury.lm or outcome.tools.second):
         message = (
             f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."

@@ -58,6 +58,17 @@ class FindingWording(NamedTuple):
 
 # In reading order.
 FINDINGS: dict[str, FindingWording] = {
+    "other_language": FindingWording(
+        "Answer in another language than its question",
+        "Answers in another language than their questions",
+        "serious",
+    ),
+    "cut_off_answer": FindingWording(
+        "Answer that stops within a sentence", "Answers that stop within a sentence", "serious"
+    ),
+    "refusal": FindingWording(
+        "Answer that says it has none", "Answers that say they have none", "caution"
+    ),
     "inappropriate_sentence": FindingWording(
         "Inappropriate sentence", "Inappropriate sentences", "serious"
     ),
@@ -89,6 +100,19 @@ FINDINGS: dict[str, FindingWording] = {
         "Sentence with a number that its sources do not state",
         "Sentences with numbers that their sources do not state",
         "caution",
+    ),
+    "missed_nugget": FindingWording(
+        "Answer that misses facts", "Answers that miss facts", "caution"
+    ),
+    "one_source_cited": FindingWording(
+        "Answer that cites one source for everything",
+        "Answers that cite one source for everything",
+        "caution",
+    ),
+    "uncited_sentence": FindingWording(
+        "Answer with sentences that cite nothing",
+        "Answers with sentences that cite nothing",
+        "note",
     ),
     "later_citation": FindingWording(
         "Citation of an article younger than the answer",

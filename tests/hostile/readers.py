@@ -16,7 +16,7 @@ from ragassay.formats.papers.prose import read_prose
 from ragassay.formats.replies import read_structured_reply
 from ragassay.formats.source_values import n_texts, source_rows, unread_paths
 from ragassay.instruments.signals.grounded import names_of
-from ragassay.instruments.signals.style import definitions, register_features, says_nothing
+from ragassay.instruments.signals.style import definitions, register_features
 from ragassay.metrics.qa.numbers import SourceNumbers, answer_numbers
 from ragassay.perturbations.connectives import without_connectives
 from ragassay.perturbations.damage import damage_answers
@@ -32,6 +32,7 @@ from ragassay.retrievers.passages import condense, windows
 from ragassay.retrievers.pubmed.query import word_choices
 from ragassay.terminal import visible
 from ragassay.text.abbreviations import long_forms
+from ragassay.text.answer_faults import is_cut_off, languages, refuses, says_nothing
 from ragassay.text.answer_match import is_known_answer, is_unanswered
 from ragassay.text.bm25 import rank
 from ragassay.text.citation_markers import bare, doi_of, expand, is_list
@@ -138,6 +139,11 @@ READERS: dict[str, Reader] = {
         says_nothing(text),
         definitions([text, text]),
         names_of(text),
+    ),
+    "faults of an answer": lambda text: (
+        is_cut_off([text, text]),
+        refuses([text]),
+        languages("Does it fall in 12 adults?", text),
     ),
     "connectives": without_connectives,
     "changes": lambda text: [

@@ -14,10 +14,10 @@ from ragassay.instruments.signals.style import (
     opening,
     register_features,
     repeated_runs,
-    says_nothing,
 )
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS
 from ragassay.records import AnswerSentence, Case, Document, SourceGap
+from ragassay.text.answer_faults import says_nothing
 from ragassay.text.pleas import speaks_to_judge
 from ragassay.text.sentences import sentences_of
 

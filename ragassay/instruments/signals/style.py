@@ -14,22 +14,6 @@ _OPENING = re.compile(r"[A-Za-z]+|,")
 _TAG = re.compile(r"(?:^|\s)[#@]\w+")
 _DEFINED = re.compile(r"\(([A-Z][A-Za-z0-9-]{1,9}?)s?\)")
 
-_SOURCE = r"(?:context|snippet|document|passage|source|abstract|text)s?"
-_KNOWLEDGE = r"(?:information|snippet|document|answer|passage|source|abstract)s?"
-_NOTHING = re.compile(
-    rf"\b{_SOURCE}\b[^.;]{{0,30}}\b(?:do|does|did) not (?:\w+ )?(?:contain|provide|mention|"
-    rf"address|include|specify|discuss|offer|give)\b"
-    rf"|\b(?:do|does|did) not provide (?:\w+ )?(?:information|details) (?:on|about|regarding)\b"
-    rf"|\b(?:no|not enough|insufficient)\b(?: \w+){{0,2}} {_KNOWLEDGE} (?:\w+ )?"
-    rf"(?:provided|available|given|found|mentioned)\b"
-    rf"|\bI (?:can ?not|can't|could not|do not|don't|am (?:not able|unable))\b"
-    rf"|\bnot (?:specified|mentioned|provided|addressed|stated) in the (?:\w+ )?{_SOURCE}\b"
-    rf"|\bunable to (?:answer|provide|construct)\b"
-    rf"|\bplease (?:share|provide|specify|clarify)\b",
-    re.IGNORECASE,
-)
-"""Wordings of an answer that gives none."""
-
 CONNECTIVES = frozenset(
     # Coordinators, subordinators and relatives.
     "and or but nor yet so because although though while whereas since unless if when as that "
@@ -64,11 +48,6 @@ def repeated_runs(sentences: Sequence[str]) -> float:
         words = [word.lower() for word in _WORD.findall(sentence)]
         grams.update(tuple(words[i : i + N_GRAM]) for i in range(len(words) - N_GRAM + 1))
     return math.log1p(sum(grams.values()) - len(grams))
-
-
-def says_nothing(sentence: str) -> bool:
-    """Return whether a sentence only says that there is nothing to say, or asks."""
-    return sentence.rstrip().endswith("?") or bool(_NOTHING.search(sentence))
 
 
 def register_features(sentence: str) -> dict[str, float]:

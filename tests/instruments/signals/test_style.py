@@ -13,7 +13,6 @@ from ragassay.instruments.signals.style import (
     opening,
     register_features,
     repeated_runs,
-    says_nothing,
 )
 
 
@@ -79,29 +78,3 @@ def test_numbers_and_names_that_no_source_has_are_counted():
 def test_numbers_are_the_same_however_they_are_written():
     assert numbers_of("1,000 and 3·5") == numbers_of("1000 and 3.5") == {"1000", "3.5"}
     assert names_of("DNAs of p53") == {"dna", "p53"}
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "The given context does not provide information about this.",
-        "Unfortunately, there are no relevant snippets provided to answer it.",
-        "I cannot answer this question.",
-        "How long does it take?",
-    ],
-)
-def test_a_sentence_that_gives_no_answer_says_nothing(sentence: str):
-    assert says_nothing(sentence)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Aspirin does not lower the risk of death.",
-        "No evidence was found that it shortens the illness.",
-        "The study did not include pregnant women.",
-        "The drug did not reach the central nervous system.",
-    ],
-)
-def test_a_finding_that_something_is_not_so_says_something(sentence: str):
-    assert not says_nothing(sentence)

@@ -1,0 +1,127 @@
+"""Findings on an answer as a whole, which need no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from case_tables import each_case
+from casefiles import filed
+from fakes import WordEmbedder
+
+from ragassay.evaluators.answer_findings import answer_findings, citing_findings, text_findings
+from ragassay.evaluators.outcome import Outcome
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.records import (
+    AnswerSentence,
+    Case,
+    Citation,
+    Document,
+    Finding,
+    Nugget,
+    NuggetAssignment,
+    NuggetMatch,
+)
+from ragassay.settings import load_settings
+
+QUESTION = "Does metformin lower the glucose of adults?"
+WHOLE = "Metformin lowers blood glucose in adults with diabetes."
+GERMAN = "Metformin senkt den Blutzucker bei Erwachsenen mit Diabetes, wie die Studie zeigt."
+
+
+def case(
+    texts: Sequence[str] = (WHOLE,),
+    cites: Sequence[str | None] = (),
+    n_sources: int = 3,
+    gold: Sequence[Nugget] = (),
+) -> Case:
+    marks = [Citation(marker=one or "9", document=one) if one != "" else None for one in cites]
+    marks += [None] * (len(texts) - len(marks))
+    return Case(
+        record_id="r",
+        question=QUESTION,
+        answer=" ".join(texts),
+        sentences=tuple(
+            AnswerSentence(
+                index=n, text=text, start=n, end=n + 1, citations=(mark,) if mark else ()
+            )
+            for n, (text, mark) in enumerate(zip(texts, marks, strict=True), start=1)
+        ),
+        sources=tuple(Document(id=f"d{n}", text="T") for n in range(n_sources)),
+        gold=tuple(gold),
+    )
+
+
+def kinds(findings: Sequence[Finding]) -> list[str]:
+    return [one.kind for one in findings]
+
+
+@each_case(
+    ("texts", "expected"),
+    [
+        ([WHOLE], []),
+        ([GERMAN], ["other_language"]),
+        (["I cannot answer this question."], ["refusal"]),
+        ([WHOLE, "It is given with"], ["cut_off_answer"]),
+    ],
+)
+def test_faults_of_the_text_lead_with_the_words_they_are_told_from(
+    texts: list[str], expected: list[str]
+):
+    found = text_findings(case(texts))
+    assert kinds(found) == expected
+    assert all(one.level == "head" for one in found)
+    if expected not in ([], ["other_language"]):
+        assert texts[-1] in found[0].message
+
+
+@each_case(
+    ("cites", "n_sources", "expected"),
+    [
+        (["", "", "", ""], 3, []),
+        (["d0", "d0", "d0", "d0"], 3, ["one_source_cited"]),
+        (["d0", "d0", "d0", "d0"], 1, []),
+        (["d0", "d0", "d0", "d1"], 3, []),
+        ([None, None, None, None], 3, []),
+        (["d0", "", "", "d1"], 3, ["uncited_sentence"]),
+        (["d0", "d0", "d0", "d0", ""], 2, ["uncited_sentence", "one_source_cited"]),
+    ],
+)
+def test_sentences_without_a_citation_and_one_source_for_all_are_worth_a_look(
+    cites: list[str | None], n_sources: int, expected: list[str]
+):
+    found = citing_findings(case([WHOLE] * len(cites), cites, n_sources))
+    assert kinds(found) == expected
+    assert all(one.level == "look" for one in found)
+
+
+def test_uncited_sentences_are_listed_up_to_five():
+    (found,) = citing_findings(case([WHOLE] * 9, ["d0", "", "", "", "", "", "", "d1", "d2"]))
+    assert found.message == "6 of 9 sentences cite nothing: 2, 3, 4, 5, 6 and 1 more."
+
+
+GOLD = (
+    Nugget(text="It lowers glucose.", importance="vital"),
+    Nugget(text="It may cause nausea.", importance="vital"),
+    Nugget(text="It is cheap.", importance="okay"),
+)
+
+
+def outcome(*verdicts: NuggetAssignment, matches: tuple[NuggetMatch, ...] = ()) -> Outcome:
+    settings = load_settings(model="openai/judge", signals=False, only=("nuggets",))
+    tools = Toolbox.of(settings).using(embedder=WordEmbedder())
+    return Outcome(filed(case(gold=GOLD)), tools, {"assignment": verdicts}, matches)
+
+
+def test_facts_that_no_nugget_matches_are_worth_a_look():
+    found = answer_findings(outcome(matches=(NuggetMatch(gold=0, nugget=0, similarity_score=1.0),)))
+    assert [(one.kind, one.level) for one in found] == [("missed_nugget", "look")]
+    assert found[0].message.startswith("1 of 2 facts that it should state are missed: \u201cIt may")
+
+
+def test_facts_that_a_judge_finds_missed_lead():
+    judged = [NuggetAssignment(gold=n, assignment="not_support") for n in (0, 2)]
+    stated = NuggetAssignment(gold=1, assignment="partial_support")
+    (found,) = answer_findings(outcome(*judged, stated))
+    assert (found.kind, found.level) == ("missed_nugget", "head")
+    assert "It lowers glucose." in found.message
+    assert "It is cheap." not in found.message

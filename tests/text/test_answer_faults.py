@@ -1,0 +1,98 @@
+"""Faults of a whole answer that are told without a model."""
+
+from __future__ import annotations
+
+import pytest
+from case_tables import each_case
+
+from ragassay.text.answer_faults import is_cut_off, languages, refuses, says_nothing
+
+WHOLE = "Metformin lowers blood glucose in adults with diabetes."
+GERMAN = "Metformin senkt den Blutzucker bei Erwachsenen mit Diabetes, wie die Studie zeigt."
+
+
+@each_case(
+    ("sentences", "is_cut"),
+    [
+        ([], False),
+        ([WHOLE], False),
+        ([WHOLE, "It is given twice a day with"], True),
+        ([WHOLE, "Side effects are nausea, diarrhoea"], True),
+        (["The most common side effects are nausea,"], True),
+        (["The side effects are nausea and"], True),
+        ([WHOLE, "It is safe (in adults)."], False),
+        ([WHOLE, "\u201cIt is safe.\u201d"], False),
+        ([WHOLE, "It is safe.**"], False),
+        ([WHOLE, "Is it safe?"], False),
+        (["Nausea", "Diarrhoea", "Vitamin B12 deficiency"], False),
+        (["Metformin"], False),
+        (["\u7cd6\u5c3f\u75c5\u3002", "\u5b83\u662f\u5b89\u5168\u7684\u3002"], False),
+    ],
+)
+def test_an_answer_is_cut_off_where_its_last_sentence_has_no_end(
+    sentences: list[str], is_cut: bool
+):
+    assert is_cut_off(sentences) == is_cut
+
+
+@each_case(
+    ("sentences", "is_refusal"),
+    [
+        ([], False),
+        (["I cannot answer this question."], True),
+        (["I'm sorry, but I can't help with that.", "Please see a doctor."], True),
+        (["As an AI language model, I give no medical advice."], True),
+        (["The context does not contain information about metformin."], True),
+        ([WHOLE, "The documents do not mention children."], False),
+        (["I could not find trials in children."] + [WHOLE] * 5, False),
+        (["Metformin does not cure diabetes."], False),
+    ],
+)
+def test_a_short_answer_that_opens_with_having_none_is_a_refusal(
+    sentences: list[str], is_refusal: bool
+):
+    assert refuses(sentences) == is_refusal
+
+
+@each_case(
+    ("question", "answer", "differ"),
+    [
+        ("Does metformin lower the glucose of adults?", WHOLE, None),
+        ("Does metformin lower the glucose of adults?", GERMAN, ("en", "de")),
+        ("Senkt Metformin den Blutzucker bei Erwachsenen?", WHOLE, ("de", "en")),
+        ("Senkt Metformin den Blutzucker bei Erwachsenen?", GERMAN, None),
+        ("Does metformin lower the glucose of adults?", "No [1].", None),
+        ("Zokinvy?", GERMAN, None),
+        ("", "", None),
+    ],
+)
+def test_languages_are_named_where_both_are_sure_and_differ(
+    question: str, answer: str, differ: tuple[str, str] | None
+):
+    assert languages(question, answer) == differ
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The given context does not provide information about this.",
+        "Unfortunately, there are no relevant snippets provided to answer it.",
+        "I cannot answer this question.",
+        "How long does it take?",
+    ],
+)
+def test_a_sentence_that_gives_no_answer_says_nothing(sentence: str):
+    assert says_nothing(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Aspirin does not lower the risk of death.",
+        "No evidence was found that it shortens the illness.",
+        "The study did not include pregnant women.",
+        "The drug did not reach the central nervous system.",
+    ],
+)
+def test_a_finding_that_something_is_not_so_says_something(sentence: str):
+    assert not says_nothing(sentence)
