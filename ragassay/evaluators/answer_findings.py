@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 LEAST_CITING = 4
 """Sentences that must cite before it is said that they all cite one source."""
 
+LEAST_WORDS = 4
+"""Fewer words ("Yes.", "In short:") state nothing that needs a source."""
+
 N_SHOWN = 5
 N_SHOWN_CHARS = 100
 
@@ -65,7 +68,7 @@ def citing_findings(case: Case) -> list[Finding]:
     if not citing:
         return []
     found: list[Finding] = []
-    bare = [one for one in case.sentences if not one.citations]
+    bare = [one for one in case.sentences if not one.citations and _states(one.text)]
     if bare:
         message = f"{len(bare)} of {len(case.sentences)} sentences cite nothing: {_listed(bare)}."
         found.append(Finding(kind="uncited_sentence", message=message, level="look"))
@@ -96,6 +99,11 @@ def _missed(outcome: Outcome) -> list[Finding]:
     message = f"{len(missed)} of {len(given)} facts that it should state are missed: {shown}"
     level: FindingLevel = "head" if judged else "look"
     return [Finding(kind="missed_nugget", message=message, level=level)]
+
+
+def _states(text: str) -> bool:
+    """Return whether a sentence states something, and does not only lead to a list."""
+    return len(text.split()) >= LEAST_WORDS and not text.rstrip().endswith((":", "?"))
 
 
 def _listed(sentences: Sequence[AnswerSentence]) -> str:

@@ -24,6 +24,7 @@ from ragassay.models.entailment import (
     unsupported_spans,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
+from ragassay.text.answer_faults import languages
 from ragassay.text.differences import Difference, absent_numbers, difference_of
 from ragassay.text.reading import ALL_WORDS, N_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
@@ -36,6 +37,10 @@ know three labels; this threshold makes the fourth."""
 UNWITNESSED = Failure(
     reason="undecided",
     detail="leans to contradicts, but no number, direction or negation differs",
+)
+
+OTHER_LANGUAGE = Failure(
+    reason="undecided", detail="sentence and passage are in two languages; it was measured on one"
 )
 
 
@@ -91,7 +96,8 @@ class EncoderVerifier:
         """Verify any claim against any text of a titled document.
 
         Undecided where the model is less sure than its bound for this label, and where it says
-        "contradicts" of a claim that differs from the text in no number, direction or negation.
+        "contradicts" of a claim that differs from the text in no number, direction or negation;
+        also, with bounds, where claim and text are in two languages.
 
         Args:
             claim: The claim.
@@ -116,6 +122,8 @@ class EncoderVerifier:
         doubt = undecided(bound, verdict, confidence) if bound else None
         if self._by_rule and verdict == "contradicts" and difference is None:
             doubt = doubt or UNWITNESSED
+        if self.bounds and languages(text, claim):
+            doubt = doubt or OTHER_LANGUAGE
         words = difference.words if difference and best == CONTRADICTS else ""
         said = None if doubt else verdict
         leaning = verdict if doubt else None

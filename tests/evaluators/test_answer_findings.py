@@ -94,6 +94,11 @@ def test_sentences_without_a_citation_and_one_source_for_all_are_worth_a_look(
     assert all(one.level == "look" for one in found)
 
 
+def test_a_lead_to_a_list_needs_no_citation():
+    texts = ["Yes.", "Here is what the studies say:", "Is it safe in older people?", WHOLE]
+    assert citing_findings(case(texts, ["", "", "", "d0"])) == []
+
+
 def test_uncited_sentences_are_listed_up_to_five():
     (found,) = citing_findings(case([WHOLE] * 9, ["d0", "", "", "", "", "", "", "d1", "d2"]))
     assert found.message == "6 of 9 sentences cite nothing: 2, 3, 4, 5, 6 and 1 more."

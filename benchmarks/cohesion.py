@@ -1,0 +1,101 @@
+"""How often signals rate the cohesion of a BioASQ answer lower after its order was damaged.
+
+    python benchmarks/cohesion.py --shared ../shared
+
+The whole answers of four systems to YESciEval's held-out BioASQ questions, each beside itself with
+the last two sentences swapped, with two neighbours swapped, with any two swapped, or without
+connectives. A tie counts half; intervals resample questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.formats import read_records
+from ragassay.graphs.files import case_of
+from ragassay.instruments.signal_judge import SignalJudge
+from ragassay.metrics.intervals import mean_interval
+from ragassay.models.signal_rater import shipped_rater
+from ragassay.optimizers.finetuning.yescieval import is_held_out
+from ragassay.perturbations.connectives import without_connectives
+from ragassay.records import Record
+from ragassay.settings import load_settings
+
+ANSWERS = Path("data/yescieval/bioasq-train-answers.jsonl.gz")
+
+
+def swapped(sentences: Sequence[str], first: int, second: int) -> list[str]:
+    changed = list(sentences)
+    changed[first], changed[second] = changed[second], changed[first]
+    return changed
+
+
+def swap_neighbours(sentences: Sequence[str], rng: random.Random) -> list[str]:
+    first = rng.randrange(len(sentences) - 1)
+    return swapped(sentences, first, first + 1)
+
+
+DAMAGES: dict[str, Callable[[Sequence[str], random.Random], list[str]]] = {
+    "last two sentences swapped": lambda sentences, rng: swapped(sentences, -1, -2),
+    "two neighbours swapped": swap_neighbours,
+    "any two sentences swapped": lambda sentences, rng: swapped(
+        sentences, *rng.sample(range(len(sentences)), 2)
+    ),
+    "connectives removed": lambda sentences, rng: [without_connectives(one) for one in sentences],
+}
+
+
+class Cohesion:
+    """Rates the cohesion of answers by their signals."""
+
+    def __init__(self) -> None:
+        self._tools = Toolbox.of(load_settings(evidence_rounds=0))
+        self._judge = SignalJudge(shipped_rater())
+
+    def sentences(self, record: Record) -> list[str]:
+        case = case_of(record, self._tools.settings, self._tools.retrieval.corpus)
+        return [case.answer[one.start : one.end] for one in case.sentences]
+
+    def rate(self, record: Record, sentences: Sequence[str]) -> float:
+        changed = record.model_copy(update={"answer": " ".join(sentences)})
+        case = case_of(changed, self._tools.settings, self._tools.retrieval.corpus)
+        meter = self._tools.models.meter
+        assert meter is not None
+        score = self._judge.judge(meter.signals(case), "cohesion").score
+        assert score is not None
+        return score
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, required=True)
+    records = read_records(parser.parse_args().shared / ANSWERS).records
+    cohesion, rng = Cohesion(), random.Random(1)
+    found: dict[str, list[float]] = {name: [] for name in DAMAGES}
+    questions: dict[str, list[str]] = {name: [] for name in DAMAGES}
+    for record in records:
+        question = record.topic or record.id
+        if record.metadata["variant"] != "benign" or not is_held_out(question):
+            continue
+        sentences = cohesion.sentences(record)
+        if len(sentences) < 2:
+            continue
+        whole = cohesion.rate(record, sentences)
+        for name, damage in DAMAGES.items():
+            changed = damage(sentences, rng)
+            if changed != sentences:
+                less = whole - cohesion.rate(record, changed)
+                found[name].append(0.5 if less == 0 else float(less > 0))
+                questions[name].append(question)
+    for name, wins in found.items():
+        low, high = mean_interval(wins, questions[name]) or (float("nan"), float("nan"))
+        print(f"{name:<28} {fmean(wins):.2f} ({low:.2f} to {high:.2f}; {len(wins)} pairs)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""What leads the report of `examples/chat`, held to its truth table."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from conftest import ROOT
+
+import ragassay
+
+CHAT = ROOT / "examples" / "chat"
+
+Lead = tuple[str, int | None, str]
+
+
+def truth(*default: str) -> set[Lead]:
+    rows = yaml.safe_load((CHAT / "truth.yaml").read_text(encoding="utf-8"))
+    return {
+        (row["record"], row["sentence"], row["kind"]) for row in rows if row["default"] in default
+    }
+
+
+@pytest.fixture(scope="module")
+def led() -> set[Lead]:
+    """What leads the report of a run without a judge."""
+    results = ragassay.evaluate(CHAT / "answers.jsonl", only=("citations",), signals=False)
+    return {
+        (one.record_id, finding.sentence, finding.kind) for one in results for finding in one.heads
+    }
+
+
+@pytest.mark.integration
+def test_what_is_wrong_in_lists_footnotes_and_tables_leads(led: set[Lead]):
+    assert truth("finds") <= led
+
+
+@pytest.mark.integration
+def test_nothing_leads_that_is_not_wrong(led: set[Lead]):
+    assert led <= truth("finds", "may find")
