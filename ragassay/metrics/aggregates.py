@@ -29,7 +29,7 @@ def bounds_of(key: str, score: Score) -> tuple[float, float]:
     """Return the worst and best case of a score; the ends of its scale where nothing is known."""
     low, high = score.scale
     worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
-    return _first(score.worst, score.value, worst), _first(score.best, score.value, best)
+    return _first(score.worst, score.decided, worst), _first(score.best, score.decided, best)
 
 
 def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, float]:
@@ -37,7 +37,7 @@ def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, f
     return {
         question: math.fsum(values) / len(values)
         for question, scores in _by_question(evaluations, key).items()
-        if (values := [score.value for score in scores if score.value is not None])
+        if (values := [score.decided for score in scores if score.decided is not None])
     }
 
 
@@ -58,7 +58,7 @@ def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
     counted = {
         question: bounds
         for question, scores in _by_question(evaluations, key).items()
-        if (bounds := [bounds_of(key, s) for s in scores if s.value is not None or s.n_unscored])
+        if (bounds := [bounds_of(key, s) for s in scores if s.decided is not None or s.n_unscored])
     }
     interval = mean_interval(list(values.values()), list(values))
     first = next((e.scores[key] for e in evaluations if key in e.scores), None)
@@ -130,14 +130,14 @@ def _pooled_f1(
         p, r = drawn[:, 0] / drawn[:, 1], drawn[:, 2] / drawn[:, 3]
         return np.where(p + r == 0, 0.0, 2 * p * r / (p + r))
 
-    is_defined = f1_score(precision.value, recall.value) is not None
+    is_defined = f1_score(precision.decided, recall.decided) is not None
     interval = bootstrap_interval(f1_of, len(sums)) if is_defined else None
     return f1_of_parts(precision, recall, interval, precision.judge)
 
 
 def _hits(score: Score) -> float:
     """Return the sum behind a share: whole or half credits, as four digits of the share tell."""
-    total = (score.value or 0.0) * score.n
+    total = (score.decided or 0.0) * score.n
     nearest = round(2 * total) / 2
     return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total
 

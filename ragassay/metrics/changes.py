@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ragassay.metrics.aggregates import question_of
+from ragassay.metrics.aggregates import bounds_of, question_of
 from ragassay.metrics.pairing import match_answers, match_findings
 from ragassay.metrics.scores import LOWER_IS_BETTER
 from ragassay.metrics.scoring import SHARE_SCALE
 from ragassay.metrics.significance import ALPHA, PairTest, holm, paired_tests
-from ragassay.records import Evaluation, Finding, Score
+from ragassay.records import WIDE, Evaluation, Finding, Score
 
 MARGIN = 0.05
 """Share of its scales by which an answer's scores fall or rise, on average, before it counts as
@@ -33,7 +33,8 @@ class ScoreChange:
         key: Its key.
         scale: Its range.
         lower_is_better: Whether a fall is an improvement.
-        old: Mean over the shared questions; None without one.
+        old: Mean over the shared questions; None without one, and where what is unscored may turn
+            the change round.
         new: The same of the new side.
         test: New minus old on those questions; `p_holm` is corrected over all scores that were
             compared.
@@ -207,6 +208,8 @@ def _score_change(
         before, after = (_value(e, key, is_serious) for e in (one, two))
         if before is not None and after is not None:
             shared[question_of(one)].append((before, after))
+    if _may_turn(pairs, key):
+        shared.clear()
     olds, news = (
         {q: math.fsum(v[side] for v in values) / len(values) for q, values in shared.items()}
         for side in (0, 1)
@@ -229,7 +232,22 @@ def _value(evaluation: Evaluation, key: str, is_serious: Callable[[Finding], boo
     if key == SERIOUS_KEY:
         return float(any(map(is_serious, evaluation.heads)))
     score = evaluation.scores.get(key)
-    return score.value if score else None
+    return score.decided if score else None
+
+
+def _may_turn(pairs: Sequence[tuple[Evaluation, Evaluation]], key: str) -> bool:
+    """Return whether what is unscored leaves open which of two sides is better."""
+    ranges = []
+    for side in (0, 1):
+        ends = [
+            bounds_of(key, pair[side].scores[key]) for pair in pairs if key in pair[side].scores
+        ]
+        if not ends:
+            return False
+        low, high = (math.fsum(map(end, ends)) / len(ends) for end in (min, max))
+        ranges.append((low, high))
+    is_wide = any(high - low >= WIDE for low, high in ranges)
+    return is_wide and ranges[0][0] <= ranges[1][1] and ranges[1][0] <= ranges[0][1]
 
 
 def _answer_change(

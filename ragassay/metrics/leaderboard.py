@@ -20,7 +20,7 @@ class LeaderboardRow:
         score: Macro mean over its questions; `n` and `n_unscored` count questions.
         n_answers: Answers that have the score, or lack it because a verdict failed.
         rank: By the mean, 1 is the best; means equal to four digits share a rank. None without a
-            mean.
+            mean, and where what is unscored leaves open whether another system is better.
         rank_low: The best rank that the tests leave open: one more than the systems that are
             significantly better.
         rank_high: The worst rank that the tests leave open.
@@ -44,7 +44,7 @@ class Leaderboard:
         key: The score's key.
         lower_is_better: Whether the lowest is the best.
         rows: The best first; systems without a mean at the end.
-        tests: Every pair of systems that have a mean.
+        tests: Every pair of systems that have a mean, but those whose ranges overlap.
         n_questions: Questions for which some system has the score.
         n_shared: Questions for which every system with a mean has it.
     """
@@ -70,10 +70,14 @@ def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leader
     """
     values = {name: values_by_question(found, key) for name, found in systems.items()}
     ranked = {name: of_system for name, of_system in values.items() if of_system}
-    scores = {name: question_score(key, found) for name, found in systems.items()}
+    scores = {name: question_score(key, found).settled for name, found in systems.items()}
     lower = key in LOWER_IS_BETTER
     order = sorted(systems, key=lambda name: (_place(scores[name], lower), name))
-    tests = paired_tests({name: ranked[name] for name in order if name in ranked})
+    tests = tuple(
+        test
+        for test in paired_tests({name: ranked[name] for name in order if name in ranked})
+        if not _overlaps(scores[test.first], scores[test.second])
+    )
     better = _betters(tests, lower)
     questions = [of_system.keys() for of_system in ranked.values()]
     return Leaderboard(
@@ -90,9 +94,16 @@ def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leader
 
 
 def _place(score: Score, lower: bool) -> float:
-    if score.value is None:
+    if score.decided is None:
         return float("inf")
-    return score.value if lower else -score.value
+    return score.decided if lower else -score.decided
+
+
+def _overlaps(first: Score, second: Score) -> bool:
+    """Return whether what is unscored may turn two means round."""
+    if not (first.is_open or second.is_open) or first.range is None or second.range is None:
+        return False
+    return first.range[0] <= second.range[1] and second.range[0] <= first.range[1]
 
 
 def _betters(tests: Sequence[PairTest], lower: bool) -> set[tuple[str, str]]:
@@ -110,7 +121,7 @@ def _counted(evaluations: Sequence[Evaluation], key: str) -> list[Evaluation]:
     return [
         e
         for e in evaluations
-        if key in e.scores and (e.scores[key].value is not None or e.scores[key].n_unscored)
+        if key in e.scores and (e.scores[key].decided is not None or e.scores[key].n_unscored)
     ]
 
 
@@ -122,7 +133,9 @@ def _row(
     better: set[tuple[str, str]],
     lower: bool,
 ) -> LeaderboardRow:
-    if name not in ranked:
+    if name not in ranked or any(
+        _overlaps(scores[name], scores[other]) for other in ranked if other != name
+    ):
         return LeaderboardRow(name, scores[name], n_answers, None, None, None, ())
     own = _place(scores[name], lower)
     rank = 1 + sum(1 for other in ranked if _place(scores[other], lower) < own)

@@ -10,7 +10,7 @@ from ragassay.records import Score
 
 SHARE_SCALE = (0.0, 1.0)
 
-_FIGURES = ("value", "low", "high", "worst", "best")
+_FIGURES = ("value", "decided", "low", "high", "worst", "best")
 
 
 def build_score(

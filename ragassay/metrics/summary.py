@@ -144,9 +144,9 @@ def _mean(key: str, evaluations: Sequence[Outlined]) -> Score:
     every verdict failed is. The bounds also cover what is unscored within an answer.
     """
     present = [e for e in evaluations if key in e.scores]
-    scored = [e for e in present if e.scores[key].value is not None]
-    values = [value for e in scored if (value := e.scores[key].value) is not None]
-    unscored = [e for e in present if e.scores[key].value is None and e.scores[key].n_unscored]
+    scored = [e for e in present if e.scores[key].decided is not None]
+    values = [value for e in scored if (value := e.scores[key].decided) is not None]
+    unscored = [e for e in present if e.scores[key].decided is None and e.scores[key].n_unscored]
     bounds = [bounds_of(key, e.scores[key]) for e in (*scored, *unscored)]
     first = present[0].scores[key]
     interval = mean_interval(values, [question_of(e) for e in scored])

@@ -292,7 +292,7 @@ def _accuracy(
     for key in dict.fromkeys(key for item in decided for key in scores[item.record_id]):
         known = [scores[item.record_id].get(key) for item in decided]
         found = discrimination(
-            [score.value if score else None for score in known],
+            [score.decided if score else None for score in known],
             is_good,
             questions,
             lower_is_better=key in LOWER_IS_BETTER,

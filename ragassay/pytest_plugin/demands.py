@@ -169,11 +169,19 @@ def verdict_on(
 
 def _row(demand: Demand, score: Score | None) -> tuple[str, ...]:
     name = demand.key.removeprefix("rubric.")
+    if score is not None and score.is_open and score.range is not None:
+        met = {demand.is_met(end) for end in score.range}
+        verdict = UNKNOWN if len(met) > 1 else MET if True in met else _missed(demand)
+        return name, score_text(score), "", demand.text, verdict
     if score is None or score.value is None:
         return name, "unscored" if score else "not judged", "", demand.text, UNKNOWN
-    verdict = MET if demand.is_met(score.value) else "below" if ">" in demand.sign else "above"
+    verdict = MET if demand.is_met(score.value) else _missed(demand)
     spread = "" if score.low is None else format_interval(score)
     return name, score_text(score), spread, demand.text, verdict
+
+
+def _missed(demand: Demand) -> str:
+    return "below" if ">" in demand.sign else "above"
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

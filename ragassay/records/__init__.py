@@ -49,6 +49,7 @@ from ragassay.records.compact import (
     outlines_of,
 )
 from ragassay.records.evaluation import (
+    WIDE,
     Evaluation,
     Finding,
     FindingLevel,
@@ -166,6 +167,7 @@ __all__ = [
     "UNSCORED_KINDS",
     "VERDICTS",
     "VERDICT_SETS",
+    "WIDE",
     "AnswerNumber",
     "AnswerSentence",
     "ApplicationUse",

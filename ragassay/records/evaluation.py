@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, model_validator
 
 from ragassay.records.base import Frozen
 from ragassay.records.inputs import AnswerSentence, Document, ExamItem, Nugget, QAPair
@@ -50,11 +50,17 @@ def _as_kind(verdict: object) -> object:
 AnyVerdict = Annotated[SerializeAsAny[VerdictBase], BeforeValidator(_as_kind)]
 
 
+WIDE = 0.1
+"""Share of the scale from which on a range of a score is too wide for one number."""
+
+
 class Score(Frozen):
     """An aggregate with its n, interval and bounds.
 
     Attributes:
-        value: None where nothing was scored.
+        value: None where nothing was scored, or where too much is unscored to know it: see
+            `settled`.
+        decided: The mean over what was scored, however much is missing.
         n: Number of verdicts.
         n_unscored: Number of failed verdicts, which are left out.
         low: Lower end of the 95 % interval; None where undefined.
@@ -66,6 +72,7 @@ class Score(Frozen):
     """
 
     value: float | None
+    decided: float | None = None
     n: int = Field(ge=0)
     n_unscored: int = Field(default=0, ge=0)
     low: float | None = None
@@ -74,6 +81,43 @@ class Score(Frozen):
     best: float | None = None
     scale: tuple[float, float] = (0.0, 1.0)
     judge: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_decided(cls, given: Any) -> Any:
+        """Take the value for the mean over what was scored where that is not given."""
+        if isinstance(given, Mapping) and given.get("decided") is None:
+            return {**given, "decided": given.get("value")}
+        return given
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """Its least and largest value, whatever the unscored verdicts are; None if unknown."""
+        if self.worst is None or self.best is None:
+            return None
+        return min(self.worst, self.best), max(self.worst, self.best)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is known only that it lies within its range."""
+        return self.value is None and self.decided is not None
+
+    @property
+    def settled(self) -> Score:
+        """Without its value where its range is wide: what is undecided is not missing at random."""
+        ends, (low, high) = self.range, self.scale
+        if self.value is None or ends is None or ends[1] - ends[0] < WIDE * (high - low):
+            return self
+        return self.model_copy(update={"value": None})
+
+
+def settle(scores: Mapping[str, Score]) -> dict[str, Score]:
+    """Return scores without the values of those whose range is wide."""
+    return {key: score.settled for key, score in scores.items()}
+
+
+Scores = Annotated[dict[str, Score], AfterValidator(settle)]
+"""Scores of a report: none has a value where its range is wide."""
 
 
 FindingLevel = Literal["head", "look"]
@@ -141,7 +185,7 @@ class Evaluation(Frozen):
     signals: Signals | None = None
     verdicts: tuple[AnyVerdict, ...] = ()
     searches: tuple[EvidenceSearch, ...] = ()
-    scores: dict[str, Score] = Field(default_factory=dict)
+    scores: Scores = Field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     usage: Usage = Usage()
     usage_by_part: dict[str, Usage] = Field(default_factory=dict)

@@ -7,7 +7,7 @@ from pydantic import Field
 from ragassay.records.base import CALL_FAULTS, Frozen
 from ragassay.records.bounds import Bound
 from ragassay.records.cascade import Cascade
-from ragassay.records.evaluation import Score
+from ragassay.records.evaluation import Score, Scores
 from ragassay.records.verdicts import Failure, Usage
 
 
@@ -313,10 +313,10 @@ class Summary(Frozen):
     n_evaluated: int = Field(ge=0)
     n_failed: int = Field(ge=0)
     n_rejected: int = Field(ge=0)
-    scores: dict[str, Score] = Field(default_factory=dict)
-    by_question: dict[str, Score] = Field(default_factory=dict)
-    pooled: dict[str, Score] = Field(default_factory=dict)
-    systems: dict[str, dict[str, Score]] = Field(default_factory=dict)
+    scores: Scores = Field(default_factory=dict)
+    by_question: Scores = Field(default_factory=dict)
+    pooled: Scores = Field(default_factory=dict)
+    systems: dict[str, Scores] = Field(default_factory=dict)
     findings: dict[str, int] = Field(default_factory=dict)
     looks: dict[str, int] = Field(default_factory=dict)
     n_undecided: int = Field(default=0, ge=0)

@@ -92,11 +92,12 @@ def _score(evaluation: Evaluation, key: str) -> Score | None:
 
 
 def _value(evaluation: Evaluation, key: str) -> float | None:
+    """Return what an answer is sorted and filtered by: of a range its worst case."""
     score = _score(evaluation, key)
-    value = score.value if score else None
+    value = score.worst if score and score.is_open else score.value if score else None
     return round(value, 4) if value is not None and is_number(value) else None
 
 
 def _text(evaluation: Evaluation, key: str) -> str:
     score = _score(evaluation, key)
-    return score_text(score) if score and is_number(score.value) else UNSCORED
+    return score_text(score) if score and is_number(score.decided) else UNSCORED

@@ -144,9 +144,11 @@ def _mark(
     text = score_text(score)
     place = _place(score.value if score else None, scale, right)
     ends = (score.low, score.high) if score and place is not None else (None, None)
+    if score and score.is_open and score.range is not None:
+        ends = score.range
     low, high = (_place(end, scale, right) for end in ends)
     detail = f"{name} {text}" if name else text
-    if score and low is not None and high is not None:
+    if score and place is not None and low is not None and high is not None:
         detail += f" ({format_interval(score)})"
     return PlotMark(index, y, place, low, high, text, detail)
 

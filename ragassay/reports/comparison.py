@@ -40,8 +40,8 @@ def leaderboard_table(board: Leaderboard) -> Table:
     table = plain_table(title, ("Rank", "Tied", "System"), numbers)
     for row in board.rows:
         unscored = cell_text(str(row.score.n_unscored) if row.score.n_unscored else "none")
-        if row.score.n_unscored:
-            unscored.append(f"\n{format_bounds(row.score).replace(', ', chr(10))}", style="dim")
+        if bounds := format_bounds(row.score):
+            unscored.append(f"\n{bounds.replace(', ', chr(10))}", style="dim")
         table.add_row(
             cell_text(_rank(row)),
             cell_text(tie_text(row)),

@@ -92,7 +92,9 @@ def view_bar(title: str, score: Score | None) -> Bar:
     """Return a score as a bar."""
     if score is None or not is_number(score.value):
         text = score_text(score)
-        return Bar(title, text, None, None, None, None, None, f"{title}: {text}")
+        ends = score.range if score and score.is_open else None
+        low, high = (_place(end, score.scale) for end in ends) if score and ends else (None, None)
+        return Bar(title, text, None, None, None, low, high, f"{title}: {text}")
     detail = f"{title}: {score_text(score)}, 95 % interval {format_interval(score)}"
     worst = best = None
     if score.n_unscored:

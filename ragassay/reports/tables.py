@@ -53,8 +53,8 @@ def score_table(summary: Summary) -> Table:
         if score_direction(key) == "lower":
             title.append(" (lower better)", style="dim")
         unscored = cell_text(str(score.n_unscored) if score.n_unscored else "none")
-        if score.n_unscored:
-            unscored.append(f"\n{format_bounds(score).replace(', ', chr(10))}", style="dim")
+        if bounds := format_bounds(score):
+            unscored.append(f"\n{bounds.replace(', ', chr(10))}", style="dim")
         value = value_text(score_text(score), is_number(score.value))
         table.add_row(title, value, cell_text(format_interval(score)), str(score.n), unscored)
     table.caption = _captions(summary)

@@ -7,7 +7,7 @@ written "unscored (reason)"; no function here turns it into a number or a blank.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ragassay.evaluators import OURS, Direction, Wording
 from ragassay.records import UNSCORED_KINDS, Score, Summary
@@ -133,30 +133,39 @@ def format_span(low: float | None, high: float | None, scale: tuple[float, float
 
 
 def format_interval(score: Score) -> str:
-    """Return the 95 % interval; "n/a" where undefined."""
-    return format_span(score.low, score.high, score.scale)
+    """Return the 95 % interval; "n/a" where undefined, and where only a range is known."""
+    return NOT_DEFINED if score.is_open else format_span(score.low, score.high, score.scale)
 
 
 def format_bounds(score: Score) -> str:
-    """Return the range that unscored verdicts leave open; empty without any.
+    """Return the range that unscored verdicts leave open; empty without any, or if it is shown.
 
     Which end is the worst depends on the direction, so both are named.
     """
-    if not score.n_unscored:
+    if not score.n_unscored or score.is_open:
         return ""
     worst, best = (format_value(end, score.scale) for end in (score.worst, score.best))
     return f"worst{NBSP}{worst}, best{NBSP}{best}"
 
 
 def score_text(score: Score | None) -> str:
-    """Return the value of a score, or "unscored (reason)"."""
+    """Return the value of a score, its range, or "unscored (reason)"."""
     if score is None:
         return NOT_JUDGED
     if is_number(score.value):
         return format_value(score.value, score.scale)
+    if score.is_open and score.range is not None:
+        return range_text(*score.range, score.scale)
     if score.n_unscored:
         return f"unscored ({score.n_unscored} of {score.n + score.n_unscored} missing)"
     return "unscored (none to score)"
+
+
+def range_text(low: float, high: float, scale: tuple[float, float]) -> str:
+    """Return the least and largest value that a score can have: "0 to 83 %"."""
+    first, last = format_value(low, scale), format_value(high, scale)
+    unit = f"{NBSP}%"
+    return f"{first.removesuffix(unit) if last.endswith(unit) else first} to {last}"
 
 
 def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
@@ -172,19 +181,27 @@ def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
     rubrics = [score for key, score in scores.items() if score_group(key) == "rubric"]
     if len({score.scale for score in rubrics}) != 1:
         return None
-    values = [s.value for s in rubrics if s.value is not None and math.isfinite(s.value)]
+    known = [s for s in rubrics if s.decided is not None and math.isfinite(s.decided)]
+    ends = [s.range or (s.decided, s.decided) for s in known if s.decided is not None]
+    low, high = (_mean(column) for column in zip(*ends, strict=True)) if ends else (None, None)
     return Score(
-        value=math.fsum(values) / len(values) if values else None,
-        n=len(values),
-        n_unscored=len(rubrics) - len(values),
+        value=_mean([s.decided for s in known if s.decided is not None]),
+        n=len(known),
+        n_unscored=len(rubrics) - len(known),
+        worst=low,
+        best=high,
         scale=rubrics[0].scale,
-    )
+    ).settled
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
 
 
 def rubric_mean_text(scores: Mapping[str, Score]) -> str:
     """Return the mean of the rubrics, with their number if some are missing."""
     mean = rubric_mean(scores)
-    if mean is None or not is_number(mean.value) or not mean.n_unscored:
+    if mean is None or mean.decided is None or not mean.n_unscored:
         return score_text(mean)
     return f"{score_text(mean)} ({mean.n} of {mean.n + mean.n_unscored})"
 
@@ -227,15 +244,15 @@ def _rubric_clause(scores: Mapping[str, Score]) -> str:
     mean = rubric_mean(scores)
     if mean is None:
         return ""
-    if mean.value is None:
+    if mean.decided is None:
         return "no rubric could be scored"
-    of = f"rubrics average {mean.value:.2f} of {mean.scale[1]:g}"
+    of = f"rubrics average {score_text(mean)} of {mean.scale[1]:g}"
     return f"{of}, over {mean.n} of {mean.n + mean.n_unscored} rubrics" if mean.n_unscored else of
 
 
 def _share_clause(scores: Mapping[str, Score], key: str, words: str) -> str:
     score = scores.get(key)
-    if score is None or not is_number(score.value):
+    if score is None or score.decided is None:
         return ""
     return f"{score_text(score)} {words}"
 

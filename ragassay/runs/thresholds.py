@@ -29,6 +29,8 @@ class Threshold:
         if score is None:
             known = ", ".join(summary.scores) or "none"
             return "unmeasured", f"{self.key} could not be measured: the run's scores are {known}"
+        if score.is_open and score.range is not None:
+            return self._of_range(*score.range)
         if score.value is None:
             of = score.n + score.n_unscored
             why = f"{score.n_unscored} of {of} answers are unscored" if of else "no answer has it"
@@ -36,6 +38,15 @@ class Threshold:
         is_below = score.value < self.least
         told = f"{self.key} is {score.value:.3f}, below {self.least:g}" if is_below else ""
         return ("below" if is_below else "reached"), told
+
+    def _of_range(self, low: float, high: float) -> Verdict:
+        """Return what holds whatever the verdicts are that are missing."""
+        told = f"{self.key} lies between {low:.3f} and {high:.3f}"
+        if low >= self.least:
+            return "reached", ""
+        if high < self.least:
+            return "below", f"{told}, below {self.least:g}"
+        return "unmeasured", f"{told}, around {self.least:g}: name a judge for what is undecided"
 
 
 def parse_thresholds(

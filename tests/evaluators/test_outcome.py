@@ -205,7 +205,8 @@ def test_assignments_are_in_the_order_of_the_gold_nuggets_and_scored() -> None:
     ]
     found = evaluated(case, [*NUGGETS, *assigned], only=("nuggets",))
     assert [a.gold for a in found.assignments] == [0, 1]
-    assert found.scores["nuggets.strict_all"].value == 1.0
+    assert found.scores["nuggets.strict_all"].decided == 1.0
+    assert found.scores["nuggets.strict_all"].value is None
     assert (found.scores["nuggets.all"].worst, found.scores["nuggets.all"].best) == (0.5, 1.0)
     assert found.scores["nuggets.vital"].value is None
     assert found.scores["nuggets.vital"].n_unscored == 1

@@ -76,7 +76,9 @@ def test_a_score_is_compared_on_the_questions_that_both_sides_have():
 
 def test_an_unscored_answer_takes_no_part():
     new = side([0.4] * 2)
-    missing = new[1].scores[RECALL].model_copy(update={"value": None, "n": 0, "n_unscored": 1})
+    missing = (
+        new[1].scores[RECALL].model_copy(update={"value": None, "decided": None, "n_unscored": 1})
+    )
     new[1] = changed(new[1], scores={RECALL: missing})
     change = change_of(side([0.9] * 2), new)
     assert change.scores[0].test.n_questions == 1

@@ -105,8 +105,8 @@ def likert(value: float | None, n: int = 3, n_unscored: int = 0) -> Score:
         n_unscored=n_unscored,
         low=None if value is None else max(1.0, value - 0.5),
         high=None if value is None else min(5.0, value + 0.5),
-        worst=None if value is None else 2.5,
-        best=None if value is None else 4.5,
+        worst=2.5 if value is not None and n_unscored else value,
+        best=4.5 if value is not None and n_unscored else value,
         scale=(1.0, 5.0),
         judge=JUDGE,
     )

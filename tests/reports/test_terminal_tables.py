@@ -28,7 +28,8 @@ def test_scores_show_value_interval_and_counts(run):
     lines = lines_of(score_table(run.summary))
     (row,) = [line.split() for line in lines if "Cohesion" in line]
     assert row == ["Cohesion", "3.40", "2.90\u20133.90", "3", "none"]
-    assert any("worst\u00a02.50" in line for line in lines)
+    (row,) = [line.replace("\u00a0", " ") for line in lines if "Citations support" in line]
+    assert row.split()[2:] == ["53", "to", "64", "%", "n/a", "8", "1"]
     assert any("Inappropriate sentences (lower better)" in line for line in lines)
 
 
