@@ -206,7 +206,12 @@ async def judged(
     kind: type[Results] = Results,
 ) -> Results:
     """Run a job with the options of `evaluate`, and raise what they ask to be raised."""
-    thresholds = thresholds_of(options.get("fail_under"), tools.settings.rubric_set, tools.rubrics)
+    thresholds = thresholds_of(
+        options.get("fail_under"),
+        tools.settings.rubric_set,
+        tools.rubrics,
+        [one.name for one in tools.registered],
+    )
     folder = _folder(options)
     n_audited, n_times = options.get("audit"), options.get("repeat")
     with shown_progress(len(job.records), progress is True) as bar:

@@ -107,7 +107,12 @@ def evaluate(
             from ragassay.runs.progress import shown_progress
 
             tools = Toolbox.of(settings, job.corpus)
-        thresholds = parse_thresholds(fail_under or [], settings.rubric_set, tools.rubrics)
+        thresholds = parse_thresholds(
+            fail_under or [],
+            settings.rubric_set,
+            tools.rubrics,
+            evaluators=[one.name for one in tools.registered],
+        )
         if dry_run:
             _show_plan(job, tools, audit, repeat, as_json)
             return

@@ -267,12 +267,12 @@ class CitationEvaluator(_ClaimEvaluator):
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return how the answer cites; two labels cannot tell a contradiction."""
+        """Return how the answer cites, if it does; two labels tell no contradiction."""
         sentences, verdicts = outcome.file.case.sentences, outcome.of(CitationVerdict)
         scores = citation_scores(sentences, verdicts, outcome.judged_by(self))
         if outcome.tools.settings.verdict_labels == 2:
             scores.pop("citations.contradict", None)
-        return scores
+        return {key: score for key, score in scores.items() if score.n or score.n_unscored}
 
     def findings(self, outcome: Outcome) -> list[Finding]:
         """Name citations that contradict their sentence, miss its subject or do not resolve."""

@@ -131,10 +131,11 @@ def demands_of(
     """
     own = [key.partition(".")[2] for key in evaluation.scores if score_group(key) == "rubric"]
     rubrics = {*load_rubrics(rubric_set), *own}
+    groups = [score_group(key) for key in evaluation.scores]
     demands = []
     for name, (sign, bound) in bounds.items():
         key = name if name in rubrics or "." in name else name.replace("_", ".", 1)
-        (found,) = parse_thresholds([f"{key}={bound}"], rubric_set, own, "assert_answer")
+        (found,) = parse_thresholds([f"{key}={bound}"], rubric_set, own, "assert_answer", groups)
         demands.append(Demand(found.key, sign, bound))
     return demands
 

@@ -37,7 +37,8 @@ FLAG = "--escalate"
 
 UNDECIDED = (
     "verdicts are those on which the judge, as it was measured, is not right often enough. They "
-    "are left out of every mean; its worst and best case stand beside it."
+    "are not missing at random: a score with many of them is shown as its range, from all of them "
+    "wrong to all of them right."
 )
 
 

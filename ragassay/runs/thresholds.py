@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
 from ragassay.errors import InputError
+from ragassay.evaluators import OURS
 from ragassay.records import Summary
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ def parse_thresholds(
     rubric_set: RubricSet = "yescieval",
     own: Iterable[str] = (),
     spelled: str = "--fail-under",
+    evaluators: Iterable[str] = (),
 ) -> list[Threshold]:
     """Read `SCORE=VALUE`; a rubric may go without its `rubric.`.
 
@@ -62,9 +65,10 @@ def parse_thresholds(
         rubric_set: The run's set of rubrics.
         own: Names of the user's own rubrics.
         spelled: The option's name, for errors.
+        evaluators: Names of the user's own evaluators.
 
     Raises:
-        InputError: A text does not have that form.
+        InputError: A text does not have that form, or names no score.
     """
     from ragassay.prompts import load_rubrics
 
@@ -84,17 +88,33 @@ def parse_thresholds(
                 f"{spelled} names no score: {name!r}; rubrics are {', '.join(rubrics)}, "
                 "other scores have a dot, e.g. nuggets.recall"
             )
-        found.append(Threshold(name if "." in name else f"rubric.{name}", least))
+        key = name if "." in name else f"rubric.{name}"
+        _check_key(key, [f"rubric.{one}" for one in rubrics], set(evaluators), spelled)
+        found.append(Threshold(key, least))
     return found
+
+
+def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], spelled: str) -> None:
+    """Refuse a name that no score of a run can have, before the run.
+
+    Raises:
+        InputError: It is none; the closest ones are named.
+    """
+    known = [*rubrics, *(name for one in OURS for name in one.words.scores)]
+    own = evaluators - {one.partition(".")[0] for one in known}
+    if key not in known and key.partition(".")[0] not in own:
+        close = ", ".join(get_close_matches(key, known)) or "see docs/evaluators.md"
+        raise InputError(f"{spelled} names no score: {key!r}; closest: {close}")
 
 
 def thresholds_of(
     given: Mapping[str, float] | str | Sequence[str] | None,
     rubric_set: RubricSet = "yescieval",
     own: Iterable[str] = (),
+    evaluators: Iterable[str] = (),
 ) -> list[Threshold]:
     """Read thresholds from Python: a mapping, or texts as `parse_thresholds` reads them."""
     if isinstance(given, Mapping):
         given = [f"{name}={least}" for name, least in given.items()]
     texts = [given] if isinstance(given, str) else given or ()
-    return parse_thresholds(texts, rubric_set, own, "`fail_under=`")
+    return parse_thresholds(texts, rubric_set, own, "`fail_under=`", evaluators)

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from conftest import ROOT
 from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.cli import app
+from ragassay.errors import InputError
 from ragassay.records import Score, Summary
 from ragassay.runs.thresholds import parse_thresholds
 from ragassay.testing import Fault, ScriptedModel
@@ -108,6 +110,50 @@ def test_a_threshold_tells_below_from_not_measured():
             "citations.support, nuggets.vital_recall",
         ),
     ]
+
+
+@each_case(
+    ("key", "least", "verdict"),
+    [
+        ("citations.support", ".1", "reached"),
+        ("citations.support", ".9", "below"),
+        ("citations.support", ".5", "unmeasured"),
+        ("citations.contradict", ".1", "reached"),
+        ("citations.contradict", ".5", "unmeasured"),
+    ],
+)
+def test_a_range_is_held_against_a_threshold_by_both_ends(key: str, least: str, verdict: str):
+    scores = {
+        "citations.support": Score(value=0.6, n=2, n_unscored=6, worst=0.2, best=0.8),
+        "citations.contradict": Score(value=0.6, n=2, n_unscored=6, worst=0.8, best=0.2),
+    }
+    summary = Summary(n_records=1, n_evaluated=1, n_failed=0, n_rejected=0, scores=scores)
+    (threshold,) = parse_thresholds([f"{key}={least}"])
+    found, line = threshold.verdict(summary)
+    assert found == verdict
+    assert (line == "") == (verdict == "reached")
+    assert not line or f"{key} lies between 0.200 and 0.800" in line
+
+
+@each_case(
+    ("key", "said"),
+    [
+        ("nuggets.recal", "nuggets.recall"),
+        ("citation.support", "citations.support"),
+        ("rubric.cohesive", "rubric.cohesion"),
+        ("nonsense.of.mine", "docs/evaluators.md"),
+    ],
+)
+def test_a_threshold_of_no_score_is_refused_before_the_run(key: str, said: str):
+    with pytest.raises(InputError, match=f"names no score.*{said}"):
+        parse_thresholds([f"{key}=.5"])
+
+
+def test_a_threshold_of_an_own_evaluator_is_read():
+    (threshold,) = parse_thresholds(["dosing.score=3"], evaluators=("dosing", "nuggets"))
+    assert threshold.key == "dosing.score"
+    with pytest.raises(InputError, match="names no score"):
+        parse_thresholds(["nuggets.recal=3"], evaluators=("dosing", "nuggets"))
 
 
 @pytest.mark.integration
