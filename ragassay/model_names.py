@@ -32,6 +32,9 @@ DEFAULT_MODEL = INSTRUMENTS
 MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
 """The default verifier without a hosted judge: the mean of two adapters."""
 
+SIGNALS = f"{PROVIDER}/signals"
+"""Rates the rubrics without a judge."""
+
 SIGNALS_VERIFIER = f"{PROVIDER}/signals-verifier"
 """An earlier verifier, which the signals were fitted with."""
 

@@ -314,7 +314,7 @@ def _table_rows(scores: dict[str, Score]) -> list[tuple[str, str, str, str]]:
     """Return the lines of a table: title, value, interval, and how many were unscored."""
     return [
         (
-            score_title(key),
+            score_title(key, score.judge),
             score_text(score),
             format_interval(score) if score.low is not None else "",
             f"{score.n}" + (f", {score.n_unscored} unscored" if score.n_unscored else ""),

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 from pydantic import Field, ValidationError
 
 from ragassay.errors import SettingsError, first_problem
+from ragassay.model_names import SIGNALS
 from ragassay.records.base import Frozen
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NAME = "ragassay/signals"
+NAME = SIGNALS
 """Name of the shipped models in reports and cards."""
 
 MOST_DEVIATIONS = 4.0

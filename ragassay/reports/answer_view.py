@@ -5,7 +5,7 @@ Nothing is left out: unjudged parts are listed too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.records import (
@@ -15,6 +15,7 @@ from ragassay.records import (
     Judgment,
     OwnVerdict,
     RelevanceGrade,
+    Score,
     Signals,
 )
 from ragassay.reports.cascade_view import decided_text, value_text
@@ -154,7 +155,7 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
         support_value=support.value if support and is_number(support.value) else None,
         findings=_alerts(evaluation.heads),
         looks=_alerts(evaluation.looks),
-        rubrics=tuple(_rubric(judgment) for judgment in evaluation.judgments),
+        rubrics=tuple(_rubric(judgment, evaluation.scores) for judgment in evaluation.judgments),
         scores=_scores(evaluation),
         sentences=sentences,
         nuggets=view_nuggets(evaluation),
@@ -221,11 +222,13 @@ def _gaps(signals: Signals | None) -> tuple[GapView, ...]:
     )
 
 
-def _rubric(judgment: Judgment) -> RubricView:
+def _rubric(judgment: Judgment, scores: Mapping[str, Score]) -> RubricView:
+    key = f"rubric.{judgment.rubric}"
+    judge = scores[key].judge if key in scores else ""
     value = judgment.score if is_number(judgment.score) else judgment.rating
     shares = judgment.distribution or ()
     return RubricView(
-        title=score_title(f"rubric.{judgment.rubric}"),
+        title=score_title(key, judge),
         text=unscored_text(judgment.failure)
         if value is None
         else format_value(value, scale_of(judgment)),
@@ -249,7 +252,7 @@ def _scores(evaluation: Evaluation) -> tuple[ScoreView, ...]:
     judged = {f"rubric.{judgment.rubric}" for judgment in evaluation.judgments}
     return tuple(
         ScoreView(
-            title=score_title(key),
+            title=score_title(key, score.judge),
             text=score_text(score),
             scored=is_number(score.value),
             basis=f"n {score.n}" + (f", {score.n_unscored} unscored" if score.n_unscored else ""),

@@ -128,7 +128,8 @@ def _row(
         for index, (name, scores) in enumerate(series.items())
     )
     note = "lower is better" if score_direction(key) == "lower" else ""
-    title = score_title(key)
+    judges = {scores[key].judge for scores in series.values() if key in scores}
+    title = score_title(key, judges.pop() if len(judges) == 1 else "")
     label = title if len(title) <= MAX_LABEL else title[: MAX_LABEL - 1].rstrip() + "\u2026"
     return PlotRow(title, label, note, round(y, 1), marks)
 

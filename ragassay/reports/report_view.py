@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -212,7 +212,7 @@ def _group(name: str, scores: Mapping[str, Score]) -> ScoreGroup:
     judge = judges.most_common(1)[0][0] if judges else ""
     rows = tuple(
         ScoreRow(
-            title=score_title(key),
+            title=score_title(key, score.judge),
             direction="lower is better" if score_direction(key) == "lower" else "",
             value=score_text(score),
             scored=is_number(score.value),
@@ -234,7 +234,7 @@ def view_averages(summary: Summary) -> tuple[AverageRow, ...]:
     """
     return tuple(
         AverageRow(
-            score_title(key),
+            score_title(key, score.judge),
             _cell(score),
             _cell(summary.by_question.get(key)),
             _cell(summary.pooled[key]) if key in summary.pooled else None,
@@ -277,10 +277,19 @@ def view_systems(systems: Mapping[str, Mapping[str, Score]]) -> Systems:
         for name, scores in systems.items()
     )
     every = tuple(
-        (score_title(key), tuple(_cell(scores.get(key)) for scores in systems.values()))
+        (
+            score_title(key, _judge(scores.get(key) for scores in systems.values())),
+            tuple(_cell(scores.get(key)) for scores in systems.values()),
+        )
         for key in keys
     )
     return Systems((*rubrics, *map(score_title, main)), rows, every)
+
+
+def _judge(scores: Iterable[Score | None]) -> str:
+    """Return who gave scores, if it was one."""
+    judges = {score.judge for score in scores if score is not None}
+    return judges.pop() if len(judges) == 1 else ""
 
 
 def _has_rubric(scores: Mapping[str, Score]) -> bool:

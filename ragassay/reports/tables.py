@@ -49,7 +49,7 @@ def score_table(summary: Summary) -> Table:
             if group is not None:
                 table.add_section()
             group = score_group(key)
-        title = cell_text(score_title(key))
+        title = cell_text(score_title(key, score.judge))
         if score_direction(key) == "lower":
             title.append(" (lower better)", style="dim")
         unscored = cell_text(str(score.n_unscored) if score.n_unscored else "none")

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from ragassay.evaluators import OURS, Direction, Wording
+from ragassay.model_names import SIGNALS
 from ragassay.records import UNSCORED_KINDS, Score, Summary
 from ragassay.reports.labels import finding_rank, finding_title, is_serious, reason_text
 
@@ -48,6 +49,14 @@ def humanise(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+MEASURED = {
+    "rubric.correctness": "Closeness to the sources",
+    "rubric.completeness": "Coverage of the sources",
+    "rubric.informativeness": "Closeness to question and sources",
+}
+"""What signals measure for rubrics that only a judge can tell: a copy of the sources is best."""
+
+
 def score_group(key: str) -> str:
     """Return the part of a score's key before the dot; empty without a dot."""
     group, dot, _ = key.partition(".")
@@ -62,8 +71,10 @@ def group_title(group: str) -> str:
     return known.title if known else humanise(group)
 
 
-def score_title(key: str) -> str:
-    """Return the title of a score, readable without its group."""
+def score_title(key: str, judge: str = "") -> str:
+    """Return the title of a score, readable without its group; by signals, what they measure."""
+    if judge == SIGNALS and key in MEASURED:
+        return MEASURED[key]
     known = SCORES.get(key)
     if known:
         return known.title

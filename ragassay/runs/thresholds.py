@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Literal
 
 from ragassay.errors import InputError
 from ragassay.evaluators import OURS
+from ragassay.model_names import SIGNALS
 from ragassay.records import Summary
+from ragassay.reports.text import MEASURED
 
 if TYPE_CHECKING:
     from ragassay.prompts import RubricSet
@@ -31,6 +33,10 @@ class Threshold:
         if score is None:
             known = ", ".join(summary.scores) or "none"
             return "unmeasured", f"{self.key} could not be measured: the run's scores are {known}"
+        if self.key in MEASURED and score.judge == SIGNALS:
+            what = MEASURED[self.key].lower()
+            told = f"{self.key} needs a judge: without one it is {what}, as signals measure it"
+            return "unmeasured", told
         if score.is_open and score.range is not None:
             return self._of_range(*score.range)
         if score.value is None:

@@ -136,6 +136,24 @@ def test_a_range_is_held_against_a_threshold_by_both_ends(key: str, least: str, 
 
 
 @each_case(
+    ("key", "judge", "verdict"),
+    [
+        ("rubric.correctness", "ragassay/signals", "unmeasured"),
+        ("rubric.informativeness", "ragassay/signals", "unmeasured"),
+        ("rubric.cohesion", "ragassay/signals", "reached"),
+        ("rubric.correctness", "openai/judge", "reached"),
+    ],
+)
+def test_what_signals_cannot_tell_needs_a_judge_at_a_threshold(key: str, judge: str, verdict: str):
+    scores = {key: Score(value=4.9, n=2, scale=(1, 5), judge=judge)}
+    summary = Summary(n_records=1, n_evaluated=1, n_failed=0, n_rejected=0, scores=scores)
+    (threshold,) = parse_thresholds([f"{key}=3.5"])
+    found, line = threshold.verdict(summary)
+    assert found == verdict
+    assert ("needs a judge" in line) == (verdict == "unmeasured")
+
+
+@each_case(
     ("key", "said"),
     [
         ("nuggets.recal", "nuggets.recall"),

@@ -94,6 +94,14 @@ def test_the_mean_of_rubrics_leaves_out_and_counts_the_unscored():
     assert rubric_mean({}) is None
 
 
+def test_ratings_by_signals_are_named_for_what_they_measure():
+    for key in ("rubric.correctness", "rubric.completeness", "rubric.informativeness"):
+        assert "ources" in score_title(key, "ragassay/signals")
+        assert score_title(key, "openai/judge") == score_title(key)
+        assert "ources" not in score_title(key)
+    assert score_title("rubric.cohesion", "ragassay/signals") == "Cohesion"
+
+
 def test_the_headline_says_what_matters(run):
     line = headline(run.summary).replace("\u00a0", " ")
     assert line == (
