@@ -50,6 +50,15 @@ _VAGUE = frozenset(
 """Words behind "than" that name no second thing."""
 
 _TO = frozenset("superior inferior noninferior preferable preferred favored favoured".split())
+_OVER = frozenset(
+    "superiority preferred preference advantage advantages favored favoured chosen benefit".split()
+)
+_BEATS = ("outperform", "exceed", "surpass", "outweigh")
+_STOPS = frozenset(",.:?!")
+_UNITS = frozenset(
+    "day days week weeks month months year years hour hours h min minutes mg g kg ml mm cm points "
+    "median mean ci".split()
+)
 _WITH = frozenset("compared comparison relative contrast opposed".split())
 _UP = (
     "higher highest greater more longer larger stronger increas rais rise rising rose elevat "
@@ -63,6 +72,7 @@ _GOOD = "better superior favor favour prefer safer effective efficacious outperf
 _BAD = "worse inferior ineffective".split()
 
 Words = frozenset[str]
+Kind = Literal["compared", "chosen", "changed"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,7 @@ class ComparedPair:
     """Two things that a sentence compares.
 
     Attributes:
-        kind: "compared", or "changed" for "from A to B".
+        kind: "compared", "chosen" for "A rather than B", or "changed" for "from A to B".
         first: Stems of the words of the sentence that are not behind the comparing word.
         second: Stems of the words behind it.
         shown: The second as it is written.
@@ -78,7 +88,7 @@ class ComparedPair:
         worth: The same for what is better.
     """
 
-    kind: Literal["compared", "changed"]
+    kind: Kind
     first: Words
     second: Words
     shown: str
@@ -114,12 +124,14 @@ def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
 
 
 def _clauses(sentence: str) -> list[list[str]]:
-    """Return the words of the clauses of a sentence, in lower case."""
+    """Return the words of the clauses of a sentence, in lower case, without what is in brackets."""
     found: list[list[str]] = [[]]
+    depth = 0
     for token in _TOKEN.findall(sentence.lower())[:MOST_WORDS]:
+        depth = max(0, depth + (token in "([") - (token in ")]"))
         if token == ";" or token in _CLAUSES:
             found.append([])
-        else:
+        elif not depth and token not in ")]":
             found[-1].append(token)
     return [words for words in found if words]
 
@@ -136,17 +148,23 @@ def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
             yield ComparedPair(kind, others - own, told, shown, _size(words), _worth(words))
 
 
-def _marks(words: Sequence[str]) -> Iterator[tuple[int, Literal["compared", "changed"]]]:
+def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
     """Yield where the second thing of each comparison begins."""
     for n, word in enumerate(words[:-1]):
-        before, behind = words[n - 1] if n else "", words[n + 1]
-        if word == "than" and before not in ("other", "rather") and not _is_number(behind):
+        before, behind, near = words[n - 1] if n else "", words[n + 1], words[max(0, n - 6) : n]
+        if (word == "than" and before == "rather") or (word == "of" and before == "instead"):
+            yield n + 1, "chosen"
+        elif word == "than" and before != "other" and not _is_number(behind):
             yield n + 1, "compared"
-        elif word in ("versus", "vs"):
+        elif word in ("versus", "vs") and before != "-":
             yield n + (2 if behind == "." else 1), "compared"
         elif (word == "to" and before in _TO) or (word in ("to", "with") and before in _WITH):
             yield n + 1, "compared"
-        elif word == "to" and _is_change(words[max(0, n - 6) : n]) and not _is_number(behind):
+        elif word == "over" and not _OVER.isdisjoint(near):
+            yield n + 1, "compared"
+        elif word.startswith(_BEATS) and behind != "by" and not _is_number(behind):
+            yield n + 1, "compared"
+        elif word == "to" and _is_change(near) and not _is_number(behind):
             yield n + 1, "changed"
 
 
@@ -162,17 +180,20 @@ def _is_number(word: str) -> bool:
 def _phrase(words: Sequence[str], start: int) -> tuple[list[str], int]:
     """Return the words of the phrase that begins there, and its end."""
     found: list[str] = []
-    place = start
+    begun, place = False, start
     while place < len(words) and len(found) < MOST_IN_PHRASE:
         word = words[place]
-        begun = any(one not in _PREPOSITIONS | _DROPPED for one in found)
-        if word in _VERBS or word in ",.:()[]?!" or (begun and word in _ENDS):
-            if begun or word in _VERBS:
-                break
-        else:
+        if begun and (word in _VERBS or word in _STOPS or word in _ENDS):
+            break
+        if word not in _VERBS and word not in _STOPS:
             found.append(word)
+            begun = begun or not (word in _PREPOSITIONS or word in _DROPPED or _is_value(word))
         place += 1
     return found, place
+
+
+def _is_value(word: str) -> bool:
+    return word[0].isdigit() or word in _UNITS or not word[0].isalnum()
 
 
 def _stems(words: Sequence[str]) -> Words:
