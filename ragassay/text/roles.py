@@ -7,41 +7,24 @@ things the same way round, or the other way round in opposite words ("B lowers i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.text.bm25 import rank
+from ragassay.text.sides import (
+    DULL,
+    PREPOSITIONS,
+    phrase_at,
+    plain_clauses,
+    stem_of_side,
+    stems_of_side,
+)
+from ragassay.text.swapped_values import swapped_values
 
 N_CLOSEST = 4
 """Sentences of a passage that may confirm an order."""
 
-MOST_WORDS, MOST_IN_PHRASE = 120, 7
-"""Words of a sentence that are read, and words of the phrase behind "than"."""
-
-_TOKEN = re.compile(r"[^\W_]+(?:[.,-]\d+)*|[^\w\s]")
-_ENDINGS = re.compile(r"(?:ings?|ers?|ed|es|s|ics?|al)$")
-
-_DROPPED = frozenset(
-    "a an the and or of to as is are was were be been being has have had do does did that this "
-    "these those it its their they than group groups arm arms treated receiving received given "
-    "taking assigned randomized randomised alone therapy treatment patients participants "
-    "people subjects individuals persons cohort who whom whose which there what when "
-    "respectively".split()
-)
-"""Words that do not tell one side from the other."""
-
-_PREPOSITIONS = frozenset("with in among for on after by during under from at within of".split())
-_ENDS = frozenset("in at for after during over among by on from within across through via".split())
-"""Prepositions that end the phrase behind "than"."""
-
-_VERBS = frozenset(
-    "is are was were has have had do does did can could may might will would should must but while "
-    "whereas although though because if who which that".split()
-)
-_CLAUSES = frozenset({"whereas", "while", "but"})
-_CONTROLS = frozenset("placebo control controls untreated sham comparator".split())
 _VAGUE = frozenset(
     "expected previously previous before thought ever usual other one once half twice any average "
     "doubles doubled triples tripled baseline estimated reported required normal general "
@@ -54,11 +37,14 @@ _OVER = frozenset(
     "superiority preferred preference advantage advantages favored favoured chosen benefit".split()
 )
 _BEATS = ("outperform", "exceed", "surpass", "outweigh")
-_STOPS = frozenset(",.:?!")
-_UNITS = frozenset(
-    "day days week weeks month months year years hour hours h min minutes mg g kg ml mm cm points "
-    "median mean ci".split()
-)
+_ACTIONS = (
+    "inhibit activat induc suppress block increas reduc decreas enhanc potentiat caus promot "
+    "displac replac prevent improv stimulat regulat trigger worsen precede antagoni"
+).split()
+_BE = frozenset("is are was were be been being".split())
+N_BESIDE = 5
+"""Words on either side of a verb that are read."""
+
 _WITH = frozenset("compared comparison relative contrast opposed".split())
 _UP = (
     "higher highest greater more longer larger stronger increas rais rise rising rose elevat "
@@ -96,6 +82,15 @@ class ComparedPair:
     worth: int
 
 
+@dataclass(frozen=True)
+class Action:
+    """A verb with the stems of the words before it, and behind it; a passive is turned round."""
+
+    verb: str
+    agent: Words
+    object: Words
+
+
 def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
     """Return what a passage does not confirm of the order of two things compared, in words.
 
@@ -112,38 +107,31 @@ def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
         >>> unconfirmed_roles("B2 eased pain more than A1.", ["A1 eased pain more than B2."])
         'no close sentence confirms what stands against "a1"'
     """
-    compared = [one for part in _clauses(claim) for one in _comparisons(part)]
-    if not compared:
+    clauses = plain_clauses(claim)
+    compared = [one for part in clauses for one in _comparisons(part)]
+    acted = [] if compared else [one for part in clauses for one in _actions(part)]
+    if not (compared or acted or any(letter.isdigit() for letter in claim)):
         return ""
     close = [sentences[place] for place, _ in rank(claim, sentences)[:N_CLOSEST]]
-    parts = [part for sentence in close for part in _clauses(sentence)]
+    parts = [part for sentence in close for part in plain_clauses(sentence)]
     for one in compared:
         if not _is_confirmed(one, parts):
             return f'no close sentence confirms what stands against "{one.shown}"'
-    return ""
-
-
-def _clauses(sentence: str) -> list[list[str]]:
-    """Return the words of the clauses of a sentence, in lower case, without what is in brackets."""
-    found: list[list[str]] = [[]]
-    depth = 0
-    for token in _TOKEN.findall(sentence.lower())[:MOST_WORDS]:
-        depth = max(0, depth + (token in "([") - (token in ")]"))
-        if token == ";" or token in _CLAUSES:
-            found.append([])
-        elif not depth and token not in ")]":
-            found[-1].append(token)
-    return [words for words in found if words]
+    if swapped := swapped_values(claim, close):
+        return f"a close sentence gives {swapped[0]} and {swapped[1]} the other way round"
+    theirs = [one for part in parts for one in _actions(part)]
+    turned = next((one for one in acted if _is_turned(one, theirs)), None)
+    return f'a close sentence turns "{turned.verb}" round' if turned else ""
 
 
 def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
     for start, kind in _marks(words):
-        second, end = _phrase(words, start)
-        own = _stems(second)
+        second, end = phrase_at(words, start)
+        own = stems_of_side(second)
         rest = [*words[:start], *words[end:]]
-        others = _stems(rest)
+        others = stems_of_side(rest)
         told = own - others
-        if told and not set(second) <= _VAGUE | _DROPPED | _PREPOSITIONS:
+        if told and not set(second) <= _VAGUE | DULL | PREPOSITIONS:
             shown = " ".join(word for word in second if word[0].isalnum())
             yield ComparedPair(kind, others - own, told, shown, _size(words), _worth(words))
 
@@ -175,40 +163,6 @@ def _is_change(before: Sequence[str]) -> bool:
 
 def _is_number(word: str) -> bool:
     return word[0].isdigit() or word in ("half", "twice", "one", "two", "three")
-
-
-def _phrase(words: Sequence[str], start: int) -> tuple[list[str], int]:
-    """Return the words of the phrase that begins there, and its end."""
-    found: list[str] = []
-    begun, place = False, start
-    while place < len(words) and len(found) < MOST_IN_PHRASE:
-        word = words[place]
-        if begun and (word in _VERBS or word in _STOPS or word in _ENDS):
-            break
-        if word not in _VERBS and word not in _STOPS:
-            found.append(word)
-            begun = begun or not (word in _PREPOSITIONS or word in _DROPPED or _is_value(word))
-        place += 1
-    return found, place
-
-
-def _is_value(word: str) -> bool:
-    return word[0].isdigit() or word in _UNITS or not word[0].isalnum()
-
-
-def _stems(words: Sequence[str]) -> Words:
-    return frozenset(
-        _stem(word)
-        for word in words
-        if word[0].isalnum() and word not in _DROPPED and word not in _PREPOSITIONS
-    )
-
-
-def _stem(word: str) -> str:
-    if word in _CONTROLS:
-        return "control"
-    cut = _ENDINGS.sub("", word)
-    return cut if len(cut) > 3 else word
 
 
 def _size(words: Sequence[str]) -> int:
@@ -245,3 +199,27 @@ def _is_opposite(one: ComparedPair, other: ComparedPair) -> bool:
     if one.worth and other.worth:
         return one.worth != other.worth
     return not (one.worth or other.worth) and one.size * other.size < 0
+
+
+def _actions(words: Sequence[str]) -> Iterator[Action]:
+    for n, word in enumerate(words):
+        if not word.startswith(tuple(_ACTIONS)):
+            continue
+        before = stems_of_side(words[max(0, n - N_BESIDE) : n])
+        behind = stems_of_side(words[n + 1 : n + 1 + N_BESIDE])
+        is_passive = word.endswith("ed") and not _BE.isdisjoint(words[max(0, n - 2) : n])
+        if before and behind:
+            yield Action(word, behind if is_passive else before, before if is_passive else behind)
+
+
+def _is_turned(one: Action, others: Sequence[Action]) -> bool:
+    """Return whether the same verb stands between the same words only the other way round."""
+    same = [other for other in others if stem_of_side(other.verb)[:5] == stem_of_side(one.verb)[:5]]
+    agent, object_ = one.agent - one.object, one.object - one.agent
+    straight = max((len(agent & o.agent) + len(object_ & o.object) for o in same), default=0)
+    turned = (
+        len(agent & o.object) + len(object_ & o.agent)
+        for o in same
+        if agent & o.object and object_ & o.agent
+    )
+    return max(turned, default=0) > straight

@@ -13,6 +13,11 @@ VERSUS = "Compared with placebo, metformin reduced the incidence of diabetes."
 MEN = "The risk of stroke is higher in women with diabetes than in men with diabetes."
 SUPERIOR = "Semaglutide was superior to liraglutide for weight loss."
 SHARES = "Relapse was seen in 12% of patients with alphanol and in 30% of patients with betanol."
+RESPECTIVELY = "Relapse rates were 12% and 30% with alphanol and betanol, respectively."
+INHIBITS = "Ketoconazole inhibits the metabolism of midazolam."
+CHOICE = "Cefazolin was given rather than vancomycin before the operation."
+PREFERRED = "Guidelines state a preference for norepinephrine over dopamine."
+OUTPERFORMED = "Video laryngoscopy outperformed direct laryngoscopy at the first attempt."
 
 TURNED = [
     ("Warfarin reduced major bleeding more than apixaban.", APIXABAN),
@@ -33,6 +38,16 @@ TURNED = [
     ("Liraglutide was superior to semaglutide for weight loss.", SUPERIOR),
     ("Liraglutide led to more weight loss than semaglutide.", SUPERIOR),
     ("Semaglutide was inferior to liraglutide for weight loss.", SUPERIOR),
+    ("Relapse was seen in 30% of patients with alphanol and in 12% with betanol.", SHARES),
+    ("Alphanol had a relapse rate of 30%, betanol of 12%.", SHARES),
+    ("Relapse rates with betanol and alphanol were 12% and 30%, respectively.", SHARES),
+    ("Relapse was seen in 30% with alphanol and in 12% with betanol.", RESPECTIVELY),
+    ("Relapse was seen in 12% with betanol and 30% with alphanol.", RESPECTIVELY),
+    ("Midazolam inhibits the metabolism of ketoconazole.", INHIBITS),
+    ("Metabolism of ketoconazole is inhibited by midazolam.", INHIBITS),
+    ("Before the operation vancomycin was given rather than cefazolin.", CHOICE),
+    ("There is a preference for dopamine over norepinephrine.", PREFERRED),
+    ("Direct laryngoscopy outperformed video laryngoscopy.", OUTPERFORMED),
 ]
 
 REWORDED = [
@@ -53,6 +68,17 @@ REWORDED = [
     ("Semaglutide led to more weight loss than liraglutide.", SUPERIOR),
     ("Liraglutide was inferior to semaglutide for weight loss.", SUPERIOR),
     ("Liraglutide was worse than semaglutide for weight loss.", SUPERIOR),
+    ("With alphanol 12% relapsed, and with betanol 30%.", SHARES),
+    ("Betanol had a relapse rate of 30%, alphanol of 12%.", SHARES),
+    ("Relapse rates with alphanol and betanol were 12% and 30%, respectively.", SHARES),
+    ("Relapse was seen in 30% with betanol and in 12% with alphanol.", RESPECTIVELY),
+    ("Ketoconazole inhibits how midazolam is metabolised.", INHIBITS),
+    ("Metabolism of midazolam is inhibited by ketoconazole.", INHIBITS),
+    ("Before the operation cefazolin was given rather than vancomycin.", CHOICE),
+    ("There is a preference for norepinephrine over dopamine.", PREFERRED),
+    ("At the first attempt, video laryngoscopy outperformed direct laryngoscopy.", OUTPERFORMED),
+    ("More than 12% relapsed on alphanol.", SHARES),
+    ("Bleeding is far from rare with apixaban.", APIXABAN),
 ]
 
 
