@@ -130,7 +130,7 @@ def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
         own = stems_of_side(second)
         rest = [*words[:start], *words[end:]]
         others = stems_of_side(rest)
-        told = own - others
+        told = own - others or own
         if told and not set(second) <= _VAGUE | DULL | PREPOSITIONS:
             shown = " ".join(word for word in second if word[0].isalnum())
             yield ComparedPair(kind, others - own, told, shown, _size(words), _worth(words))

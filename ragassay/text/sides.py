@@ -9,7 +9,8 @@ MOST_WORDS, MOST_IN_PHRASE = 120, 7
 """Words of a sentence, and of a phrase, that are read."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.,\u00b7-]\d+)*|[^\w\s]")
-_ENDINGS = re.compile(r"(?:ings?|ers?|ed|es|s|ics?|al)$")
+_LETTERED = re.compile(r"\b(groups?|arms?|cohort|cluster|phase) ([a-d1-4]|i{1,3})\b")
+_ENDINGS = re.compile(r"(?:ings?|ers?|ed|es?|s|ics?|al)$")
 
 DULL = frozenset(
     "a an the and or of to as is are was were be been being has have had do does did that this "
@@ -38,7 +39,8 @@ _UNITS = frozenset(
 
 def side_words(sentence: str) -> list[str]:
     """Return the words, numbers and marks of a sentence, in lower case."""
-    return _TOKEN.findall(sentence.lower().replace("\u00b7", "."))[:MOST_WORDS]
+    plain = sentence.lower().replace("\u00b7", ".").replace("non-", "non")
+    return _TOKEN.findall(_LETTERED.sub(r"\1\2", plain))[:MOST_WORDS]
 
 
 def plain_clauses(sentence: str) -> list[list[str]]:
