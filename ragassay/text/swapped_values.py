@@ -97,6 +97,7 @@ def _parted(words: Sequence[str]) -> tuple[Stems, Stems]:
 
 
 def _named(words: Sequence[str]) -> Stems:
+    words = [word for word in words if word not in _JOINTS and word != "than"]
     return frozenset(stem for stem in stems_of_side(words) if not is_value(stem))
 
 

@@ -14,6 +14,7 @@ MEN = "The risk of stroke is higher in women with diabetes than in men with diab
 SUPERIOR = "Semaglutide was superior to liraglutide for weight loss."
 SHARES = "Relapse was seen in 12% of patients with alphanol and in 30% of patients with betanol."
 RESPECTIVELY = "Relapse rates were 12% and 30% with alphanol and betanol, respectively."
+BRACKETS = "Mortality was higher with betanol (20%) than with alphanol (9%)."
 INHIBITS = "Ketoconazole inhibits the metabolism of midazolam."
 CHOICE = "Cefazolin was given rather than vancomycin before the operation."
 PREFERRED = "Guidelines state a preference for norepinephrine over dopamine."
@@ -43,6 +44,7 @@ TURNED = [
     ("Relapse rates with betanol and alphanol were 12% and 30%, respectively.", SHARES),
     ("Relapse was seen in 30% with alphanol and in 12% with betanol.", RESPECTIVELY),
     ("Relapse was seen in 12% with betanol and 30% with alphanol.", RESPECTIVELY),
+    ("Mortality was higher with betanol than with alphanol (9% vs. 20%).", BRACKETS),
     ("Midazolam inhibits the metabolism of ketoconazole.", INHIBITS),
     ("Metabolism of ketoconazole is inhibited by midazolam.", INHIBITS),
     ("Before the operation vancomycin was given rather than cefazolin.", CHOICE),
@@ -72,6 +74,7 @@ REWORDED = [
     ("Betanol had a relapse rate of 30%, alphanol of 12%.", SHARES),
     ("Relapse rates with alphanol and betanol were 12% and 30%, respectively.", SHARES),
     ("Relapse was seen in 30% with betanol and in 12% with alphanol.", RESPECTIVELY),
+    ("Mortality was higher with betanol than with alphanol (20% vs. 9%).", BRACKETS),
     ("Ketoconazole inhibits how midazolam is metabolised.", INHIBITS),
     ("Metabolism of midazolam is inhibited by ketoconazole.", INHIBITS),
     ("Before the operation cefazolin was given rather than vancomycin.", CHOICE),
