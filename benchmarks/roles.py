@@ -36,6 +36,7 @@ from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import SUPPORTS
 from ragassay.models.verifiers import entailment_model
 from ragassay.optimizers.finetuning.claims import LabelledClaim
+from ragassay.settings import load_settings
 from ragassay.text.roles import unconfirmed_roles
 from ragassay.text.sentences import sentences_of
 
@@ -180,7 +181,9 @@ def main() -> None:
     for name, (claims, changed) in sets.items():
         print_row(name, claims, changed, given.show)
     if given.verdicts:
-        verifier = EncoderVerifier(entailment_model(MINILM_VERIFIER), Embedder())
+        verifier = EncoderVerifier(
+            entailment_model(MINILM_VERIFIER, load_settings().cache_dir), Embedder()
+        )
         for name, (claims, changed) in sets.items():
             print_verdicts(f"{name}, as written", claims, verifier)
             print_verdicts(f"{name}, turned", changed, verifier)
