@@ -75,7 +75,9 @@ def print_run(
     if len(summary.systems) > 1:
         console.print(system_table(summary))
     console.print(answer_table(outlines_of(evaluations)))
-    open_lines = filter(None, (looks_text(summary), undecided_text(summary)))
+    open_lines = filter(
+        None, (looks_text(summary, outlines_of(evaluations)), undecided_text(summary))
+    )
     panel = panel_lines(summary.panel) if summary.panel else ()
     cascade = cascade_lines(summary.cascade) if summary.cascade else ()
     sure = filter(None, [confidence_text(summary.confidence_from)])

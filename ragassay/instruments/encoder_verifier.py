@@ -27,6 +27,7 @@ from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Us
 from ragassay.text.answer_faults import languages
 from ragassay.text.differences import Difference, absent_numbers, difference_of
 from ragassay.text.reading import ALL_WORDS, N_WORDS, passage_of
+from ragassay.text.roles import unconfirmed_roles
 from ragassay.text.sentences import sentences_of
 
 RELEVANT = 0.3
@@ -97,7 +98,8 @@ class EncoderVerifier:
 
         Undecided where the model is less sure than its bound for this label, and where it says
         "contradicts" of a claim that differs from the text in no number, direction or negation;
-        also, with bounds, where claim and text are in two languages.
+        also, with bounds, where claim and text are in two languages, and where it says "supports"
+        of a comparison whose two sides the text does not confirm in their order.
 
         Args:
             claim: The claim.
@@ -124,6 +126,8 @@ class EncoderVerifier:
             doubt = doubt or UNWITNESSED
         if self.bounds and languages(text, claim):
             doubt = doubt or OTHER_LANGUAGE
+        if self.bounds and verdict == "supports" and (words := unconfirmed_roles(claim, sentences)):
+            doubt = doubt or Failure(reason="undecided", detail=words)
         words = difference.words if difference and best == CONTRADICTS else ""
         said = None if doubt else verdict
         leaning = verdict if doubt else None

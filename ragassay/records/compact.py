@@ -53,7 +53,7 @@ class Outlined(Protocol):
 
     @property
     def looks(self) -> tuple[Finding, ...]:
-        """The findings that are worth a look."""
+        """The findings that are worth a look, most likely first."""
         ...
 
 

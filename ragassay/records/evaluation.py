@@ -222,8 +222,22 @@ class Evaluation(Frozen):
 
     @property
     def looks(self) -> tuple[Finding, ...]:
-        """The findings that are worth a look."""
-        return tuple(finding for finding in self.findings if finding.level == "look")
+        """The findings that are worth a look, most likely first."""
+        found = [finding for finding in self.findings if finding.level == "look"]
+        return tuple(sorted(found, key=self.likelihood_of, reverse=True))
+
+    def likelihood_of(self, finding: Finding) -> float:
+        """Return how likely a finding is right, in [0, 1]; 0 where nothing tells.
+
+        That is its measured precision, or else the confidence of a verdict other than "supports".
+        """
+        if finding.precision is not None:
+            return finding.precision
+        verdict = self.verdict_of(finding)
+        label = getattr(verdict, "leaning", None) or getattr(verdict, "value", None)
+        if verdict is None or label == "supports":
+            return 0.0
+        return getattr(verdict, "confidence", None) or 0.0
 
     @property
     def undecided(self) -> tuple[VerdictBase, ...]:

@@ -22,10 +22,12 @@ from ragassay.reports.cascade_view import decided_text, value_text
 from ragassay.reports.charts import spark_path
 from ragassay.reports.chips import Chip, chip_of
 from ragassay.reports.labels import (
+    N_LOOKS,
     Severity,
     finding_rank,
     finding_severity,
     place_text,
+    shown_findings,
     unscored_text,
 )
 from ragassay.reports.nugget_view import NuggetsView, view_nuggets
@@ -124,6 +126,7 @@ class AnswerView:
     not_run: str
     cover: str = ""
     looks: tuple[Alert, ...] = ()
+    n_more_looks: int = 0
     gaps: tuple[GapView, ...] = ()
     own: tuple[OwnView, ...] = ()
     grades: tuple[OwnView, ...] = ()
@@ -154,7 +157,8 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
         cover=score_text(scores["exam.cover"]) if "exam.cover" in scores else "",
         support_value=support.value if support and is_number(support.value) else None,
         findings=_alerts(evaluation.heads),
-        looks=_alerts(evaluation.looks),
+        looks=_alerts(shown_findings(evaluation, "look")),
+        n_more_looks=max(0, len(evaluation.looks) - N_LOOKS),
         rubrics=tuple(_rubric(judgment, evaluation.scores) for judgment in evaluation.judgments),
         scores=_scores(evaluation),
         sentences=sentences,

@@ -18,6 +18,7 @@ from ragassay.reports.labels import (
     finding_rank,
     finding_severity,
     finding_title,
+    shown_findings,
 )
 from ragassay.reports.marked import Piece, marked, marked_claim, marked_passage
 from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
@@ -36,6 +37,8 @@ class FindingCard:
         shown: The passage's text around the sentence that is closest.
         why: The finding in a sentence.
         sure: How sure that is; empty where nobody measured.
+        likelihood: How likely a finding is right that is worth a look, in [0, 1]; 0 where nothing
+            tells, and of a finding that leads.
     """
 
     number: int
@@ -51,12 +54,13 @@ class FindingCard:
     shown: tuple[Piece, ...]
     why: str
     sure: str
+    likelihood: float = 0.0
 
 
 def view_cards(
     evaluations: Sequence[Evaluation], level: FindingLevel = "head"
 ) -> tuple[FindingCard, ...]:
-    """Return the findings of a level, the worst kind first, in the order of the answers."""
+    """Return the findings of a level as `ranked` orders them."""
     found = [
         card
         for number, outline in enumerate(outlines_of(evaluations), start=1)
@@ -67,13 +71,13 @@ def view_cards(
 
 
 def ranked(cards: Iterable[FindingCard]) -> tuple[FindingCard, ...]:
-    """Return cards with the worst kind first, in the order of the answers."""
-    return tuple(sorted(cards, key=lambda card: (finding_rank(card.kind), card.number)))
+    """Return cards, the likeliest first, then the worst kind, in the order of the answers."""
+    return tuple(sorted(cards, key=lambda c: (-c.likelihood, finding_rank(c.kind), c.number)))
 
 
 def cards_of(number: int, evaluation: Evaluation, level: FindingLevel) -> list[FindingCard]:
-    """Return the cards of a level of an evaluation, the `number`th of the report."""
-    findings = evaluation.heads if level == "head" else evaluation.looks
+    """Return the shown cards of a level of an evaluation, the `number`th of the report."""
+    findings = shown_findings(evaluation, level)
     return [view_card(finding, number, evaluation) for finding in findings]
 
 
@@ -106,6 +110,7 @@ def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingC
         shown=marked_passage(span.text, text, difference) if span else (),
         why=finding.message,
         sure=sure_text(finding),
+        likelihood=evaluation.likelihood_of(finding) if finding.level == "look" else 0.0,
     )
 
 

@@ -10,6 +10,7 @@ from ragassay.evaluators.questions import single_verdicts
 from ragassay.records import Evaluation, Finding, FindingLevel, Outlined, Summary
 from ragassay.reports.labels import (
     JUDGED,
+    N_LOOKS,
     Severity,
     finding_rank,
     finding_severity,
@@ -17,6 +18,7 @@ from ragassay.reports.labels import (
     is_serious,
     place_text,
     reason_text,
+    shown_findings,
 )
 from ragassay.reports.text import (
     count_text,
@@ -70,10 +72,13 @@ class FindingGroup:
 def view_findings(
     summary: Summary, evaluations: Sequence[Outlined], level: FindingLevel = "head"
 ) -> tuple[FindingGroup, ...]:
-    """Return findings of a level by kind, the worst kind first, in the order of the answers."""
+    """Return findings of a level by kind, the worst kind first, in the order of the answers.
+
+    Of what is worth a look, the likeliest `N_LOOKS` of an answer are listed.
+    """
     listed: dict[str, list[tuple[Finding, FindingItem]]] = defaultdict(list)
     for number, evaluation in enumerate(evaluations, start=1):
-        for finding in evaluation.heads if level == "head" else evaluation.looks:
+        for finding in shown_findings(evaluation, level):
             place = place_text(finding)
             item = FindingItem(number, evaluation.record_id, place, finding.message)
             listed[finding.kind].append((finding, item))
@@ -165,9 +170,20 @@ def undecided_note(summary: Summary) -> str:
     return UNDECIDED if summary.cascade else f"{UNDECIDED} A second judge can decide them: {FLAG}."
 
 
-def looks_text(summary: Summary) -> str:
+def looks_text(summary: Summary, evaluations: Iterable[Outlined] = ()) -> str:
     """Name what is worth a look, in a line of the terminal; empty where nothing is."""
-    return f"Worth a look: {findings_text(summary.looks)}." if summary.looks else ""
+    if not summary.looks:
+        return ""
+    n_more = sum(len(one.looks) - len(shown_findings(one, "look")) for one in evaluations)
+    more = f" {more_looks_text(n_more)}" if n_more else ""
+    return f"Worth a look: {findings_text(summary.looks)}.{more}"
+
+
+def more_looks_text(n_more: int) -> str:
+    """Say how many findings worth a look are not shown; empty where all are."""
+    if not n_more:
+        return ""
+    return f"The likeliest {N_LOOKS} of each answer are shown, {n_more:,} more are not."
 
 
 def undecided_text(summary: Summary) -> str:

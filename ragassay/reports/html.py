@@ -39,7 +39,7 @@ from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
 from ragassay.reports.cost_view import COST_COLUMNS, COST_NOTE
 from ragassay.reports.finding_cards import FindingCard, cards_of, ranked
-from ragassay.reports.findings_view import WORTH_A_LOOK, lead_text
+from ragassay.reports.findings_view import WORTH_A_LOOK, lead_text, more_looks_text
 from ragassay.reports.labels import finding_rank, finding_title, reason_text, without_controls
 from ragassay.reports.packing import CHUNK, Packed, Packer, pack
 from ragassay.reports.panel_view import INDEPENDENT
@@ -135,6 +135,7 @@ def html_pieces(
         is_bounded=any(bar.worst is not None for line in lines for bar in line.bars),
         heads=cards["head"],
         looks=cards["look"],
+        more_looks=more_looks_text(sum(group.n_unlisted for group in report.looks)),
         n_static=N_STATIC,
         unlisted=sum(group.n_unlisted for group in report.findings),
         systems=list(dict.fromkeys(e.system for e in outlines if e.system)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from ragassay.records import Failure, FailureReason, Finding
+from ragassay.records import Failure, FailureReason, Finding, FindingLevel, Outlined
 from ragassay.terminal import CONTROLS, REORDERING
 
 Tone = Literal["good", "plain", "weak", "bad", "undecided", "unscored"]
@@ -226,6 +226,15 @@ def place_text(finding: Finding) -> str:
 def is_serious(kind: str) -> bool:
     """Return whether a kind belongs in the headline."""
     return finding_severity(kind) == "serious"
+
+
+N_LOOKS = 5
+"""Findings worth a look that are shown of an answer."""
+
+
+def shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, ...]:
+    """Return the findings of a level that are shown: all that lead, the likeliest `N_LOOKS`."""
+    return evaluation.heads if level == "head" else evaluation.looks[:N_LOOKS]
 
 
 def finding_rank(kind: str) -> tuple[int, str]:

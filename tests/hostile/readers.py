@@ -51,6 +51,7 @@ from ragassay.text.question_rules import lacks_article, rule_question, stands_al
 from ragassay.text.questions import asked_for, is_one_question
 from ragassay.text.quotes import find_quote
 from ragassay.text.reading import passage_of
+from ragassay.text.roles import unconfirmed_roles
 from ragassay.text.segmenter import segment
 from ragassay.text.words import tokenize, words_with_places
 
@@ -125,6 +126,11 @@ READERS: dict[str, Reader] = {
     "difference": lambda text: difference_of("It fell by 12 days.", [text], beside=[]),
     "difference of a claim": lambda text: difference_of(text, ["It fell by 12 days."], beside=[]),
     "places of a difference": lambda text: places_of_difference(text, text, "here"),
+    "compared sides": lambda text: (
+        unconfirmed_roles(text, ["It fell more with A than with B."]),
+        unconfirmed_roles("It fell more with A than with B.", [text]),
+        unconfirmed_roles(text, [text]),
+    ),
     "known answer": lambda text: (is_unanswered(text), is_known_answer(text, ["12", text[1:]])),
     "questions": lambda text: (asked_for(text), is_one_question(text, text[1:])),
     "flaws of a question": lambda text: question_flaws(text, [text[1:]]),

@@ -155,3 +155,20 @@ def test_a_number_that_the_text_does_not_state_is_kept_apart_and_changes_no_verd
     # The rest of the document may state it.
     assert verifier.compare(claim, "Alpha lowers pressure.").absent_numbers == ()
     assert verifier.compare(claim, "Alpha lowers it.", beside=["340 men."]).absent_numbers == ()
+
+
+def test_a_comparison_turned_round_is_undecided():
+    model = Fixed(*SUPPORT)
+    source = span("Alpha lowers pressure more than beta.")
+    straight, turned = (
+        "Alpha lowers pressure more than beta.",
+        "Beta lowers pressure more than alpha.",
+    )
+    verifier = EncoderVerifier(model, WordEmbedder())  # type: ignore[arg-type]
+    assert verifier.verify(turned, source).verdict == "supports"
+    model.bounds = (bound("supports", 0.6),)
+    verifier = EncoderVerifier(model, WordEmbedder())  # type: ignore[arg-type]
+    assert verifier.verify(straight, source).verdict == "supports"
+    found = verifier.verify(turned, source)
+    assert (found.verdict, found.leaning) == (None, "supports")
+    assert found.failure and '"alpha"' in found.failure.detail

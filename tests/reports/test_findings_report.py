@@ -157,3 +157,56 @@ def test_the_verifiers_card_shows_its_bounds(run):
         "SciFact dev",
     ]
     assert "| contradicts | finding | 0.93 |" in render_markdown(*given)
+
+
+def test_what_is_worth_a_look_is_ranked_and_capped(run):
+    shares = (0.5, 0.9, 0.6, 0.8, 0.7, 0.55, 0.65)
+    verdicts = [
+        CitationVerdict(
+            sentence=1,
+            citation=Citation(marker=str(n), document="d"),
+            **OPEN | {"confidence": share},
+        )
+        for n, share in enumerate(shares)
+    ]
+    looks = [
+        finding(
+            "contradicted_citation",
+            f"Sentence 1 cites '{n}', which may contradict it.",
+            level="look",
+            evaluator=verdict.evaluator,
+            item=verdict.item,
+        )
+        for n, verdict in enumerate(verdicts)
+    ]
+    rule = finding("uncited_sentence", "1 of 2 sentences cites nothing.", level="look")
+    changed = {"verdicts": tuple(verdicts), "findings": (rule, *looks)}
+    answer = ANSWER.model_copy(update=changed)
+    ordered = [looks[n] for n in (1, 3, 4, 6, 2, 5, 0)]
+    assert list(answer.looks) == [*ordered, rule]
+    summary = summarize([answer], 1, 0, 0)
+    (group, unlisted) = view_findings(summary, [answer], "look")
+    assert [item.message for item in group.items] == [one.message for one in ordered[:5]]
+    assert (group.n, group.n_unlisted, unlisted.n_unlisted) == (7, 2, 1)
+    line = "The likeliest 5 of each answer are shown, 3 more are not."
+    assert looks_text(summary, [answer]).endswith(f". {line}")
+    page, text = pages(run, answer)
+    worth = html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
+    places = [worth.find(one.message) for one in ordered]
+    assert places[:5] == sorted(places[:5]) and places[0] > 0 and places[5:] == [-1, -1]
+    assert line in worth
+    assert "- 2 more, less likely" in text and "- 3 more worth a look, less likely" in text
+
+
+def test_a_measured_precision_ranks_before_confidence():
+    verdict = CitationVerdict(sentence=1, citation=Citation(marker="1", document="d"), **OPEN)
+    linked = {"evaluator": verdict.evaluator, "item": verdict.item, "level": "look"}
+    answer = ANSWER.model_copy(update={"verdicts": (verdict,)})
+    assert answer.likelihood_of(finding("irrelevant_citation", "M.", **linked)) == 0.71
+    assert (
+        answer.likelihood_of(finding("irrelevant_citation", "M.", **linked, precision=0.2)) == 0.2
+    )
+    assert answer.likelihood_of(finding("uncited_sentence", "M.", level="look")) == 0
+    supports = verdict.model_copy(update={"leaning": "supports"})
+    answer = answer.model_copy(update={"verdicts": (supports,)})
+    assert answer.likelihood_of(finding("number_not_in_source", "M.", **linked)) == 0

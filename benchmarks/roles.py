@@ -1,0 +1,193 @@
+"""How well turned comparisons are kept from "supports", and what that costs.
+
+    python benchmarks/roles.py --shared ../shared
+    python benchmarks/roles.py --shared ../shared --verdicts --show 20
+
+The claims are those that their document supports: SciFact's (train), Citation-Integrity's (train
+and dev), HealthVer's (dev), and those that templates write of Evidence Inference's findings (dev).
+None of it is a test split. Each row counts
+
+- supported: different pairs of claim and document;
+- undecided: how many of them `unconfirmed_roles` finds unconfirmed. These are its mistakes;
+- turned: claims whose two sides this command can exchange by patterns of its own: "with A than
+  with B", "A ... than B", "from A to B", "12 % ... and 20 %". Their document does not support them;
+- accepted: turned claims in which nothing is found. These are its misses.
+
+Evidence Inference's turned claims are those that templates write with the two arms exchanged. The
+templates always compare, and in words of their own, so that many claims are unconfirmed.
+
+With --verdicts the default verifier judges supported and turned claims: of how many it says
+"supports", without the check and with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.model_names import MINILM_VERIFIER
+from ragassay.models.embeddings import Embedder
+from ragassay.models.entailment import SUPPORTS
+from ragassay.models.verifiers import entailment_model
+from ragassay.optimizers.finetuning.claims import LabelledClaim
+from ragassay.settings import load_settings
+from ragassay.text.roles import unconfirmed_roles
+from ragassay.text.sentences import sentences_of
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+
+from training.claims import (
+    SEED,
+    read_citation_integrity,
+    read_healthver,
+    read_scifact_claims,
+    split_scifact,
+)
+from training.findings import finding_claims, read_findings
+
+_PHRASE = r"((?:[\w'/+-]+ ){0,3}?[\w'/+-]+)"
+_END = (
+    r"(?= (?:in|at|for|after|during|over|among|by|on|from|is|are|was|were|did|do|and|who)\b"
+    r"|[,.;:()]|$)"
+)
+_VERB = (
+    r"(?:is|are|was|were|had|have|has|can|may|led|leads|resulted|results|reduced|reduces|increased"
+    r"|increases|improved|improves|decreased|decreases|lowered|lowers|raised|showed|shows|produced"
+    r"|produces|provides?|developed?|experienced?|express(?:es|ed)?|caused?|causes)\b"
+)
+_THAN = r"(?:than|compared (?:with|to)|versus|vs\.?|relative to|(?:superior|inferior) to)"
+_TURNS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?P<word>with|in|among|for|on|after)\s{_PHRASE} {_THAN} (?P=word) {_PHRASE}{_END}",
+        rf"\bfrom {_PHRASE} to {_PHRASE}{_END}",
+        rf"^(?!there\b)(?:the |an? )?{_PHRASE} (?={_VERB})[^;]* {_THAN} (?:the |an? )?{_PHRASE}"
+        rf"{_END}",
+        r"(\d[\d.]*)\s?%[^%;\d]{0,60}\b(?:and|versus|vs\.?|compared (?:with|to))"
+        r"[^%;\d]{0,40}\s(\d[\d.]*)\s?%",
+    )
+)
+
+
+def turned(claim: str) -> str | None:
+    """Return a claim with the two sides of its comparison exchanged; None without one."""
+    for pattern in _TURNS:
+        found = pattern.search(claim)
+        if not found:
+            continue
+        (first, second) = (
+            n for n in range(1, pattern.groups + 1) if n != pattern.groupindex.get("word")
+        )
+        one, other = found[first], found[second]
+        if one.lower() == other.lower():
+            continue
+        return "".join(
+            (
+                claim[: found.start(first)],
+                other,
+                claim[found.end(first) : found.start(second)],
+                one,
+                claim[found.end(second) :],
+            )
+        )
+    return None
+
+
+def supported(claims: Iterable[LabelledClaim]) -> list[LabelledClaim]:
+    """Return the different pairs that are supported."""
+    pairs = {(one.claim, one.sentences): one for one in claims if one.label == SUPPORTS}
+    return list(pairs.values())
+
+
+def sets_of_claims(shared: Path) -> dict[str, tuple[list[LabelledClaim], list[LabelledClaim]]]:
+    """Return the supported claims and the turned ones by the name of their set."""
+    claims = {
+        "SciFact, held out of training": split_scifact(shared)[1],
+        "SciFact, all of train": read_scifact_claims(shared),
+        "Citation-Integrity dev": read_citation_integrity(shared, "dev"),
+        "Citation-Integrity train": read_citation_integrity(shared, "train"),
+        "HealthVer dev": read_healthver(shared),
+    }
+    found = {name: _with_turned(supported(rows)) for name, rows in claims.items()}
+    directed = [one for one in read_findings(shared, "dev") if one.direction != "same"]
+    made = finding_claims(directed, random.Random(SEED), 1)
+    found["Evidence Inference dev (templates)"] = (
+        supported(one.claim for one in made if one.kind == "finding"),
+        [one.claim for one in made if one.kind == "arms swapped"],
+    )
+    return found
+
+
+def _with_turned(claims: list[LabelledClaim]) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
+    return claims, [replace(one, claim=other) for one in claims if (other := turned(one.claim))]
+
+
+def found_in(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
+    """Return the claims that are not confirmed."""
+    return [one for one in claims if unconfirmed_roles(one.claim, one.sentences)]
+
+
+def print_row(
+    name: str, claims: Sequence[LabelledClaim], changed: Sequence[LabelledClaim], show: int
+) -> None:
+    """Print one line of the table, and some of the mistakes and misses."""
+    undecided, known = found_in(claims), found_in(changed)
+    missed = [one for one in changed if one not in known]
+    print(
+        f"{name:<36}{len(claims):>9}{len(undecided):>10}{len(changed):>8}{len(missed):>9}",
+        flush=True,
+    )
+    for heading, rows in (("undecided", undecided), ("accepted", missed)):
+        for one in rows[:show]:
+            print(
+                f"  {heading}: {one.claim[:300]}\n    {unconfirmed_roles(one.claim, one.sentences)}"
+            )
+
+
+def print_verdicts(name: str, claims: Sequence[LabelledClaim], verifier: EncoderVerifier) -> None:
+    """Print how many claims the verifier supports, without the check and with it."""
+    leaning = [one for one in claims if _leans(one, verifier)]
+    kept = len(leaning) - len(found_in(leaning))
+    print(
+        f"{name}: {len(claims)} claims, {len(leaning)} supported without, {kept} with", flush=True
+    )
+
+
+def _leans(one: LabelledClaim, verifier: EncoderVerifier) -> bool:
+    """Return whether a claim is supported, or would be but for the check."""
+    result = verifier.compare(one.claim, " ".join(one.sentences), one.title)
+    words = result.failure.detail if result.failure else ""
+    sentences = sentences_of(" ".join(one.sentences))
+    is_ours = bool(words) and words == unconfirmed_roles(one.claim, sentences)
+    return result.verdict == "supports" or is_ours
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--verdicts", action="store_true", help="ask the default verifier, too")
+    parser.add_argument("--show", type=int, default=0, help="mistakes and misses to print of a set")
+    parser.add_argument("--only", default="", help="the sets whose name has this")
+    given = parser.parse_args()
+    sets = {name: rows for name, rows in sets_of_claims(given.shared).items() if given.only in name}
+    print(f"{'set':<36}{'supported':>9}{'undecided':>10}{'turned':>8}{'accepted':>9}")
+    for name, (claims, changed) in sets.items():
+        print_row(name, claims, changed, given.show)
+    if given.verdicts:
+        verifier = EncoderVerifier(
+            entailment_model(MINILM_VERIFIER, load_settings().cache_dir), Embedder()
+        )
+        for name, (claims, changed) in sets.items():
+            print_verdicts(f"{name}, as written", claims, verifier)
+            print_verdicts(f"{name}, turned", changed, verifier)
+
+
+if __name__ == "__main__":
+    main()
