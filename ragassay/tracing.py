@@ -186,15 +186,17 @@ def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
 
 
 def _result(key: str, score: Score) -> dict[str, Any]:
-    """Return a score as the attributes of an evaluation event; one without a value is an error."""
+    """Return a score as the attributes of an evaluation event; one of which nothing was scored is an error."""
     found = {
         "gen_ai.evaluation.name": key,
         "gen_ai.evaluation.score.value": score.value,
         "ragassay.score.low": score.low,
         "ragassay.score.high": score.high,
+        "ragassay.score.worst": score.worst,
+        "ragassay.score.best": score.best,
         "ragassay.score.n": score.n,
         "ragassay.score.n_unscored": score.n_unscored,
-        "error.type": "unscored" if score.value is None else None,
+        "error.type": "unscored" if score.decided is None else None,
     }
     return {name: value for name, value in found.items() if value is not None}
 
