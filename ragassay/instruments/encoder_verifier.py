@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ragassay.metrics.risk import bound_of, undecided
 from ragassay.metrics.uncertainty import rounded_bits
+from ragassay.models.closeness import closest_cosine
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     COLUMNS,
@@ -48,6 +49,13 @@ def weighed(shares: Sequence[float], difference: Difference | None) -> Sequence[
     if difference is None or difference.kind != "number":
         return shares
     return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
+
+
+def kind_of(best: int, verdict: Verdict, difference: Difference | None) -> str:
+    """Return the kind of bound that the likeliest label needs, which was read as this verdict."""
+    if best == CONTRADICTS:
+        return "number" if difference and difference.kind == "number" else "words"
+    return verdict
 
 
 class EncoderVerifier:
@@ -90,8 +98,9 @@ class EncoderVerifier:
     ) -> Comparison:
         """Verify any claim against any text of a titled document.
 
-        Undecided where the model is less sure than its bound for this label, and where it says
-        "contradicts" of a claim that differs from the text in no number, direction or negation.
+        Undecided where the model is less sure than its bound for this label, where no sentence of
+        the text is as close as the bound asks for, and where the model says "contradicts" of a
+        claim that differs from the text in no number, direction or negation.
 
         Args:
             claim: The claim.
@@ -112,8 +121,10 @@ class EncoderVerifier:
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = self._verdict(best, claim, text), rounded_bits(self._by_label(shares))
         confidence = round(shares[best], 4)
-        bound = bound_of(self.bounds, COLUMNS[best], "verdict")
-        doubt = undecided(bound, verdict, confidence) if bound else None
+        bound = bound_of(self.bounds, COLUMNS[best], "verdict", kind_of(best, verdict, difference))
+        is_close = bound is not None and bound.least_cosine is not None
+        cosine = closest_cosine(claim, sentences, self._embedder) if is_close else None
+        doubt = undecided(bound, verdict, confidence, cosine) if bound else None
         if self._by_rule and verdict == "contradicts" and difference is None:
             doubt = doubt or UNWITNESSED
         words = difference.words if difference and best == CONTRADICTS else ""
