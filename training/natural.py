@@ -84,6 +84,7 @@ class PairRow:
         confidence: Its probability, in [0, 1].
         is_said: Whether it is a verdict; else it only leans.
         difference: Kind of the difference that a rule names; empty for none.
+        turned: Whether a rule finds another direction or negation.
         supports: Probability that the source supports the claim, without rules.
         words: Share of the claim's words and numbers in the closest sentences.
         cosine: Cosine of the claim with the closest sentence.
@@ -96,6 +97,7 @@ class PairRow:
     confidence: float
     is_said: bool
     difference: str
+    turned: bool
     supports: float
     words: float
     cosine: float
@@ -186,6 +188,7 @@ def measure(claim: NaturalClaim, verifier: EncoderVerifier, embedder: Embedder) 
         one = verifier.compare(claim.text, source.text, source.title, beside)
         sentences = sentences_of(source.text)
         near = [sentences[n] for n, _ in rank(claim.text, sentences)[:N_CLOSEST]]
+        differs = difference_of(claim.text, sentences, source.title, beside)
         passage = passage_of(claim.text, source.text, source.title)
         shares = verifier.model.probabilities([(claim.text, passage)])[0]
         words = set(_WORD.findall(" ".join([source.title, *near]).lower()))
@@ -198,6 +201,7 @@ def measure(claim: NaturalClaim, verifier: EncoderVerifier, embedder: Embedder) 
                 confidence=one.confidence or 0.0,
                 is_said=one.verdict is not None,
                 difference=one.difference,
+                turned=differs is not None and differs.kind != "number",
                 supports=float(shares[SUPPORTS]),
                 words=len(own & words) / max(1, len(own)),
                 cosine=closest_cosine(claim.text, sentences, embedder),

@@ -40,6 +40,12 @@ UNWITNESSED = Failure(
 )
 
 
+def turned(difference: Difference) -> Failure:
+    """Return why a claim that seems supported is undecided: a direction or a negation differs."""
+    detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
+    return Failure(reason="undecided", detail=detail)
+
+
 def weighed(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
     """Return the probabilities of the labels after a rule found a difference.
 
@@ -99,8 +105,9 @@ class EncoderVerifier:
         """Verify any claim against any text of a titled document.
 
         Undecided where the model is less sure than its bound for this label, where no sentence of
-        the text is as close as the bound asks for, and where the model says "contradicts" of a
-        claim that differs from the text in no number, direction or negation.
+        the text is as close as the bound asks for, and where rules disagree: the model says
+        "contradicts" of a claim that differs from the text in no number, direction or negation, or
+        "supports" of one that does.
 
         Args:
             claim: The claim.
@@ -121,17 +128,34 @@ class EncoderVerifier:
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = self._verdict(best, claim, text), rounded_bits(self._by_label(shares))
         confidence = round(shares[best], 4)
-        bound = bound_of(self.bounds, COLUMNS[best], "verdict", kind_of(best, verdict, difference))
-        is_close = bound is not None and bound.least_cosine is not None
-        cosine = closest_cosine(claim, sentences, self._embedder) if is_close else None
-        doubt = undecided(bound, verdict, confidence, cosine) if bound else None
-        if self._by_rule and verdict == "contradicts" and difference is None:
-            doubt = doubt or UNWITNESSED
+        doubt = self._doubt(best, verdict, confidence, claim, sentences, difference)
         words = difference.words if difference and best == CONTRADICTS else ""
         said = None if doubt else verdict
         leaning = verdict if doubt else None
         spans = unsupported_spans(self.model, (claim, passage))
         return Comparison(said, confidence, Usage(), bits, leaning, doubt, words, absent, spans)
+
+    def _doubt(
+        self,
+        best: int,
+        verdict: Verdict,
+        confidence: float,
+        claim: str,
+        sentences: Sequence[str],
+        difference: Difference | None,
+    ) -> Failure | None:
+        """Return why the likeliest label is no verdict; None where it is."""
+        bound = bound_of(self.bounds, COLUMNS[best], "verdict", kind_of(best, verdict, difference))
+        if bound is not None:
+            is_asked = bound.least_cosine is not None
+            cosine = closest_cosine(claim, sentences, self._embedder) if is_asked else None
+            if doubt := undecided(bound, verdict, confidence, cosine):
+                return doubt
+        if self._by_rule and verdict == "contradicts" and difference is None:
+            return UNWITNESSED
+        if self._by_rule and verdict == "supports" and difference is not None:
+            return turned(difference)
+        return None
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
         """Return the probability of each label; neutral and not relevant share one."""

@@ -114,6 +114,15 @@ def test_support_needs_a_close_sentence_where_its_bound_says_so(text, verdict):
         assert "the closest sentence has a cosine of" in found.failure.detail
 
 
+def test_what_a_rule_finds_turned_is_not_said_to_be_supported():
+    verifier = EncoderVerifier(Fixed(*SUPPORT), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
+    claim = "Alpha was associated with more delirium."
+    found = verifier.compare(claim, "Alpha was not associated with more delirium.", beside=[])
+    assert (found.verdict, found.leaning) == (None, "supports")
+    assert found.failure and "but a negation differs" in found.failure.detail
+    assert verifier.compare(claim, claim, beside=[]).verdict == "supports"
+
+
 def test_neutral_and_not_relevant_share_a_bound():
     model = Fixed(*OPEN)
     model.bounds = (bound("neutral", 0.8),)

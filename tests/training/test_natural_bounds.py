@@ -31,6 +31,7 @@ def row(label: str, verdict: str = "contradicts", **given: object) -> PairRow:
         "confidence": 0.97,
         "is_said": True,
         "difference": "'more', where the source has 'less'",
+        "turned": False,
         "supports": 0.9,
         "words": 0.5,
         "cosine": 0.9,
@@ -100,27 +101,35 @@ def answers(n: int, cosine: float, share: float) -> list[list[PairRow]]:
     return [[row(label, "supports", cosine=cosine)] for label in labels]
 
 
-def test_support_has_the_stricter_cosine_and_the_precision_of_the_other_half():
-    easy = [*answers(20, 0.8, 0.9), *answers(20, 0.6, 0.9)]
-    hard = [*answers(20, 0.8, 0.95), *answers(20, 0.6, 0.5)]
-    both = [*easy, *hard]
-    assert halves(both) == (easy, hard)
-    bound = fit_support(both)
-    assert (bound.threshold, bound.least_cosine) == (LEANS, 0.625)
-    assert (bound.precision, bound.coverage, bound.n_measured) == (0.9, 0.5, 20)
+def test_the_cosine_of_support_decides_a_third_without_a_look_at_labels():
+    rows = [*answers(40, 0.8, 0.9), *answers(20, 0.7, 0.5), *answers(60, 0.3, 0.5)]
+    bound = fit_support(rows)
+    # 40 of 120 are a third: at .8, the highest step up to it, they are decided.
+    assert (bound.threshold, bound.least_cosine) == (LEANS, 0.8)
+    assert (bound.precision, bound.n_measured, bound.n) == (0.9, 40, 120)
+    assert bound.coverage == pytest.approx(1 / 3, abs=1e-4)
+    bound = fit_support([*rows, *answers(10, 0.1, 1)])
+    assert bound.least_cosine == 0.7
 
 
-def test_the_verifier_can_object_to_a_close_sentence():
+@pytest.mark.parametrize("objection", [{"supports": LEANS - 0.01}, {"turned": True}])
+def test_verifier_and_rules_can_object_to_a_close_sentence(objection):
     objected = [
-        [dataclasses.replace(pair[0], label="incomplete", supports=LEANS - 0.01)]
+        [dataclasses.replace(pair[0], **({"label": "incomplete"} | objection))]
         for pair in answers(20, 0.9, 1)
     ]
-    good = answers(20, 0.9, 1)
-    bound = fit_support([*good, *objected[:10], *answers(20, 0.9, 1), *objected[10:]])
-    assert (bound.precision, bound.least_cosine) == (1.0, 0.55)
+    bound = fit_support([*answers(20, 0.9, 1), *objected])
+    assert (bound.precision, bound.coverage) == (1.0, 0.5)
 
 
-def test_nothing_supports_where_no_cosine_is_right_often_enough():
-    bound = fit_support([*answers(20, 0.9, 0.95), *answers(20, 0.9, 0.5)])
-    assert (bound.threshold, bound.least_cosine, bound.n_measured) == (None, None, 0)
+def test_nothing_supports_where_too_few_of_a_third_are_right():
+    bound = fit_support([*answers(20, 0.9, 0.8), *answers(20, 0.2, 0.5)])
+    assert (bound.threshold, bound.least_cosine, bound.precision) == (None, 0.9, 0.8)
     assert not bound.admits(1.0, 1.0)
+
+
+def test_claims_are_halved_by_question():
+    pairs = [[row("supports", group=group)] for group in "aabbcd"]
+    one, other = halves(pairs)
+    assert [rows[0].group for rows in one] == list("aabb")
+    assert [rows[0].group for rows in other] == list("cd")
