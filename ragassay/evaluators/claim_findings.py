@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ragassay.evaluators.cited_passages import sources_of
 from ragassay.metrics.risk import bound_of
 from ragassay.records import (
+    Bound,
     CitationVerdict,
     EvidenceVerdict,
     Finding,
@@ -34,15 +35,14 @@ class Weight:
     Attributes:
         level: Whether it leads the report.
         is_said: Whether it was said; else a verdict only leans to it.
-        precision: Measured share of right ones among such findings; None where nobody measured.
-        data: What that was measured on.
+        measured: The bound of such findings, which says how often they are right; None where
+            nobody measured.
         is_bounded: Whether a bound admitted it, which was found for cited documents alone.
     """
 
     level: FindingLevel
     is_said: bool = True
-    precision: float | None = None
-    data: str = ""
+    measured: Bound | None = None
     is_bounded: bool = False
 
     @property
@@ -53,7 +53,7 @@ class Weight:
     @property
     def beside_others(self) -> Weight:
         """The weight of a document that is not what the sentence cites: it has no bound there."""
-        return replace(self, level="look") if self.is_bounded else self
+        return replace(self, level="look", measured=None) if self.is_bounded else self
 
     @property
     def word(self) -> str:
@@ -64,16 +64,25 @@ class Weight:
         self, kind: str, message: str, verdict: EvidenceVerdict | CitationVerdict
     ) -> Finding:
         """Return the finding of this weight that follows from a verdict."""
-        return Finding(
+        finding = Finding(
             kind=kind,
             sentence=verdict.sentence,
             message=message,
             level=self.level,
-            precision=self.precision,
-            data=self.data,
             evaluator=verdict.evaluator,
             item=verdict.item,
         )
+        known = self.measured
+        if known is None or known.precision is None:
+            return finding
+        measured = {
+            "precision": known.precision,
+            "precision_low": known.low,
+            "precision_high": known.high,
+            "n_measured": known.n_measured,
+            "data": known.data,
+        }
+        return finding.model_copy(update=measured)
 
 
 def weight_of(verdict: EvidenceVerdict | CitationVerdict, tools: Toolbox) -> Weight | None:
@@ -87,7 +96,10 @@ def weight_of(verdict: EvidenceVerdict | CitationVerdict, tools: Toolbox) -> Wei
     if verdict.value == CONTRADICTS:
         said = [_said(one, tools) for one in parts if one.value == CONTRADICTS]
         return min(said, key=lambda one: one.rank)
-    return Weight("look", is_said=False) if verdict.leaning == CONTRADICTS else None
+    if verdict.leaning != CONTRADICTS:
+        return None
+    weight = _said(verdict, tools) if verdict.difference else Weight("look")
+    return replace(weight, level="look", is_said=False, is_bounded=False)
 
 
 def irrelevance(verdict: CitationVerdict, tools: Toolbox) -> Weight:
@@ -103,12 +115,12 @@ def _said(
     encoder, second = tools.models.encoder, verdict.escalation
     if encoder is None or not encoder.bounds or (second and second.failure is None):
         return Weight("head")
-    bound = bound_of(encoder.bounds, label, "finding")
+    kind = "number" if is_other_value(verdict.difference) else "words"
+    bound = bound_of(encoder.bounds, label, "finding", kind)
     if bound is None or not bound.admits(verdict.confidence):
-        return Weight("look")
-    if is_other_value(verdict.difference):  # on real answers, numbers led too rarely to measure
-        return Weight("head", is_bounded=True)
-    return Weight("head", precision=bound.precision, data=bound.data, is_bounded=True)
+        never = bound is not None and bound.threshold is None
+        return Weight("look", measured=bound if never else None)
+    return Weight("head", measured=bound, is_bounded=True)
 
 
 def evidence_findings(outcome: Outcome) -> list[Finding]:

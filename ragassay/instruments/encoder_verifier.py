@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ragassay.metrics.risk import bound_of, undecided
 from ragassay.metrics.uncertainty import rounded_bits
+from ragassay.models.closeness import closest_cosine
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     COLUMNS,
@@ -45,6 +46,12 @@ OTHER_LANGUAGE = Failure(
 )
 
 
+def turned(difference: Difference) -> Failure:
+    """Return why a claim that seems supported is undecided: a direction or a negation differs."""
+    detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
+    return Failure(reason="undecided", detail=detail)
+
+
 def weighed(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
     """Return the probabilities of the labels after a rule found a difference.
 
@@ -54,6 +61,13 @@ def weighed(shares: Sequence[float], difference: Difference | None) -> Sequence[
     if difference is None or difference.kind != "number":
         return shares
     return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
+
+
+def kind_of(best: int, verdict: Verdict, difference: Difference | None) -> str:
+    """Return the kind of bound that the likeliest label needs, which was read as this verdict."""
+    if best == CONTRADICTS:
+        return "number" if difference and difference.kind == "number" else "words"
+    return verdict
 
 
 class EncoderVerifier:
@@ -96,10 +110,11 @@ class EncoderVerifier:
     ) -> Comparison:
         """Verify any claim against any text of a titled document.
 
-        Undecided where the model is less sure than its bound for this label, and where it says
-        "contradicts" of a claim that differs from the text in no number, direction or negation;
-        also, with bounds, where claim and text are in two languages, and where it says "supports"
-        of a comparison whose two sides the text does not confirm in their order.
+        Undecided where the model is less sure than its bound for this label, where no sentence of
+        the text is as close as the bound asks for, and where rules disagree: the model says
+        "contradicts" of a claim that differs from the text in no number, direction or negation, or
+        "supports" of one that does. Also, with bounds, where claim and text are in two languages,
+        and where "supports" is said of a comparison whose sides the text does not confirm in order.
 
         Args:
             claim: The claim.
@@ -120,19 +135,38 @@ class EncoderVerifier:
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = self._verdict(best, claim, text), rounded_bits(self._by_label(shares))
         confidence = round(shares[best], 4)
-        bound = bound_of(self.bounds, COLUMNS[best], "verdict")
-        doubt = undecided(bound, verdict, confidence) if bound else None
-        if self._by_rule and verdict == "contradicts" and difference is None:
-            doubt = doubt or UNWITNESSED
-        if self.bounds and languages(text, claim):
-            doubt = doubt or OTHER_LANGUAGE
-        if self.bounds and verdict == "supports" and (words := unconfirmed_roles(claim, sentences)):
-            doubt = doubt or Failure(reason="undecided", detail=words)
+        doubt = self._doubt(best, verdict, confidence, claim, sentences, difference)
         words = difference.words if difference and best == CONTRADICTS else ""
         said = None if doubt else verdict
         leaning = verdict if doubt else None
         spans = unsupported_spans(self.model, (claim, passage))
         return Comparison(said, confidence, Usage(), bits, leaning, doubt, words, absent, spans)
+
+    def _doubt(
+        self,
+        best: int,
+        verdict: Verdict,
+        confidence: float,
+        claim: str,
+        sentences: Sequence[str],
+        difference: Difference | None,
+    ) -> Failure | None:
+        """Return why the likeliest label is no verdict; None where it is."""
+        bound = bound_of(self.bounds, COLUMNS[best], "verdict", kind_of(best, verdict, difference))
+        if bound is not None:
+            is_asked = bound.least_cosine is not None
+            cosine = closest_cosine(claim, sentences, self._embedder) if is_asked else None
+            if doubt := undecided(bound, verdict, confidence, cosine):
+                return doubt
+        if self._by_rule and verdict == "contradicts" and difference is None:
+            return UNWITNESSED
+        if self._by_rule and verdict == "supports" and difference is not None:
+            return turned(difference)
+        if self.bounds and languages(" ".join(sentences), claim):
+            return OTHER_LANGUAGE
+        if self.bounds and verdict == "supports" and (words := unconfirmed_roles(claim, sentences)):
+            return Failure(reason="undecided", detail=words)
+        return None
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
         """Return the probability of each label; neutral and not relevant share one."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
-from ragassay.metrics.intervals import SEED
+from ragassay.metrics.intervals import SEED, share_interval
 from ragassay.records import Bound, BoundLevel, Failure
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def risk_bound(
         thresholds: In the order in which they are tested, chosen without a look at the data.
 
     Returns:
-        With `n`, coverage and precision among the verdicts drawn; without a threshold where none
-        keeps the risk, as for an empty input.
+        With `n`, coverage, precision and its interval among the verdicts drawn; without a threshold
+        where none keeps the risk, as for an empty input.
 
     Raises:
         InputError: The lengths differ.
@@ -79,6 +79,8 @@ def risk_bound(
     wrong = ~np.array(is_right, dtype=bool)[drawn]
     threshold = _tested(sure, wrong, thresholds, risk, delta)
     kept = sure >= threshold if threshold is not None else np.zeros(len(sure), dtype=bool)
+    interval = share_interval(int((~wrong[kept]).sum()), int(kept.sum()))
+    low, high = (round(end, 4) for end in interval) if interval else (None, None)
     return Bound(
         label=label,
         level=level,
@@ -86,6 +88,9 @@ def risk_bound(
         risk=risk,
         delta=delta,
         precision=round(1 - float(wrong[kept].mean()), 4) if kept.any() else None,
+        low=low,
+        high=high,
+        n_measured=int(kept.sum()),
         coverage=round(float(kept.mean()), 4) if len(kept) else 0.0,
         n=len(drawn),
         data=data,
@@ -124,25 +129,41 @@ def _tested(
     return min(passed, default=None)
 
 
-def bound_of(bounds: Sequence[Bound], label: str, level: BoundLevel) -> Bound | None:
-    """Return the bound of a kind of verdict; None where it has none."""
-    return next((one for one in bounds if (one.label, one.level) == (label, level)), None)
+def bound_of(
+    bounds: Sequence[Bound], label: str, level: BoundLevel, kind: str = ""
+) -> Bound | None:
+    """Return the bound of a kind of verdict, or else that of all kinds; None where it has none."""
+    known = {one.kind: one for one in bounds if (one.label, one.level) == (label, level)}
+    return known.get(kind, known.get(""))
 
 
-def undecided(bound: Bound, leaning: str, confidence: float) -> Failure | None:
+def undecided(
+    bound: Bound, leaning: str, confidence: float, cosine: float | None = None
+) -> Failure | None:
     """Return why a leaning is not enough for a verdict, in words; None where it is.
+
+    Args:
+        bound: Of the leaning.
+        leaning: The label.
+        confidence: Its probability, in [0, 1].
+        cosine: Of the claim with the closest sentence, for a bound with a least cosine.
 
     Example:
         >>> bound = Bound(label="contradicts", threshold=0.93, risk=0.2, delta=0.1, n=300)
         >>> undecided(bound, "contradicts", 0.71).detail
         'leans to contradicts at 0.71; it is right at least 80 % of the time only from 0.93 up'
     """
-    if bound.admits(confidence):
+    if bound.admits(confidence, cosine):
         return None
     often = f"right at least {100 * (1 - bound.risk):.4g} % of the time"
     said = f"leans to {leaning.replace('_', ' ')} at {confidence:.2f}"
     if bound.threshold is None:
         detail = f"{said}; at no confidence was that found to be {often}"
+    elif confidence >= bound.threshold and cosine is not None:
+        detail = (
+            f"{said}, but the closest sentence has a cosine of {cosine:.2f} with the claim; it is "
+            f"{often} only from {bound.least_cosine:.2f} up"
+        )
     else:
         detail = f"{said}; it is {often} only from {bound.threshold:.2f} up"
     return Failure(reason="undecided", detail=detail)

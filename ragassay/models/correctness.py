@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from ragassay.errors import SettingsError
 from ragassay.model_names import PROVIDER
 from ragassay.models.adapters import CORRECTNESS, adapter_of, read_shape
+from ragassay.models.closeness import closest_cosine
 from ragassay.models.entailment import (
     COLUMNS,
     SUPPORTS,
@@ -69,10 +70,16 @@ class CorrectnessModel(Protocol):
 
 
 class EntailmentCorrectness:
-    """Scores by the probability of support from a natural language inference model."""
+    """Scores by the probability of support from a natural language inference model.
 
-    def __init__(self, model: EntailmentModel) -> None:
-        self._model = Remembered(model)
+    Args:
+        model: The model.
+        embedder: Measures cosines where a bound of the model has a least cosine; without one such
+            a bound admits nothing.
+    """
+
+    def __init__(self, model: EntailmentModel, embedder: Embedder | None = None) -> None:
+        self._model, self._embedder = Remembered(model), embedder
         self.name, self.digest, self.threshold = model.name, model.digest, 0.5
         self.bounds = self._model.bounds
 
@@ -82,7 +89,13 @@ class EntailmentCorrectness:
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
         """Return the first passage's doubt, unless another surely supports the sentence."""
-        return doubt_about(self.bounds, COLUMNS, self._model.probabilities(pairs).tolist())
+        shares = self._model.probabilities(pairs).tolist()
+        cosines: list[float] = []
+        if self._embedder and any(bound.least_cosine is not None for bound in self.bounds):
+            # The first line of a passage is its title.
+            lines = [(claim, passage.split("\n")[1:]) for claim, passage in pairs]
+            cosines = [closest_cosine(claim, those, self._embedder) for claim, those in lines]
+        return doubt_about(self.bounds, COLUMNS, shares, cosines)
 
 
 class HeadCorrectness:
@@ -172,7 +185,7 @@ def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> Correct
         return HeadCorrectness(adapted_verifier(adapter, cache_dir))
     if name.endswith(".json") and not _has_thresholds(Path(name)):
         return PairClassifier.read(Path(name))
-    return EntailmentCorrectness(entailment_model(name, cache_dir))
+    return EntailmentCorrectness(entailment_model(name, cache_dir), embedder)
 
 
 def _threshold_in(name: str) -> float | None:

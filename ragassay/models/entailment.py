@@ -9,6 +9,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol
 
 from ragassay.metrics.risk import bound_of, undecided
@@ -109,7 +110,10 @@ def unsupported_spans(model: EntailmentModel, pair: Pair) -> tuple[UnsupportedSp
 
 
 def doubt_about(
-    bounds: Sequence[Bound], labels: Sequence[str], shares: Sequence[Sequence[float]]
+    bounds: Sequence[Bound],
+    labels: Sequence[str],
+    shares: Sequence[Sequence[float]],
+    cosines: Sequence[float | None] = (),
 ) -> Failure | None:
     """Return why a sentence with its passages is undecided; None where it is not.
 
@@ -117,6 +121,8 @@ def doubt_about(
         bounds: By label; a label without one always counts.
         labels: The first says that a passage supports the sentence.
         shares: shape (n_passages, n_labels), probabilities; nan where there was no label.
+        cosines: shape (n_passages,), of the sentence with the closest one of each passage; may be
+            empty where no bound has a least cosine.
 
     Returns:
         The first passage's doubt, unless another surely supports the sentence.
@@ -128,13 +134,14 @@ def doubt_about(
         'undecided'
     """
     doubts: list[Failure | None] = []
-    for row in shares:
+    for row, cosine in zip_longest(shares, cosines):
         if any(map(math.isnan, row)):
             doubts.append(NO_LABEL)
             continue
         best = max(range(len(row)), key=row.__getitem__)
-        bound = bound_of(bounds, labels[best], "verdict")
-        doubts.append(undecided(bound, labels[best], float(row[best])) if bound else None)
+        # No rule looked for a number here.
+        bound = bound_of(bounds, labels[best], "verdict", "words")
+        doubts.append(undecided(bound, labels[best], float(row[best]), cosine) if bound else None)
         if best == 0 and doubts[-1] is None:
             return None
     return next((doubt for doubt in doubts if doubt), None)

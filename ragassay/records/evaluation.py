@@ -135,6 +135,9 @@ class Finding(Frozen):
         level: Whether it leads the report.
         precision: Share of right ones among findings of this kind and certainty, as measured; None
             where nobody measured, or nothing was judged.
+        precision_low: Lower end of its 95 % interval.
+        precision_high: Upper end.
+        n_measured: Findings that it was measured on; 0 where that is unknown.
         data: What that was measured on.
         evaluator: Evaluator of the verdict that it follows from; "" if from none.
         item: Item of that verdict.
@@ -145,6 +148,9 @@ class Finding(Frozen):
     sentence: int | None = None
     level: FindingLevel = "head"
     precision: float | None = Field(default=None, ge=0, le=1)
+    precision_low: float | None = Field(default=None, ge=0, le=1)
+    precision_high: float | None = Field(default=None, ge=0, le=1)
+    n_measured: int = Field(default=0, ge=0)
     data: str = ""
     evaluator: str = ""
     item: str = ""

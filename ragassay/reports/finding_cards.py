@@ -22,7 +22,7 @@ from ragassay.reports.labels import (
 )
 from ragassay.reports.marked import Piece, marked, marked_claim, marked_passage
 from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
-from ragassay.reports.text import format_share
+from ragassay.reports.text import precision_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,5 +118,6 @@ def sure_text(finding: Finding) -> str:
     """Say how sure a finding is; empty where nobody measured."""
     if finding.precision is not None:
         data = f", on {finding.data}" if finding.data else ""
-        return f"Right in {format_share(finding.precision)} of such findings{data}"
+        n = f"{finding.n_measured:,} " if finding.n_measured else ""
+        return f"Right in {precision_text(finding)} of {n}such findings{data}"
     return "Too unsure to lead" if finding.level == "look" else ""

@@ -23,9 +23,9 @@ from ragassay.reports.labels import (
 from ragassay.reports.text import (
     count_text,
     findings_text,
-    format_share,
     headline,
     join_words,
+    precision_text,
     verdict_title,
 )
 
@@ -114,9 +114,16 @@ def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
 
 def measured_text(findings: Sequence[Finding]) -> str:
     """Say how often such findings are right; empty where nobody measured."""
-    known = dict.fromkeys((f.precision, f.data) for f in findings if f.precision is not None)
-    parts = [f"{format_share(share)}{f' ({data})' if data else ''}" for share, data in known]
-    return f"Measured: right in {' or '.join(parts)}." if parts else ""
+    parts = list(dict.fromkeys(_measured_part(f) for f in findings if f.precision is not None))
+    if not parts:
+        return ""
+    seldom = "" if any(f.level == "head" for f in findings) else ": too seldom to lead"
+    return f"Measured: right in {' or '.join(parts)}{seldom}."
+
+
+def _measured_part(finding: Finding) -> str:
+    n = f" of {finding.n_measured:,}" if finding.n_measured else ""
+    return f"{precision_text(finding)}{n}{f' ({finding.data})' if finding.data else ''}"
 
 
 def unmeasured_text(evaluations: Iterable[Outlined]) -> str:

@@ -112,14 +112,29 @@ def view_bound(bound: Bound) -> tuple[str, ...]:
     """Return a bound as a row under `BOUNDS_TITLES`."""
     return (
         bound.label.replace("_", " "),
-        bound.level,
-        "never" if bound.threshold is None else f"{bound.threshold:.3g}",
+        f"{bound.level}, {bound.kind.replace('_', ' ')}" if bound.kind else bound.level,
+        _least_text(bound),
         f"{format_share(bound.risk)} (delta {bound.delta:.3g})",
         format_share(bound.coverage),
-        "n/a" if bound.precision is None else format_share(bound.precision),
+        _right_text(bound),
         f"{bound.n:,}",
         bound.data or "not named",
     )
+
+
+def _least_text(bound: Bound) -> str:
+    if bound.threshold is None:
+        return "never"
+    cosine = "" if bound.least_cosine is None else f", cosine from {bound.least_cosine:.3g}"
+    return f"{bound.threshold:.3g}{cosine}{'' if bound.is_tested else ' (chosen: too few data)'}"
+
+
+def _right_text(bound: Bound) -> str:
+    if bound.precision is None:
+        return "n/a"
+    if bound.low is None or bound.high is None:
+        return format_share(bound.precision)
+    return f"{format_share(bound.precision)} ({format_span(bound.low, bound.high, (0, 1))})"
 
 
 def _figure(figure: CardFigure) -> FigureRow:

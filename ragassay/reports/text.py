@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ragassay.evaluators import OURS, Direction, Wording
 from ragassay.model_names import SIGNALS
-from ragassay.records import UNSCORED_KINDS, Score, Summary
+from ragassay.records import UNSCORED_KINDS, Finding, Score, Summary
 from ragassay.reports.labels import finding_rank, finding_title, is_serious, reason_text
 
 NBSP = "\u00a0"
@@ -141,6 +141,13 @@ def format_span(low: float | None, high: float | None, scale: tuple[float, float
         first = first.removesuffix(unit)
     # A dash next to a minus sign would look like another minus.
     return f"{first}{' to ' if low < 0 else EN_DASH}{last}"
+
+
+def precision_text(finding: Finding) -> str:
+    """Return the measured precision of a finding of its kind, with its interval where known."""
+    low, high = finding.precision_low, finding.precision_high
+    interval = "" if None in (low, high) else f" ({format_span(low, high, (0, 1))})"
+    return f"{format_share(finding.precision or 0.0)}{interval}"
 
 
 def format_interval(score: Score) -> str:

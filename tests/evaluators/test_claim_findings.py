@@ -10,6 +10,8 @@ from fakes import WordEmbedder
 from ragassay.evaluators.claim_findings import weight_of
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.model_names import MINILM_VERIFIER
+from ragassay.models.adapters import bounds_of_means
 from ragassay.records import (
     Bound,
     Citation,
@@ -64,18 +66,42 @@ def against(confidence: float | None, **given: object) -> EvidenceVerdict:
 def test_a_contradiction_leads_from_the_bound_of_findings_up(confidence, level, precision):
     verdict = against(confidence)
     found = weight_of(verdict, tools_with(VERDICT, FINDING))
-    assert found and (found.level, found.precision, found.is_said) == (level, precision, True)
+    assert found and (found.level, found.is_said) == (level, True)
     finding = found.finding("contradicted_sentence", "Said.", verdict)
     assert (finding.level, finding.precision) == (level, precision)
     assert finding.data == ("made up" if precision else "")
     assert (finding.sentence, finding.evaluator, finding.item) == (1, "evidence", verdict.item)
 
 
-def test_no_precision_is_claimed_for_another_value_of_a_number():
-    verdict = against(0.95, difference="the source says 2 mg, the answer 5 mg")
-    found = weight_of(verdict, tools_with(VERDICT, FINDING))
-    assert found and (found.level, found.precision) == ("head", None)
-    assert found.beside_others.level == "look"
+NUMBER = FINDING.model_copy(
+    update={"kind": "number", "threshold": 0.8, "n_measured": 3, "low": 0.21, "high": 0.94}
+)
+NEVER = FINDING.model_copy(update={"kind": "words", "threshold": None, "precision": 0.3})
+
+
+def test_the_precision_of_a_finding_is_that_of_its_kind():
+    tools = tools_with(VERDICT, NUMBER, NEVER)
+    number = against(0.85, difference="the source says 2 mg, the answer 5 mg")
+    found = weight_of(number, tools)
+    assert found and found.level == "head" and found.beside_others.level == "look"
+    finding = found.finding("contradicted_sentence", "Said.", number)
+    assert (finding.precision, finding.n_measured) == (0.86, 3)
+    assert (finding.precision_low, finding.precision_high) == (0.21, 0.94)
+    words = against(0.99, difference="'more', where the source has 'less'")
+    found = weight_of(words, tools)
+    assert found and found.level == "look"
+    finding = found.finding("contradicted_sentence", "Said.", words)
+    assert (finding.precision, finding.data, finding.n_measured) == (0.3, "made up", 0)
+
+
+def test_of_the_packaged_bounds_only_another_value_of_a_number_leads():
+    tools = tools_with(*bounds_of_means()[MINILM_VERIFIER])
+    words = weight_of(against(1.0, difference="'more', where the source has 'less'"), tools)
+    assert words and words.level == "look"
+    assert words.measured and words.measured.n_measured >= 10
+    number = weight_of(against(0.8, difference="the source says 2 mg, the answer 5 mg"), tools)
+    assert number and number.level == "head"
+    assert number.measured and not number.measured.is_tested
 
 
 def test_a_leaning_is_worth_a_look_and_support_is_nothing():
@@ -102,13 +128,13 @@ def test_without_a_bound_for_findings_a_bounded_verifier_never_leads():
 def test_a_judge_and_a_verifier_without_bounds_lead_and_nobody_measured_them():
     for tools in (tools_with(encoder=False), tools_with()):
         found = weight_of(against(0.4), tools)
-        assert found and (found.level, found.precision) == ("head", None)
+        assert found and (found.level, found.measured) == ("head", None)
 
 
 def test_what_the_second_judge_decided_leads_unless_it_failed():
     tools = tools_with(VERDICT, FINDING)
     found = weight_of(against(0.4, escalation=Escalation(judge="b")), tools)
-    assert found and (found.level, found.precision) == ("head", None)
+    assert found and (found.level, found.measured) == ("head", None)
     lost = Escalation(judge="b", failure=Failure(reason="timeout"))
     found = weight_of(against(0.9, escalation=lost), tools)
     assert found and found.level == "look"

@@ -83,6 +83,46 @@ def test_below_its_bound_a_label_is_a_leaning(shares, n_labels, threshold, leani
     assert found.confidence == 0.7 and found.entropy_bits is not None
 
 
+def test_each_kind_of_verdict_has_a_bound_of_its_own():
+    kinds = {"number": 0.65, "words": None}
+    against = [bound("contradicts", t).model_copy(update={"kind": k}) for k, t in kinds.items()]
+    unrelated = bound("neutral", 0.65).model_copy(update={"kind": "not_relevant"})
+
+    def compared(shares: tuple[float, ...], claim: str, text: str):
+        model = Fixed(*shares)
+        model.bounds = (*against, unrelated, bound("neutral", None))
+        return EncoderVerifier(model, WordEmbedder()).compare(claim, text, beside=[])  # type: ignore[arg-type]
+
+    text = "Alpha lowers pressure by 12 mmHg in adults."
+    number = compared(SUPPORT, "Alpha lowers pressure by 15 mmHg in adults.", text)
+    assert (number.verdict, number.leaning) == ("contradicts", None)
+    words = compared(CONTRADICTION, "Alpha does not lower pressure by 12 mmHg in adults.", text)
+    assert (words.verdict, words.leaning) == (None, "contradicts")
+    assert compared(OPEN, CLAIM, "The train was late.").verdict == "not_relevant"
+    assert compared(OPEN, CLAIM, "Alpha and beta.").leaning == "neutral"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"), [("Alpha lowers pressure.", "supports"), ("Alpha is old.", None)]
+)
+def test_support_needs_a_close_sentence_where_its_bound_says_so(text, verdict):
+    model = Fixed(*SUPPORT)
+    model.bounds = (bound("supports", 0.5).model_copy(update={"least_cosine": 0.75}),)
+    found = EncoderVerifier(model, WordEmbedder()).compare(CLAIM, f"Beta. {text}")  # type: ignore[arg-type]
+    assert (found.verdict, found.leaning) == (verdict, None if verdict else "supports")
+    if found.failure:
+        assert "the closest sentence has a cosine of" in found.failure.detail
+
+
+def test_what_a_rule_finds_turned_is_not_said_to_be_supported():
+    verifier = EncoderVerifier(Fixed(*SUPPORT), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
+    claim = "Alpha was associated with more delirium."
+    found = verifier.compare(claim, "Alpha was not associated with more delirium.", beside=[])
+    assert (found.verdict, found.leaning) == (None, "supports")
+    assert found.failure and "but a negation differs" in found.failure.detail
+    assert verifier.compare(claim, claim, beside=[]).verdict == "supports"
+
+
 def test_neutral_and_not_relevant_share_a_bound():
     model = Fixed(*OPEN)
     model.bounds = (bound("neutral", 0.8),)

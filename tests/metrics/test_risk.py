@@ -111,6 +111,41 @@ def test_bounds_are_found_by_label_and_level():
     assert bound_of((verdict, finding), "supports", "verdict") is None
 
 
+def test_a_kind_without_a_bound_of_its_own_has_that_of_its_label():
+    every, number = bound(), bound(kind="number", threshold=0.65)
+    assert bound_of((every, number), "contradicts", "verdict", "number") is number
+    assert bound_of((every, number), "contradicts", "verdict", "words") is every
+    assert bound_of((number,), "contradicts", "verdict", "words") is None
+
+
+def test_a_bound_with_a_least_cosine_asks_for_both():
+    close = bound(least_cosine=0.75)
+    assert close.admits(0.9, 0.75)
+    assert not close.admits(0.9, 0.7499) and not close.admits(0.8999, 0.99)
+    # Without a measured cosine nothing is close.
+    assert not close.admits(0.99)
+    assert undecided(close, "supports", 0.9, 0.75) is None
+    found = undecided(close, "supports", 0.91, 0.6)
+    assert found is not None and found.detail == (
+        "leans to supports at 0.91, but the closest sentence has a cosine of 0.60 with the claim; "
+        "it is right at least 80 % of the time only from 0.75 up"
+    )
+    # Too unsure as well: the confidence is the first reason.
+    found = undecided(close, "supports", 0.5, 0.6)
+    assert found is not None and found.detail.endswith("only from 0.90 up")
+
+
+def test_precision_comes_with_wilsons_interval():
+    sure, right = [0.95] * 40 + [0.5] * 20, [True] * 39 + [False] + [False] * 20
+    found = risk_bound("x", sure, right, risk=0.2)
+    assert (found.n_measured, found.precision) == (40, 0.975)
+    # (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), by hand.
+    assert (found.low, found.high) == (
+        pytest.approx(0.8712, abs=5e-4),
+        pytest.approx(0.9956, abs=5e-4),
+    )
+
+
 def test_what_is_not_decided_says_why_in_words():
     assert undecided(bound(), "contradicts", 0.95) is None
     found = undecided(bound(risk=0.125), "not_relevant", 0.712)

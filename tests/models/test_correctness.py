@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fakes import WordEmbedder
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import MINILM_VERIFIER
@@ -84,6 +85,18 @@ SURE, UNSURE, OTHER = ".9 .05 .05", ".6 .2 .2", ".05 .05 .9"
 def test_correctness_is_in_doubt_where_the_verifier_could_not_tell(passages, is_doubted):
     doubt = EntailmentCorrectness(Fixed()).doubt([("Gout.", text) for text in passages])  # type: ignore[arg-type]
     assert (doubt.reason if doubt else None) == ("undecided" if is_doubted else None)
+
+
+@pytest.mark.parametrize("sentence", ["Gout hurts.", "The train was late."])
+def test_support_needs_a_close_sentence_where_its_bound_says_so(monkeypatch, sentence):
+    supports = Bound(label="supports", threshold=0.5, least_cosine=0.75, risk=0.2, delta=0.1, n=9)
+    monkeypatch.setattr(Fixed, "bounds", (supports,))
+    monkeypatch.setattr(Fixed, "probabilities", lambda self, pairs: np.array([[0.9, 0.05, 0.05]]))
+    pair = ("Gout hurts.", f"A title.\n{sentence}")
+    doubt = EntailmentCorrectness(Fixed(), WordEmbedder()).doubt([pair])  # type: ignore[arg-type]
+    assert (doubt is None) == (sentence == "Gout hurts.")
+    # Nothing is close where nobody measures it.
+    assert EntailmentCorrectness(Fixed()).doubt([pair]) is not None  # type: ignore[arg-type]
 
 
 def test_a_model_without_bounds_is_never_in_doubt(monkeypatch):

@@ -1,0 +1,135 @@
+"""Bounds on natural data, on made-up rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import pytest
+
+from training.natural import PairRow
+from training.natural_bounds import (
+    LEANS,
+    fit,
+    fit_support,
+    halves,
+    is_right,
+    verdicts,
+)
+
+NUMBER = "the source says 2, the answer 5"
+names = itertools.count()
+
+
+def row(label: str, verdict: str = "contradicts", **given: object) -> PairRow:
+    """Return a row of a claim and a question of its own."""
+    fields = {
+        "claim": str(next(names)),
+        "group": str(next(names)),
+        "label": label,
+        "verdict": verdict,
+        "confidence": 0.97,
+        "is_said": True,
+        "difference": "'more', where the source has 'less'",
+        "turned": False,
+        "supports": 0.9,
+        "words": 0.5,
+        "cosine": 0.9,
+    }
+    return PairRow(**(fields | given))  # type: ignore[arg-type]
+
+
+def claims(n_right: int, n_wrong: int, **given: object) -> list[list[PairRow]]:
+    right = [[row("contradicts", **given)] for _ in range(n_right)]
+    return [*right, *([row("supports", **given)] for _ in range(n_wrong))]
+
+
+def test_on_expertqa_all_that_is_not_complete_is_right_against_a_claim():
+    assert is_right(row("partial"), "contradicts") and is_right(row("incomplete"), "neutral")
+    assert not is_right(row("partial"), "supports")
+    assert is_right(row("neutral"), "neutral") and not is_right(row("neutral"), "contradicts")
+
+
+def test_a_claim_counts_once_by_its_surest_verdict_and_a_leaning_not_at_all():
+    pair = [row("supports", confidence=0.7), row("supports", confidence=0.9)]
+    leaning, number = [row("supports", is_said=False)], [row("supports", difference=NUMBER)]
+    found = verdicts([pair, leaning, number], "contradicts", "words")
+    assert [one.confidence for one in found] == [0.9]
+    assert verdicts([pair, leaning, number], "contradicts", "number") == number
+
+
+@pytest.mark.parametrize(
+    ("n_right", "n_wrong", "leads"),
+    [
+        # P(Bin(40, .3) <= 2) is far below .05 / 4.
+        (38, 2, True),
+        # .75 right: more than .7 may be, .8 is not.
+        (300, 100, False),
+        # Right, but too few to be sure of more than .7: .7 ** 11 > .05 / 4.
+        (11, 0, False),
+        (3, 9, False),
+    ],
+)
+def test_a_kind_of_finding_leads_only_where_it_is_right_often_enough(n_right, n_wrong, leads):
+    bound = fit({"expertqa": claims(n_right, n_wrong)}, "contradicts", "words", "finding")
+    assert (bound.threshold is not None, bound.is_tested) == (leads, True)
+    # What was measured is said of both.
+    assert bound.precision == pytest.approx(n_right / (n_right + n_wrong), abs=1e-4)
+    assert bound.n_measured == n_right + n_wrong and bound.data == "ExpertQA (dev)"
+    assert bound.low is not None and bound.low < bound.precision
+
+
+def test_the_strictest_set_counts():
+    sets = {"scifact": claims(60, 0), "expertqa": claims(4, 8)}
+    bound = fit(sets, "contradicts", "words", "finding")
+    assert (bound.threshold, bound.data) == (None, "ExpertQA (dev)")
+    # A set with few of them decides nothing alone.
+    sets["expertqa"] = claims(1, 2)
+    assert fit(sets, "contradicts", "words", "finding").data == "SciFact (held out)"
+
+
+def test_with_too_few_the_threshold_is_chosen_and_the_bound_says_so():
+    bound = fit({"expertqa": claims(2, 1, difference=NUMBER)}, "contradicts", "number", "finding")
+    assert (bound.threshold, bound.is_tested) == (0.8, False)
+    assert (bound.n, bound.n_measured, bound.precision) == (3, 3, 0.6667)
+    nothing = fit({"expertqa": []}, "contradicts", "number", "verdict")
+    assert (nothing.threshold, nothing.precision, nothing.n) == (0.65, None, 0)
+
+
+def answers(n: int, cosine: float, share: float) -> list[list[PairRow]]:
+    labels = ["supports"] * round(n * share) + ["incomplete"] * (n - round(n * share))
+    return [[row(label, "supports", cosine=cosine)] for label in labels]
+
+
+def test_the_cosine_of_support_decides_a_third_without_a_look_at_labels():
+    rows = [*answers(40, 0.8, 0.9), *answers(20, 0.7, 0.5), *answers(60, 0.3, 0.5)]
+    bound = fit_support(rows)
+    # 40 of 120 are a third: at .8, the highest step up to it, they are decided.
+    assert (bound.threshold, bound.least_cosine) == (LEANS, 0.8)
+    assert (bound.precision, bound.n_measured, bound.n) == (0.9, 40, 120)
+    assert bound.coverage == pytest.approx(1 / 3, abs=1e-4)
+    bound = fit_support([*rows, *answers(10, 0.1, 1)])
+    assert bound.least_cosine == 0.7
+
+
+@pytest.mark.parametrize("objection", [{"supports": LEANS - 0.01}, {"turned": True}])
+def test_verifier_and_rules_can_object_to_a_close_sentence(objection):
+    objected = [
+        [dataclasses.replace(pair[0], **({"label": "incomplete"} | objection))]
+        for pair in answers(20, 0.9, 1)
+    ]
+    bound = fit_support([*answers(20, 0.9, 1), *objected])
+    assert (bound.precision, bound.coverage) == (1.0, 0.5)
+
+
+def test_nothing_supports_where_too_few_of_a_third_are_right():
+    bound = fit_support([*answers(20, 0.9, 0.8), *answers(20, 0.2, 0.5)])
+    assert (bound.threshold, bound.least_cosine, bound.precision) == (None, 0.9, 0.8)
+    assert not bound.admits(1.0, 1.0)
+
+
+def test_claims_are_halved_by_question():
+    pairs = [[row("supports", group=group)] for group in "aabbcd"]
+    one, other = halves(pairs)
+    assert [rows[0].group for rows in one] == list("aabb")
+    assert [rows[0].group for rows in other] == list("cd")

@@ -1,0 +1,254 @@
+"""Measure a verifier and simple baselines on claims of real texts that people labelled.
+
+    python -m training.natural --shared ../shared --work natural --sets expertqa
+    python -m training.natural --shared ../shared --work natural
+
+Each claim is compared with each of its sources, without bounds. One row a pair is written to
+SET.jsonl in the folder of `--work`, as it comes; what is there already is not computed again.
+`training.natural_bounds` finds bounds in these rows, `benchmarks/natural.py` prints them.
+
+- expertqa: claims of real systems' answers (dev); Complete supports, Partial and Incomplete do not.
+- citation-integrity: citing sentences of papers (dev).
+- numbers: the citing sentences of Citation-Integrity's training part where a rule finds another
+  value of a number. The verifier was trained on this part, the rule was not.
+- scifact: the claims that every fit holds out.
+- healthver: claims and a sentence of evidence (dev), at most `N_HEALTHVER`.
+- medaesqa: sentences of machine answers against the expert's answer; labels are the answers'. All
+  that are inaccurate, and as many accurate ones, drawn, twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.models.closeness import closest_cosine
+from ragassay.models.embeddings import Embedder
+from ragassay.models.entailment import COLUMNS, SUPPORTS, EntailmentModel
+from ragassay.models.verifiers import entailment_model
+from ragassay.optimizers.finetuning.claims import LabelledClaim
+from ragassay.records import Document
+from ragassay.settings import load_settings
+from ragassay.text.bm25 import rank
+from ragassay.text.differences import difference_of
+from ragassay.text.reading import passage_of
+from ragassay.text.sentences import sentences_of
+from training.claims import SEED, read_citation_integrity, read_healthver, split_scifact
+
+N_HEALTHVER = 400
+N_CLOSEST = 3
+"""Sentences of a source, by BM25, in which a claim's words are looked for."""
+
+EXPERTQA_LABELS = {"Complete": "supports", "Partial": "partial", "Incomplete": "incomplete"}
+_MARK = re.compile(r"\[\d{1,3}(?:, ?\d{1,3}){0,9}\]")
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True)
+class NaturalClaim:
+    """A claim with its sources and a label.
+
+    Attributes:
+        id: Of the claim; MedAESQA's sentences have that of their answer.
+        group: What claims share that depend on each other: a question, a document or a claim.
+        text: Without citation marks.
+        sources: With a text.
+        label: "supports", "contradicts", "neutral"; of ExpertQA "partial" or "incomplete"; of
+            MedAESQA "accurate" or "inaccurate".
+    """
+
+    id: str
+    group: str
+    text: str
+    sources: tuple[Document, ...]
+    label: str
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """A claim and one of its sources, as measured.
+
+    Attributes:
+        claim: Its id.
+        group: Its group.
+        label: Its label.
+        verdict: What the verifier says or leans to, without bounds but with its rules.
+        confidence: Its probability, in [0, 1].
+        is_said: Whether it is a verdict; else it only leans.
+        difference: Kind of the difference that a rule names; empty for none.
+        turned: Whether a rule finds another direction or negation.
+        supports: Probability that the source supports the claim, without rules.
+        words: Share of the claim's words and numbers in the closest sentences.
+        cosine: Cosine of the claim with the closest sentence.
+    """
+
+    claim: str
+    group: str
+    label: str
+    verdict: str
+    confidence: float
+    is_said: bool
+    difference: str
+    turned: bool
+    supports: float
+    words: float
+    cosine: float
+
+
+def read_expertqa(shared: Path) -> Iterator[NaturalClaim]:
+    """Yield the claims of ExpertQA dev that cite a source with a text; grouped by question."""
+    for row in _rows(shared / "data" / "expertqa" / "dev.jsonl.gz"):
+        known = {one["id"]: one["text"] for one in row["sources"] if one["text"].strip()}
+        for n, claim in enumerate(row["claims"]):
+            cited = [mark for mark in map(str, claim["markers"]) if mark in known]
+            if cited and claim["support"] in EXPERTQA_LABELS:
+                yield NaturalClaim(
+                    f"{row['id']} {n}",
+                    row["question"],
+                    " ".join(_MARK.sub(" ", claim["claim"]).split()),
+                    tuple(Document(id=mark, text=known[mark]) for mark in cited),
+                    EXPERTQA_LABELS[claim["support"]],
+                )
+
+
+def read_medaesqa(shared: Path) -> Iterator[NaturalClaim]:
+    """Yield sentences of machine answers, each with the expert's answer; grouped by question."""
+    folder = shared / "data" / "medaesqa"
+    experts = {r["question"]: r["answer"] for r in _rows(folder / "expert_answers.jsonl.gz")}
+    bad = list(_rows(folder / "inaccurate_machine_answers.jsonl.gz"))
+    good = list(_rows(folder / "accurate_machine_answers.jsonl.gz"))
+    drawn = random.Random(SEED).sample(good, 2 * len(bad))
+    for label, rows in (("inaccurate", bad), ("accurate", drawn)):
+        for row in rows:
+            source = Document(id="expert", text=experts[row["question"]])
+            for sentence in sentences_of(row["answer"]):
+                name = f"{row['question']} {row['machine_id']}"
+                yield NaturalClaim(name, row["question"], sentence, (source,), label)
+
+
+def read_labelled(shared: Path, name: str) -> Iterator[NaturalClaim]:
+    """Yield the claims of a set that has one document a claim."""
+    if name == "citation-integrity":
+        claims = read_citation_integrity(shared, "dev")
+    elif name == "numbers":
+        claims = [one for one in read_citation_integrity(shared, "train") if has_other_value(one)]
+    elif name == "scifact":
+        claims = split_scifact(shared)[1]
+    else:
+        claims = read_healthver(shared)
+        claims = random.Random(SEED).sample(claims, min(N_HEALTHVER, len(claims)))
+    for n, one in enumerate(claims):
+        source = Document(id="source", title=one.title, text="\n".join(one.sentences))
+        yield NaturalClaim(str(n), one.group, one.claim, (source,), COLUMNS[one.label])
+
+
+def has_other_value(claim: LabelledClaim) -> bool:
+    """Return whether a rule finds another value of one of the claim's numbers in its document."""
+    sentences = sentences_of("\n".join(claim.sentences))
+    found = difference_of(claim.claim, sentences, claim.title, ())
+    return found is not None and found.kind == "number"
+
+
+def read_set(shared: Path, name: str) -> list[NaturalClaim]:
+    """Return the claims of a set, question by question in an order drawn once."""
+    special = {"expertqa": read_expertqa, "medaesqa": read_medaesqa}
+    claims = list(special[name](shared) if name in special else read_labelled(shared, name))
+    groups = sorted({claim.group for claim in claims})
+    random.Random(SEED).shuffle(groups)
+    place = {group: n for n, group in enumerate(groups)}
+    return sorted(claims, key=lambda claim: place[claim.group])
+
+
+SETS = ("expertqa", "citation-integrity", "numbers", "scifact", "healthver", "medaesqa")
+
+
+class Unbounded:
+    """A model without its bounds, so that it decides always."""
+
+    bounds = ()
+
+    def __init__(self, model: EntailmentModel) -> None:
+        self.name, self.digest, self.probabilities = model.name, model.digest, model.probabilities
+
+
+def measure(claim: NaturalClaim, verifier: EncoderVerifier, embedder: Embedder) -> list[PairRow]:
+    """Compare a claim with its sources."""
+    found: list[PairRow] = []
+    own = set(_WORD.findall(claim.text.lower()))
+    for source in claim.sources:
+        beside = [other.text for other in claim.sources if other is not source]
+        one = verifier.compare(claim.text, source.text, source.title, beside)
+        sentences = sentences_of(source.text)
+        near = [sentences[n] for n, _ in rank(claim.text, sentences)[:N_CLOSEST]]
+        differs = difference_of(claim.text, sentences, source.title, beside)
+        passage = passage_of(claim.text, source.text, source.title)
+        shares = verifier.model.probabilities([(claim.text, passage)])[0]
+        words = set(_WORD.findall(" ".join([source.title, *near]).lower()))
+        found.append(
+            PairRow(
+                claim=claim.id,
+                group=claim.group,
+                label=claim.label,
+                verdict=str(one.verdict or one.leaning),
+                confidence=one.confidence or 0.0,
+                is_said=one.verdict is not None,
+                difference=one.difference,
+                turned=differs is not None and differs.kind != "number",
+                supports=float(shares[SUPPORTS]),
+                words=len(own & words) / max(1, len(own)),
+                cosine=closest_cosine(claim.text, sentences, embedder),
+            )
+        )
+    return found
+
+
+def measure_set(
+    shared: Path, name: str, work: Path, verifier: EncoderVerifier, embedder: Embedder
+) -> None:
+    """Write the rows of a set that its file lacks."""
+    path = work / f"{name}.jsonl"
+    n_known = len(path.read_text("utf-8").splitlines()) if path.exists() else 0
+    with path.open("a", encoding="utf-8") as file:
+        for claim in read_set(shared, name)[n_known:]:
+            rows = measure(claim, verifier, embedder)
+            file.write(json.dumps([asdict(row) for row in rows]) + "\n")
+            file.flush()
+
+
+def read_rows(work: Path, name: str) -> list[list[PairRow]]:
+    """Return the measured rows of a set by claim, shape (n_claims, n_sources)."""
+    lines = (work / f"{name}.jsonl").read_text("utf-8").splitlines()
+    return [[PairRow(**row) for row in json.loads(line)] for line in lines]
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description="Measure a verifier on natural data.")
+    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
+    parser.add_argument("--model", default="ragassay/minilm-verifier", help="the verifier")
+    parser.add_argument("--work", type=Path, required=True, help="a folder of measured rows")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS, help="all by default")
+    given = parser.parse_args(arguments)
+    given.work.mkdir(parents=True, exist_ok=True)
+    embedder = Embedder()
+    model = Unbounded(entailment_model(given.model, load_settings().cache_dir))
+    verifier = EncoderVerifier(model, embedder, by_rule=True)
+    for name in given.sets:
+        measure_set(given.shared, name, given.work, verifier, embedder)
+
+
+if __name__ == "__main__":
+    main()
