@@ -186,7 +186,7 @@ def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
 
 
 def _result(key: str, score: Score) -> dict[str, Any]:
-    """Return a score as the attributes of an evaluation event; one of which nothing was scored is an error."""
+    """Return a score as the attributes of an evaluation event; if nothing was scored, an error."""
     found = {
         "gen_ai.evaluation.name": key,
         "gen_ai.evaluation.score.value": score.value,

@@ -183,7 +183,8 @@ def range_text(low: float, high: float, scale: tuple[float, float]) -> str:
     """Return the least and largest value that a score can have: "0 to 83 %"."""
     first, last = format_value(low, scale), format_value(high, scale)
     unit = f"{NBSP}%"
-    return f"{first.removesuffix(unit) if last.endswith(unit) else first} to {last}"
+    start = first.removesuffix(unit) if last.endswith(unit) else first
+    return f"{start}{NBSP}to{NBSP}{last}"
 
 
 def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
