@@ -196,7 +196,7 @@ def _bound(
         clusters=[case.cluster for case, _ in of_label],
         level=level,
         thresholds=THRESHOLDS[level],
-        data="sentences of answers",
+        data="YESciEval answers, labelled by rule",
     )
 
 

@@ -21,9 +21,11 @@ from ragassay.records import (
 )
 from ragassay.reports import answer_table, headline, render_html, render_markdown
 from ragassay.reports.cascade_view import value_text
+from ragassay.reports.finding_cards import sure_text
 from ragassay.reports.findings_view import (
     UNMEASURED,
     looks_text,
+    measured_text,
     undecided_text,
     view_findings,
     view_open,
@@ -116,6 +118,23 @@ def test_markdown_has_a_section_for_each(run):
     assert "may contradict" in rest.partition("##")[0]
     assert "**Undecided** verdicts" in page
     assert "undecided, leans to contradicts" in page
+
+
+def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
+    known = {"precision_low": 0.26, "precision_high": 0.59, "n_measured": 29} | MEASURED
+    known["precision"] = 0.41
+    never = LOOK.model_copy(update=known)
+    interval = "41\N{NO-BREAK SPACE}% (26\N{EN DASH}59\N{NO-BREAK SPACE}%) of 29"
+    assert sure_text(never) == f"Right in {interval} such findings, on SciFact dev"
+    assert (
+        measured_text([never])
+        == f"Measured: right in {interval} (SciFact dev): too seldom to lead."
+    )
+    assert "too seldom" not in measured_text([HEAD])
+    assert measured_text([LOOK]) == ""
+    page, markdown = pages(run, ANSWER.model_copy(update={"findings": (never,)}))
+    assert interval in html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
+    assert "too seldom to lead" in markdown
 
 
 @pytest.mark.parametrize("n", [1, 3])
