@@ -42,6 +42,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 from training.natural import PairRow, read_rows
 from training.natural_bounds import NAMES, Claims, halves, is_close, is_right, verdicts
 
+CONTRADICTS = "contradicts"
 COVERAGES = (0.2, 0.3, 0.4, 0.5)
 WAYS: dict[str, Callable[[PairRow], float]] = {
     "verifier": lambda row: row.supports,
@@ -90,7 +91,10 @@ def report_support(claims: Claims) -> None:
 
 def report_verdicts(name: str, claims: Claims) -> None:
     """Print how often what the verifier says against a claim is right."""
-    for label, kind in (("contradicts", "words"), ("contradicts", "number"), ("neutral", "")):
+    for label, kind in (
+        *((CONTRADICTS, kind) for kind in ("words", "number", "leaning")),
+        ("neutral", ""),
+    ):
         rows = verdicts(claims, label, kind)
         if name == "numbers" and kind != "number":
             continue

@@ -6,7 +6,8 @@
 The rows of `training.natural` are of answers and papers that people wrote or real systems gave, and
 that people labelled. One verdict of each question, document or claim is drawn.
 
-- What contradicts is bounded by kind: another value of a number, or other words. It must hold on
+- What contradicts is bounded by kind: another value of a number, or other words. Leanings, which no
+  rule bears out, are measured and never decided. A kind must hold on
   each set with at least `N_ENOUGH` such verdicts, and the strictest bound counts. ExpertQA has no
   label for contradiction: any support that is not complete counts as right, which is generous.
 - A finding leads where at least `PRECISION` of them are right, and with confidence 1 - `DELTA` more
@@ -76,8 +77,8 @@ def verdicts(claims: Claims, label: str, kind: str) -> list[PairRow]:
     """Return the surest verdict of this label and kind of each claim that has one."""
     found: list[PairRow] = []
     for rows in claims:
-        own = [row for row in rows if row.is_said and row.verdict == label]
-        own = [row for row in own if kind == "" or kind_of(row) == kind]
+        own = [row for row in rows if row.verdict == label and row.is_said != (kind == "leaning")]
+        own = [row for row in own if kind in ("", "leaning") or kind_of(row) == kind]
         if own:
             found.append(max(own, key=lambda row: row.confidence))
     return found
@@ -184,6 +185,7 @@ def fit_all(sets: dict[str, Claims]) -> tuple[Bound, ...]:
     kinds = [(k, level) for k in ("number", "words") for level in ("verdict", "finding")]
     return (
         *(fit(sets, "contradicts", kind, level) for kind, level in kinds),
+        fit(sets, "contradicts", "leaning", "finding"),
         fit_support(sets["expertqa"]),
         fit(sets, "neutral", "", "verdict"),
     )

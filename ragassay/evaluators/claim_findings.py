@@ -98,8 +98,7 @@ def weight_of(verdict: EvidenceVerdict | CitationVerdict, tools: Toolbox) -> Wei
         return min(said, key=lambda one: one.rank)
     if verdict.leaning != CONTRADICTS:
         return None
-    weight = _said(verdict, tools) if verdict.difference else Weight("look")
-    return replace(weight, level="look", is_said=False, is_bounded=False)
+    return replace(_said(verdict, tools), level="look", is_said=False, is_bounded=False)
 
 
 def irrelevance(verdict: CitationVerdict, tools: Toolbox) -> Weight:
@@ -115,12 +114,18 @@ def _said(
     encoder, second = tools.models.encoder, verdict.escalation
     if encoder is None or not encoder.bounds or (second and second.failure is None):
         return Weight("head")
-    kind = "number" if is_other_value(verdict.difference) else "words"
-    bound = bound_of(encoder.bounds, label, "finding", kind)
+    bound = bound_of(encoder.bounds, label, "finding", _kind_of(verdict.difference))
     if bound is None or not bound.admits(verdict.confidence):
         never = bound is not None and bound.threshold is None
         return Weight("look", measured=bound if never else None)
     return Weight("head", measured=bound, is_bounded=True)
+
+
+def _kind_of(difference: str) -> str:
+    """Return the kind of finding, for its bound: what no rule bears out is only leant to."""
+    if not difference:
+        return "leaning"
+    return "number" if is_other_value(difference) else "words"
 
 
 def evidence_findings(outcome: Outcome) -> list[Finding]:

@@ -99,6 +99,9 @@ def test_of_the_packaged_bounds_only_another_value_of_a_number_leads():
     words = weight_of(against(1.0, difference="'more', where the source has 'less'"), tools)
     assert words and words.level == "look"
     assert words.measured and words.measured.n_measured >= 10
+    open_ = weight_of(against(0.99, verdict=None, leaning="contradicts", failure=DOUBT), tools)
+    assert open_ and (open_.level, open_.is_said) == ("look", False)
+    assert open_.measured and open_.measured.kind == "leaning"
     number = weight_of(against(0.8, difference="the source says 2 mg, the answer 5 mg"), tools)
     assert number and number.level == "head"
     assert number.measured and not number.measured.is_tested

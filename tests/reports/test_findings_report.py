@@ -125,7 +125,9 @@ def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
     known["precision"] = 0.41
     never = LOOK.model_copy(update=known)
     interval = "41\N{NO-BREAK SPACE}% (26\N{EN DASH}59\N{NO-BREAK SPACE}%) of 29"
-    assert sure_text(never) == f"Right in {interval} such findings, on SciFact dev"
+    assert sure_text(never) == (
+        f"Right in {interval} such findings, on SciFact dev: too seldom to lead"
+    )
     assert (
         measured_text([never])
         == f"Measured: right in {interval} (SciFact dev): too seldom to lead."

@@ -56,6 +56,7 @@ def test_a_claim_counts_once_by_its_surest_verdict_and_a_leaning_not_at_all():
     found = verdicts([pair, leaning, number], "contradicts", "words")
     assert [one.confidence for one in found] == [0.9]
     assert verdicts([pair, leaning, number], "contradicts", "number") == number
+    assert verdicts([pair, leaning, number], "contradicts", "leaning") == leaning
 
 
 @pytest.mark.parametrize(
