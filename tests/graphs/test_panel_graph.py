@@ -162,7 +162,7 @@ async def test_a_judge_that_fails_is_counted_and_the_others_go_on(make_model):
     assert models[0].n_requests == 1, "nobody is heard where nobody differs"
     score = found.scores["rubric.cohesion"]
     assert (score.n, score.n_unscored) == (1, 1)
-    assert score.worst < score.value < score.best
+    assert score.worst < score.decided < score.best
     (finding,) = [f for f in found.findings if f.kind == "unscored"]
     assert finding.message == "Unscored verdicts: 1 (refused)."
 

@@ -156,9 +156,9 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(
     }
     # Left out of the means, and bounded: of three citations one is undecided, one invalid.
     support, contradict = (found.scores[f"citations.{n}"] for n in ("support", "contradict"))
-    assert (support.value, support.n, support.n_unscored) == (0.5, 2, 1)
+    assert (support.decided, support.n, support.n_unscored) == (0.5, 2, 1)
     assert (support.worst, support.best) == (0.3333, 0.6667)
-    assert (contradict.value, contradict.worst, contradict.best) == (0.0, 0.3333, 0.0)
+    assert (contradict.decided, contradict.worst, contradict.best) == (0.0, 0.3333, 0.0)
     # No bound admits findings, so no contradiction leads; it is worth a look.
     assert not [f for f in found.heads if f.kind.startswith("contradicted")]
     assert "invalid_citation" in {f.kind for f in found.heads}
