@@ -158,7 +158,9 @@ def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
 
 def _is_change(before: Sequence[str]) -> bool:
     """Return whether the words lead from one thing to another: "far from" does not."""
-    return "from" in before and "far" not in before and not {",", "("} & set(before)
+    if "from" not in before or "far" in before:
+        return False
+    return {",", "("}.isdisjoint(before[before.index("from") :])
 
 
 def _is_number(word: str) -> bool:
