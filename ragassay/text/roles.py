@@ -33,9 +33,7 @@ _VAGUE = frozenset(
 """Words behind "than" that name no second thing."""
 
 _TO = frozenset("superior inferior noninferior preferable preferred favored favoured".split())
-_OVER = frozenset(
-    "superiority preferred preference advantage advantages favored favoured chosen benefit".split()
-)
+_OVER = ("superior", "prefer", "advantage", "favo", "chose", "choose", "benefit", "recommend")
 _BEATS = ("outperform", "exceed", "surpass", "outweigh")
 _ACTIONS = (
     "inhibit activat induc suppress block increas reduc decreas enhanc potentiat caus promot "
@@ -148,7 +146,7 @@ def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
             yield n + (2 if behind == "." else 1), "compared"
         elif (word == "to" and before in _TO) or (word in ("to", "with") and before in _WITH):
             yield n + 1, "compared"
-        elif word == "over" and not _OVER.isdisjoint(near):
+        elif word == "over" and any(one.startswith(_OVER) for one in near):
             yield n + 1, "compared"
         elif word.startswith(_BEATS) and behind != "by" and not _is_number(behind):
             yield n + 1, "compared"
@@ -218,10 +216,5 @@ def _is_turned(one: Action, others: Sequence[Action]) -> bool:
     """Return whether the same verb stands between the same words only the other way round."""
     same = [other for other in others if stem_of_side(other.verb)[:5] == stem_of_side(one.verb)[:5]]
     agent, object_ = one.agent - one.object, one.object - one.agent
-    straight = max((len(agent & o.agent) + len(object_ & o.object) for o in same), default=0)
-    turned = (
-        len(agent & o.object) + len(object_ & o.agent)
-        for o in same
-        if agent & o.object and object_ & o.agent
-    )
-    return max(turned, default=0) > straight
+    crossed = any(agent & o.object and object_ & o.agent for o in same)
+    return crossed and not any(agent & o.agent for o in same)
