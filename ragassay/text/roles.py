@@ -28,16 +28,27 @@ N_CLOSEST = 4
 _VAGUE = frozenset(
     "expected previously previous before thought ever usual other one once half twice any average "
     "doubles doubled triples tripled baseline estimated reported required normal general "
-    "all most".split()
+    "all most time course".split()
 )
 """Words behind "than" that name no second thing."""
 
 _TO = frozenset("superior inferior noninferior preferable preferred favored favoured".split())
-_OVER = ("superior", "prefer", "advantage", "favo", "chose", "choose", "benefit", "recommend")
+_OVER = (
+    "superior",
+    "prefer",
+    "advantage",
+    "favo",
+    "chose",
+    "choose",
+    "benefit",
+    "recommend",
+    "improv",
+)
 _BEATS = ("outperform", "exceed", "surpass", "outweigh")
 _ACTIONS = (
     "inhibit activat induc suppress block increas reduc decreas enhanc potentiat caus promot "
-    "displac replac prevent improv stimulat regulat trigger worsen precede antagoni"
+    "displac replac prevent improv stimulat regulat trigger worsen precede antagoni raise "
+    "lowers lowered"
 ).split()
 _BE = frozenset("is are was were be been being".split())
 N_BESIDE = 5
@@ -146,7 +157,9 @@ def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
             yield n + (2 if behind == "." else 1), "compared"
         elif (word == "to" and before in _TO) or (word in ("to", "with") and before in _WITH):
             yield n + 1, "compared"
-        elif word == "over" and any(one.startswith(_OVER) for one in near):
+        elif (
+            word == "over" and not _is_number(behind) and any(one.startswith(_OVER) for one in near)
+        ):
             yield n + 1, "compared"
         elif word.startswith(_BEATS) and behind != "by" and not _is_number(behind):
             yield n + 1, "compared"

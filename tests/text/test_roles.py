@@ -96,8 +96,8 @@ TRIPLES = [
         "Early surgery had an in-hospital mortality of 4.1%, delayed surgery of 9.8%.",
     ),
     (
-        "Children in the probiotic group had fewer days of diarrhoea than those in the placebo group.",
-        "Children in the placebo group had fewer days of diarrhoea than those in the probiotic group.",
+        "The probiotic group had fewer days of diarrhoea than those in the placebo group.",
+        "The placebo group had fewer days of diarrhoea than those in the probiotic group.",
         "Diarrhoea lasted fewer days with probiotics than with placebo.",
     ),
     (
@@ -141,8 +141,8 @@ TRIPLES = [
         "Ticagrelor prevented stent thrombosis better than clopidogrel.",
     ),
     (
-        "Patients randomised to azithromycin recovered faster than patients randomised to doxycycline.",
-        "Patients randomised to doxycycline recovered faster than patients randomised to azithromycin.",
+        "Patients given azithromycin recovered faster than patients given doxycycline.",
+        "Patients given doxycycline recovered faster than patients given azithromycin.",
         "Recovery was faster with azithromycin than with doxycycline.",
     ),
     (
@@ -174,6 +174,81 @@ TRIPLES = [
         "Blood loss was 300 ml in the tranexamic acid group and 450 ml in the saline group.",
         "Blood loss was 450 ml in the tranexamic acid group and 300 ml in the saline group.",
         "Blood loss with tranexamic acid was 300 ml, and 450 ml with saline.",
+    ),
+    (
+        "Median survival was 14.2 months with nivolumab compared with 9.1 months with docetaxel.",
+        "Median survival was 14.2 months with docetaxel compared with 9.1 months with nivolumab.",
+        "Nivolumab gave a median survival of 14.2 months, docetaxel of 9.1 months.",
+    ),
+    (
+        "Cranberry juice did not reduce infections more than water did.",
+        "Water did not reduce infections more than cranberry juice did.",
+        "Infections were not reduced more by cranberry juice than by water.",
+    ),
+    (
+        "Fluoxetine raises the serum level of clozapine.",
+        "Clozapine raises the serum level of fluoxetine.",
+        "The serum level of clozapine is raised by fluoxetine.",
+    ),
+    (
+        "In the exercise group, falls decreased by 34% more than in the education group.",
+        "In the education group, falls decreased by 34% more than in the exercise group.",
+        "Falls decreased more in the exercise group than in the education group.",
+    ),
+    (
+        "Early palliative care improved quality of life over usual oncology care.",
+        "Usual oncology care improved quality of life over early palliative care.",
+        "Quality of life was better with early palliative care than with usual oncology care.",
+    ),
+    (
+        "Allopurinol should be preferred to febuxostat in patients with heart disease.",
+        "Febuxostat should be preferred to allopurinol in patients with heart disease.",
+        "In heart disease, allopurinol is preferred to febuxostat.",
+    ),
+    (
+        "Women were less likely than men to receive thrombolysis.",
+        "Men were less likely than women to receive thrombolysis.",
+        "Men were more likely than women to receive thrombolysis.",
+    ),
+    (
+        "Drug-eluting stents reduced restenosis when compared with bare-metal stents.",
+        "Bare-metal stents reduced restenosis when compared with drug-eluting stents.",
+        "Restenosis was less frequent with drug-eluting stents than with bare-metal stents.",
+    ),
+    (
+        "Gabapentin outperformed placebo, while amitriptyline did not.",
+        "Placebo outperformed gabapentin, while amitriptyline did not.",
+        "Gabapentin was better than placebo, while amitriptyline was not.",
+    ),
+    (
+        "Serotonin syndrome occurred in 2 of 40 patients on linezolid and in 6 of 41 on tramadol.",
+        "Serotonin syndrome occurred in 6 of 41 patients on linezolid and in 2 of 40 on tramadol.",
+        "Serotonin syndrome occurred in 6 of 41 patients on tramadol and in 2 of 40 on linezolid.",
+    ),
+    (
+        "Vitamin D levels were lower in winter than in summer.",
+        "Vitamin D levels were lower in summer than in winter.",
+        "Vitamin D levels were higher in summer than in winter.",
+    ),
+    (
+        "Inhaled budesonide is safer than oral prednisone in pregnancy.",
+        "Oral prednisone is safer than inhaled budesonide in pregnancy.",
+        "In pregnancy, inhaled budesonide is safer than oral prednisone.",
+    ),
+    (
+        "High-dose vaccine produced higher titres than standard-dose vaccine.",
+        "Standard-dose vaccine produced higher titres than high-dose vaccine.",
+        "Titres were higher after high-dose vaccine than after standard-dose vaccine.",
+    ),
+    (
+        "Patients on haemodialysis had more infections than patients on peritoneal dialysis.",
+        "Patients on peritoneal dialysis had more infections than patients on haemodialysis.",
+        "Infections were more common with haemodialysis than with peritoneal dialysis.",
+    ),
+    (
+        "Grapefruit juice increases exposure to simvastatin.",
+        "Simvastatin increases exposure to grapefruit juice.",
+        "Exposure to simvastatin is increased by grapefruit juice.",
     ),
 ]
 """A source, a claim turned round, and a rewording."""
