@@ -28,18 +28,27 @@ N_CLOSEST = 4
 _VAGUE = frozenset(
     "expected previously previous before thought ever usual other one once half twice any average "
     "doubles doubled triples tripled baseline estimated reported required normal general "
-    "all most".split()
+    "all most time course".split()
 )
 """Words behind "than" that name no second thing."""
 
 _TO = frozenset("superior inferior noninferior preferable preferred favored favoured".split())
-_OVER = frozenset(
-    "superiority preferred preference advantage advantages favored favoured chosen benefit".split()
+_OVER = (
+    "superior",
+    "prefer",
+    "advantage",
+    "favo",
+    "chose",
+    "choose",
+    "benefit",
+    "recommend",
+    "improv",
 )
 _BEATS = ("outperform", "exceed", "surpass", "outweigh")
 _ACTIONS = (
     "inhibit activat induc suppress block increas reduc decreas enhanc potentiat caus promot "
-    "displac replac prevent improv stimulat regulat trigger worsen precede antagoni"
+    "displac replac prevent improv stimulat regulat trigger worsen precede antagoni raise "
+    "lowers lowered"
 ).split()
 _BE = frozenset("is are was were be been being".split())
 N_BESIDE = 5
@@ -148,7 +157,9 @@ def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
             yield n + (2 if behind == "." else 1), "compared"
         elif (word == "to" and before in _TO) or (word in ("to", "with") and before in _WITH):
             yield n + 1, "compared"
-        elif word == "over" and not _OVER.isdisjoint(near):
+        elif (
+            word == "over" and not _is_number(behind) and any(one.startswith(_OVER) for one in near)
+        ):
             yield n + 1, "compared"
         elif word.startswith(_BEATS) and behind != "by" and not _is_number(behind):
             yield n + 1, "compared"
@@ -158,7 +169,9 @@ def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
 
 def _is_change(before: Sequence[str]) -> bool:
     """Return whether the words lead from one thing to another: "far from" does not."""
-    return "from" in before and "far" not in before and not {",", "("} & set(before)
+    if "from" not in before or "far" in before:
+        return False
+    return {",", "("}.isdisjoint(before[before.index("from") :])
 
 
 def _is_number(word: str) -> bool:
@@ -216,10 +229,5 @@ def _is_turned(one: Action, others: Sequence[Action]) -> bool:
     """Return whether the same verb stands between the same words only the other way round."""
     same = [other for other in others if stem_of_side(other.verb)[:5] == stem_of_side(one.verb)[:5]]
     agent, object_ = one.agent - one.object, one.object - one.agent
-    straight = max((len(agent & o.agent) + len(object_ & o.object) for o in same), default=0)
-    turned = (
-        len(agent & o.object) + len(object_ & o.agent)
-        for o in same
-        if agent & o.object and object_ & o.agent
-    )
-    return max(turned, default=0) > straight
+    crossed = any(agent & o.object and object_ & o.agent for o in same)
+    return crossed and not any(agent & o.agent for o in same)

@@ -21,10 +21,11 @@ DULL = frozenset(
 """Words that do not tell one side from the other."""
 
 PREPOSITIONS = frozenset("with in among for on after by during under from at within of".split())
-_ENDS = frozenset("in at for after during over among by on from within across through via".split())
+_ENDS = frozenset("in at for after during over among by on from to within across through".split())
 _VERBS = frozenset(
     "is are was were has have had do does did can could may might will would should must but while "
-    "whereas although though because if who which that".split()
+    "whereas although though because if who which that improved reduced increased decreased led "
+    "resulted showed caused lowered raised prevented developed produced provided achieved".split()
 )
 _STOPS = frozenset(",.:?!")
 """What ends a phrase, once a word in it names something."""

@@ -74,12 +74,12 @@ def _things(
     if "respectively" in words[right:]:
         end = words.index("respectively", right)
         yield _parted(words[right + 1 : end])
-        yield _parted(words[max(0, left - N_BETWEEN) : left])
+        yield _parted(words[max(0, left - N_AROUND) : left])
         return
     yield _behind(words, left, joint), _behind(words, right, len(words))
     start = max(0, left - N_BESIDE)
     yield _named(words[start:left]), _named(words[joint:right])
-    yield _parted(words[max(0, left - N_BETWEEN) : left])
+    yield _parted(words[max(0, left - N_AROUND) : left])
 
 
 def _behind(words: Sequence[str], place: int, end: int) -> Stems:
