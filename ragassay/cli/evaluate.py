@@ -33,8 +33,8 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="SCORE=VALUE",
-            help="Exit with 4 if the mean is below, with 5 if it "
-            "could not be measured; repeatable.",
+            help="Exit with 4 if the mean is below, with 5 if it could not be measured or "
+            "undecided verdicts leave it open; repeatable.",
         ),
     ] = None,
     audit: Annotated[
@@ -91,7 +91,7 @@ def evaluate(
 
     Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
     rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 a score of
-    --fail-under could not be measured.
+    --fail-under could not be measured, or its range holds the bound.
     """
     with errors_as_lines():
         from ragassay.cli.audit import audit_run

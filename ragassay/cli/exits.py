@@ -25,7 +25,7 @@ BELOW = 4
 """A score is below its `--fail-under`."""
 
 UNMEASURED = 5
-"""A score with a `--fail-under` could not be measured."""
+"""A score with a `--fail-under` could not be measured, or undecided verdicts leave it open."""
 
 MAX_SHOWN = 300
 """Longest name of a file in an error."""

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ragassay.metrics.aggregates import bounds_of, question_of
+from ragassay.metrics.aggregates import question_of, question_score
 from ragassay.metrics.pairing import match_answers, match_findings
 from ragassay.metrics.scores import LOWER_IS_BETTER
 from ragassay.metrics.scoring import SHARE_SCALE
 from ragassay.metrics.significance import ALPHA, PairTest, holm, paired_tests
-from ragassay.records import WIDE, Evaluation, Finding, Score
+from ragassay.records import Evaluation, Finding, Score
 
 MARGIN = 0.05
 """Share of its scales by which an answer's scores fall or rise, on average, before it counts as
@@ -33,12 +33,13 @@ class ScoreChange:
         key: Its key.
         scale: Its range.
         lower_is_better: Whether a fall is an improvement.
-        old: Mean over the shared questions; None without one, and where what is unscored may turn
-            the change round.
+        old: Mean over the shared questions; None without one.
         new: The same of the new side.
         test: New minus old on those questions; `p_holm` is corrected over all scores that were
             compared.
         n_questions: Questions for which the old side has the score, answered by the new one or not.
+        ranges: Both sides' means over the shared questions, with what undecided verdicts leave
+            open; None for what is always known.
     """
 
     key: str
@@ -48,11 +49,17 @@ class ScoreChange:
     new: float | None
     test: PairTest
     n_questions: int
+    ranges: tuple[Score, Score] | None = None
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether undecided verdicts leave open which side is higher."""
+        return self.ranges is not None and self.ranges[0].overlaps(self.ranges[1])
 
     @property
     def gain(self) -> float | None:
         """The difference as a share of the scale; above 0 is better, whatever the direction."""
-        return self.as_gain(self.test.difference)
+        return None if self.overlaps else self.as_gain(self.test.difference)
 
     def as_gain(self, difference: float | None) -> float | None:
         """Return any difference of this score as a gain."""
@@ -65,7 +72,7 @@ class ScoreChange:
     @property
     def direction(self) -> Direction:
         """The side that is significantly better; "same" where neither is."""
-        if not self.test.is_significant:
+        if self.overlaps or not self.test.is_significant:
             return "same"
         return "better" if (self.gain or 0.0) > 0 else "worse"
 
@@ -81,7 +88,7 @@ class AnswerChange:
         gone: Findings of the old answer that the new one has not.
         kept: Findings that both have, as the new answer has them.
         gain: Mean change of the compared scores, as a share of their scales; above 0 is better.
-            None where the two share no score.
+            None where the two share no score whose ranges do not overlap.
         n_serious: Serious findings more than before; below 0 are fewer.
     """
 
@@ -208,14 +215,19 @@ def _score_change(
         before, after = (_value(e, key, is_serious) for e in (one, two))
         if before is not None and after is not None:
             shared[question_of(one)].append((before, after))
-    if _may_turn(pairs, key):
-        shared.clear()
     olds, news = (
         {q: math.fsum(v[side] for v in values) / len(values) for q, values in shared.items()}
         for side in (0, 1)
     )
     # Two sides may bear the same name, and an empty one would be left out of the tests.
     (test,) = paired_tests({"new": news, "old": olds})
+    ranges = None
+    if key != SERIOUS_KEY and shared:
+        sides = [
+            [pair[side] for pair in pairs if question_of(pair[0]) in shared] for side in (0, 1)
+        ]
+        old_side, new_side = (question_score(key, side).settled for side in sides)
+        ranges = old_side, new_side
     first = next((e.scores[key] for pair in pairs for e in pair if key in e.scores), None)
     return ScoreChange(
         key=key,
@@ -225,6 +237,7 @@ def _score_change(
         new=_mean(news.values()),
         test=replace(test, first=new, second=old[0]),
         n_questions=len({question_of(e) for e in old[1] if _value(e, key, is_serious) is not None}),
+        ranges=ranges,
     )
 
 
@@ -233,21 +246,6 @@ def _value(evaluation: Evaluation, key: str, is_serious: Callable[[Finding], boo
         return float(any(map(is_serious, evaluation.heads)))
     score = evaluation.scores.get(key)
     return score.decided if score else None
-
-
-def _may_turn(pairs: Sequence[tuple[Evaluation, Evaluation]], key: str) -> bool:
-    """Return whether what is unscored leaves open which of two sides is better."""
-    ranges = []
-    for side in (0, 1):
-        ends = [
-            bounds_of(key, pair[side].scores[key]) for pair in pairs if key in pair[side].scores
-        ]
-        if not ends:
-            return False
-        low, high = (math.fsum(map(end, ends)) / len(ends) for end in (min, max))
-        ranges.append((low, high))
-    is_wide = any(high - low >= WIDE for low, high in ranges)
-    return is_wide and ranges[0][0] <= ranges[1][1] and ranges[1][0] <= ranges[0][1]
 
 
 def _answer_change(
@@ -266,7 +264,7 @@ def _answer_change(
 
 def gain_of(key: str, old: Score | None, new: Score | None) -> float | None:
     """Return an answer's change of a score as a share of its scale; above 0 is better."""
-    if old is None or new is None or old.value is None or new.value is None:
+    if old is None or new is None or old.value is None or new.value is None or old.overlaps(new):
         return None
     low, high = new.scale
     share = (new.value - old.value) / (high - low) if high > low else 0.0

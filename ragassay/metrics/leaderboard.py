@@ -25,6 +25,7 @@ class LeaderboardRow:
             significantly better.
         rank_high: The worst rank that the tests leave open.
         ties: Systems with a mean that do not differ significantly from this one.
+        overlaps: Systems that may be better or worse, as their ranges overlap with this one's.
     """
 
     system: str
@@ -34,6 +35,7 @@ class LeaderboardRow:
     rank_low: int | None
     rank_high: int | None
     ties: tuple[str, ...]
+    overlaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leader
     tests = tuple(
         test
         for test in paired_tests({name: ranked[name] for name in order if name in ranked})
-        if not _overlaps(scores[test.first], scores[test.second])
+        if not scores[test.first].overlaps(scores[test.second])
     )
     better = _betters(tests, lower)
     questions = [of_system.keys() for of_system in ranked.values()]
@@ -97,13 +99,6 @@ def _place(score: Score, lower: bool) -> float:
     if score.decided is None:
         return float("inf")
     return score.decided if lower else -score.decided
-
-
-def _overlaps(first: Score, second: Score) -> bool:
-    """Return whether what is unscored may turn two means round."""
-    if not (first.is_open or second.is_open) or first.range is None or second.range is None:
-        return False
-    return first.range[0] <= second.range[1] and second.range[0] <= first.range[1]
 
 
 def _betters(tests: Sequence[PairTest], lower: bool) -> set[tuple[str, str]]:
@@ -133,10 +128,11 @@ def _row(
     better: set[tuple[str, str]],
     lower: bool,
 ) -> LeaderboardRow:
-    if name not in ranked or any(
-        _overlaps(scores[name], scores[other]) for other in ranked if other != name
-    ):
-        return LeaderboardRow(name, scores[name], n_answers, None, None, None, ())
+    overlaps = tuple(
+        other for other in ranked if other != name and scores[name].overlaps(scores[other])
+    )
+    if name not in ranked or overlaps:
+        return LeaderboardRow(name, scores[name], n_answers, None, None, None, (), overlaps)
     own = _place(scores[name], lower)
     rank = 1 + sum(1 for other in ranked if _place(scores[other], lower) < own)
     n_above = sum(1 for other in ranked if (other, name) in better)

@@ -102,6 +102,13 @@ class Score(Frozen):
         """Whether it is known only that it lies within its range."""
         return self.value is None and self.decided is not None
 
+    def overlaps(self, other: Score) -> bool:
+        """Return whether what is unscored leaves open which of two scores is higher."""
+        first, second = self.range, other.range
+        if not (self.is_open or other.is_open) or first is None or second is None:
+            return False
+        return first[0] <= second[1] and second[0] <= first[1]
+
     @property
     def settled(self) -> Score:
         """Without its value where its range is wide: what is undecided is not missing at random."""

@@ -20,12 +20,19 @@ from ragassay.metrics.changes import (
 )
 from ragassay.metrics.significance import ALPHA
 from ragassay.reports.answer_changes import AnswerChangeView, view_answer_change
-from ragassay.reports.comparison import p_text
+from ragassay.reports.comparison import OVERLAP, p_text
 from ragassay.reports.html import content_policy, page_environment
 from ragassay.reports.labels import without_controls
 from ragassay.reports.packing import CHUNK, pack
 from ragassay.reports.score_words import difference_text, interval_text, score_name
-from ragassay.reports.text import NBSP, NOT_DEFINED, count_text, format_value, join_words
+from ragassay.reports.text import (
+    NBSP,
+    NOT_DEFINED,
+    count_text,
+    format_value,
+    join_words,
+    score_text,
+)
 
 PAGE, STYLE, SCRIPT = "compare.html.j2", "compare_style.html.j2", "compare_script.html.j2"
 ROW = "compare_answer.html.j2"
@@ -184,7 +191,9 @@ def _notes(change: Change) -> list[str]:
 def change_text(score: ScoreChange) -> str:
     """Return a change in one line: from, to, difference, interval, p."""
     test = score.test
-    shown = f"{format_value(score.old, score.scale)} -> {format_value(score.new, score.scale)}"
+    shown = " -> ".join(_sides(score))
+    if score.overlaps:
+        return f"{shown}, {OVERLAP}"
     ends = interval_text(test, score.scale)
     interval = f" ({ends})" if ends else ""
     number = difference_text(test.difference, score.scale)
@@ -193,6 +202,14 @@ def change_text(score: ScoreChange) -> str:
         f"{shown}, {number}{interval}, p{NBSP}{p_text(test.p_holm)} over "
         f"{count_text(test.n_questions, 'question')}{way}"
     )
+
+
+def _sides(score: ScoreChange) -> tuple[str, str]:
+    """Return both sides' means, or the ranges where undecided verdicts leave these too wide."""
+    if score.ranges is None:
+        return format_value(score.old, score.scale), format_value(score.new, score.scale)
+    old, new = (score_text(one) for one in score.ranges)
+    return old, new
 
 
 def _line(score: ScoreChange, limit: float) -> ScoreLine:
@@ -207,20 +224,23 @@ def _line(score: ScoreChange, limit: float) -> ScoreLine:
         parts[0] += f" of {score.n_questions}"
     if score.lower_is_better:
         parts.append("lower is better")
-    if measured:
+    known = measured and not score.overlaps
+    old, new = _sides(score)
+    word = WORDS[score.direction] if measured else "not measured"
+    if known:
         parts.append(f"p{NBSP}{p_text(test.p_holm)}")
     return ScoreLine(
         title=score_name(score.key),
-        old=format_value(score.old, score.scale),
-        new=format_value(score.new, score.scale),
-        difference=difference_text(test.difference, score.scale) if measured else NOT_DEFINED,
-        interval=interval_text(test, score.scale),
-        word=WORDS[score.direction] if measured else "not measured",
+        old=old,
+        new=new,
+        difference=difference_text(test.difference, score.scale) if known else NOT_DEFINED,
+        interval=interval_text(test, score.scale) if known else "",
+        word=OVERLAP if score.overlaps else word,
         direction=score.direction,
         detail=", ".join(parts),
         x=_place(score.gain, limit),
-        low=_place(low, limit),
-        high=_place(high, limit),
+        low=_place(low, limit) if known else None,
+        high=_place(high, limit) if known else None,
     )
 
 

@@ -22,9 +22,13 @@ from ragassay.reports.text import (
 if TYPE_CHECKING:
     from rich.table import Table
 
+OVERLAP = "ranges overlap"
+"""Stands in place of a rank or a difference that undecided verdicts leave open."""
+
 BOARD_COLUMNS = (
     *("score", "system", "rank", "rank_low", "rank_high", "value", "low", "high"),
     *("worst", "best", "n_questions", "n_unscored", "n_answers", "judge", "tied_with"),
+    "overlaps_with",
 )
 TEST_COLUMNS = (
     *("score", "first", "second", "n_questions", "difference", "low", "high"),
@@ -143,6 +147,7 @@ def _board_row(key: str, row: LeaderboardRow) -> tuple[Cell, ...]:
         *(key, row.system, row.rank, row.rank_low, row.rank_high),
         *(score.value, score.low, score.high, score.worst, score.best),
         *(score.n, score.n_unscored, row.n_answers, score.judge, "; ".join(row.ties)),
+        "; ".join(row.overlaps),
     )
 
 
@@ -154,6 +159,8 @@ def _test_row(key: str, test: PairTest) -> tuple[Cell, ...]:
 
 
 def _rank(row: LeaderboardRow) -> str:
+    if row.overlaps:
+        return OVERLAP
     return NOT_DEFINED if row.rank is None else str(row.rank)
 
 

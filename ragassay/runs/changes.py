@@ -98,6 +98,9 @@ def _verdict(change: Change, score: ScoreChange, margin: float | None) -> Verdic
     if n < MEASURED * wanted:
         of = f"{n} of {count_text(wanted, 'question')} of {change.old}"
         return Verdict(score.key, False, f"could not be measured: {name} of {change.new}: {of}")
+    if score.overlaps:
+        text = f"could not be measured: {name} of {change.new}: {change_text(score)}"
+        return Verdict(score.key, False, text)
     by_margin = margin is not None and (score.gain or 0.0) < -margin
     if score.direction != "worse" and not by_margin:
         return None

@@ -11,6 +11,7 @@ from ragassay.metrics.leaderboard import leaderboard
 from ragassay.metrics.scores import share
 from ragassay.metrics.summary import mean_scores
 from ragassay.records import Evaluation, Finding, Score
+from ragassay.reports.changes import change_text
 
 KEY = "citations.support"
 
@@ -84,6 +85,7 @@ def test_systems_whose_ranges_overlap_have_no_rank(
     board = leaderboard(systems(*counts), KEY)
     found = {row.system: row.rank for row in board.rows}
     assert [found[name] for name in "abc"[: len(counts)]] == ranks
+    assert [bool(row.overlaps) for row in board.rows] == [row.rank is None for row in board.rows]
     tested = {frozenset((test.first, test.second)) for test in board.tests}
     ranked = [name for name in found if found[name] is None]
     assert len(ranked) != 2 or frozenset(ranked) not in tested
@@ -99,8 +101,10 @@ def test_two_runs_whose_ranges_overlap_are_not_compared():
         return False
 
     (change,) = find_changes(("a", old), [("b", new)], (KEY,), is_serious)
-    assert (change.scores[0].old, change.scores[0].new) == (None, None)
-    assert change.scores[0].test.difference is None
+    assert change.scores[0].overlaps
+    assert (change.scores[0].gain, change.scores[0].direction) == (None, "same")
+    told = change_text(change.scores[0]).replace("\u00a0", " ")
+    assert told == "30 to 100 % -> 30 %, ranges overlap"
 
 
 def test_a_judged_mean_keeps_its_value_and_its_range():
