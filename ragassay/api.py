@@ -44,7 +44,7 @@ from ragassay.runs.qa.inputs import read_paper_pairs
 from ragassay.runs.ready import check_ready
 from ragassay.runs.repeats import repeat_run
 from ragassay.runs.stored import stores
-from ragassay.runs.thresholds import thresholds_of
+from ragassay.runs.thresholds import check_judged, thresholds_of
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
 from ragassay.threads import in_thread
@@ -212,6 +212,7 @@ async def judged(
         tools.rubrics,
         [one.name for one in tools.registered],
     )
+    check_judged(thresholds, tools.jury)
     folder = _folder(options)
     n_audited, n_times = options.get("audit"), options.get("repeat")
     with shown_progress(len(job.records), progress is True) as bar:

@@ -219,7 +219,9 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
     starts: list[Chosen] = []
 
     def tools_of(settings, corpus=None, evaluators=(), rubrics=()):
-        return SimpleNamespace(settings=settings, corpus=corpus, rubrics={})
+        jury = SimpleNamespace(judges=("a", "b"))
+        more = {"rubrics": {}, "registered": (), "jury": jury}
+        return SimpleNamespace(settings=settings, corpus=corpus, **more)
 
     def keep(job, tools):
         found = Chosen(tools.settings, replace(job, corpus=None), job.corpus.sha256)  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ def evaluate(
 
       ragassay evaluate answers.jsonl --dry-run
 
-      ragassay evaluate answers.jsonl --fail-under correctness=3.5
+      ragassay evaluate answers.jsonl --fail-under citations.support=.8
 
     Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
     rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 a score of
@@ -97,7 +97,7 @@ def evaluate(
         from ragassay.cli.audit import audit_run
         from ragassay.cli.output import print_certificate, shown_phase
         from ragassay.records import UNSCORED_KINDS
-        from ragassay.runs.thresholds import parse_thresholds
+        from ragassay.runs.thresholds import check_judged, parse_thresholds
 
         with shown_phase("reading answers and corpus", not quiet):
             job, settings = prepared_job(answers, options, options.get("limit"))
@@ -113,6 +113,7 @@ def evaluate(
             tools.rubrics,
             evaluators=[one.name for one in tools.registered],
         )
+        check_judged(thresholds, tools.jury)
         if dry_run:
             _show_plan(job, tools, audit, repeat, as_json)
             return

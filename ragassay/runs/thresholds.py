@@ -14,6 +14,7 @@ from ragassay.records import Summary
 from ragassay.reports.text import MEASURED
 
 if TYPE_CHECKING:
+    from ragassay.evaluators.jury import Jury
     from ragassay.prompts import RubricSet
 
 
@@ -33,10 +34,6 @@ class Threshold:
         if score is None:
             known = ", ".join(summary.scores) or "none"
             return "unmeasured", f"{self.key} could not be measured: the run's scores are {known}"
-        if self.key in MEASURED and score.judge == SIGNALS:
-            what = MEASURED[self.key].lower()
-            told = f"{self.key} needs a judge: without one it is {what}, as signals measure it"
-            return "unmeasured", told
         if score.is_open and score.range is not None:
             return self._of_range(*score.range)
         if score.value is None:
@@ -111,6 +108,23 @@ def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], spelled: 
     if key not in known and key.partition(".")[0] not in own:
         close = ", ".join(get_close_matches(key, known)) or "see docs/evaluators.md"
         raise InputError(f"{spelled} names no score: {key!r}; closest: {close}")
+
+
+def check_judged(thresholds: Iterable[Threshold], jury: Jury) -> None:
+    """Refuse a threshold of a rubric that only a judge can tell where signals rate, before the run.
+
+    Raises:
+        InputError: It needs a judge.
+    """
+    if jury.judges or jury.rated_by != SIGNALS:
+        return
+    for one in thresholds:
+        if one.key in MEASURED:
+            what = MEASURED[one.key].lower()
+            raise InputError(
+                f"a threshold of {one.key} needs a judge, e.g. --model openai/gpt-4.1-mini: "
+                f"signals measure {what}"
+            )
 
 
 def thresholds_of(

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,11 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
+from ragassay.evaluators.jury import Jury
+from ragassay.prompts import load_rubrics
 from ragassay.records import Score, Summary
-from ragassay.runs.thresholds import parse_thresholds
+from ragassay.runs.thresholds import check_judged, parse_thresholds
+from ragassay.settings import Settings
 from ragassay.testing import Fault, ScriptedModel
 
 
@@ -136,21 +140,29 @@ def test_a_range_is_held_against_a_threshold_by_both_ends(key: str, least: str, 
 
 
 @each_case(
-    ("key", "judge", "verdict"),
+    ("name", "model", "is_refused"),
     [
-        ("rubric.correctness", "ragassay/signals", "unmeasured"),
-        ("rubric.informativeness", "ragassay/signals", "unmeasured"),
-        ("rubric.cohesion", "ragassay/signals", "reached"),
-        ("rubric.correctness", "openai/judge", "reached"),
+        ("correctness", "ragassay/instruments", True),
+        ("rubric.informativeness", "ragassay/instruments", True),
+        ("cohesion", "ragassay/instruments", False),
+        ("correctness", "openai/gpt-4.1-mini", False),
     ],
 )
-def test_what_signals_cannot_tell_needs_a_judge_at_a_threshold(key: str, judge: str, verdict: str):
-    scores = {key: Score(value=4.9, n=2, scale=(1, 5), judge=judge)}
-    summary = Summary(n_records=1, n_evaluated=1, n_failed=0, n_rejected=0, scores=scores)
-    (threshold,) = parse_thresholds([f"{key}=3.5"])
-    found, line = threshold.verdict(summary)
-    assert found == verdict
-    assert ("needs a judge" in line) == (verdict == "unmeasured")
+def test_what_signals_cannot_tell_needs_a_judge(name: str, model: str, is_refused: bool):
+    jury = Jury.of(Settings(model=model, signals=True), load_rubrics("yescieval"))
+    thresholds = parse_thresholds([f"{name}=3.5"])
+    refused = pytest.raises(InputError, match=f"{name} needs a judge.*signals measure")
+    with refused if is_refused else nullcontext():
+        check_judged(thresholds, jury)
+
+
+def test_a_threshold_that_needs_a_judge_leaves_no_run(sample, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAGASSAY_SIGNALS", "true")
+    out = tmp_path / "run"
+    threshold = ("--fail-under", "correctness=3.5")
+    code, shown, errors = call("evaluate", sample / "answers.jsonl", *threshold, "--out", out)
+    assert (code, shown, out.exists()) == (1, "", False)
+    assert "rubric.correctness needs a judge" in errors
 
 
 @each_case(
