@@ -105,9 +105,10 @@ class Score(Frozen):
     def overlaps(self, other: Score) -> bool:
         """Return whether what is unscored leaves open which of two scores is higher."""
         first, second = self.range, other.range
-        if not (self.is_open or other.is_open) or first is None or second is None:
+        if first is None or second is None:
             return False
-        return first[0] <= second[1] and second[0] <= first[1]
+        is_known = first[0] == first[1] and second[0] == second[1]
+        return not is_known and first[0] <= second[1] and second[0] <= first[1]
 
     @property
     def settled(self) -> Score:

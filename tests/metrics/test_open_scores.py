@@ -77,6 +77,8 @@ def systems(*counts: tuple[int, int, int]) -> dict[str, list[Evaluation]]:
         (((3, 3, 7), (3, 10, 0)), [None, None]),
         (((9, 10, 0), (1, 3, 3)), [1, 2]),
         (((9, 10, 0), (8, 8, 2), (0, 3, 3)), [None, None, 3]),
+        (((19, 20, 0), (18, 19, 1)), [None, None]),
+        (((19, 20, 0), (19, 20, 0)), [1, 1]),
     ],
 )
 def test_systems_whose_ranges_overlap_have_no_rank(
