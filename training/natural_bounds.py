@@ -182,7 +182,7 @@ def fit_support(claims: Claims) -> Bound:
 
 def fit_all(sets: dict[str, Claims]) -> tuple[Bound, ...]:
     """Return the bounds that natural data decide."""
-    kinds = [(k, level) for k in ("number", "words") for level in ("verdict", "finding")]
+    kinds = [(k, level) for k in ("number", "words") for level in CHOSEN]
     return (
         *(fit(sets, "contradicts", kind, level) for kind, level in kinds),
         fit(sets, "contradicts", "leaning", "finding"),
