@@ -182,9 +182,13 @@ def fit_support(claims: Claims) -> Bound:
 
 def fit_all(sets: dict[str, Claims]) -> tuple[Bound, ...]:
     """Return the bounds that natural data decide."""
-    kinds = [(k, level) for k in ("number", "words") for level in CHOSEN]
+    levels: tuple[BoundLevel, ...] = ("verdict", "finding")
     return (
-        *(fit(sets, "contradicts", kind, level) for kind, level in kinds),
+        *(
+            fit(sets, "contradicts", kind, level)
+            for kind in ("number", "words")
+            for level in levels
+        ),
         fit(sets, "contradicts", "leaning", "finding"),
         fit_support(sets["expertqa"]),
         fit(sets, "neutral", "", "verdict"),
