@@ -18,6 +18,8 @@ from ragassay.models.adapters import CORRECTNESS, adapter_of, read_shape
 from ragassay.models.closeness import closest_cosine
 from ragassay.models.entailment import (
     COLUMNS,
+    CONTRADICTS,
+    NEUTRAL,
     SUPPORTS,
     EntailmentModel,
     Pair,
@@ -28,6 +30,7 @@ from ragassay.models.fitted_verifier import FittedThresholds
 from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
 from ragassay.models.verifiers import AdaptedVerifier, adapted_verifier, entailment_model
 from ragassay.records import Bound, Failure
+from ragassay.text.differences import difference_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,14 +91,30 @@ class EntailmentCorrectness:
         return self._model.probabilities(pairs)[:, SUPPORTS]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's doubt, unless another surely supports the sentence."""
+        """Return the first passage's doubt, unless another surely supports the sentence.
+
+        With bounds, a passage with another number, direction or negation supports nothing; numbers
+        may stand in any of the passages.
+        """
         shares = self._model.probabilities(pairs).tolist()
+        if not self.bounds:
+            return doubt_about((), COLUMNS, shares)
+        # The first line of a passage is its title.
+        lines = [(claim, passage.split("\n")[1:]) for claim, passage in pairs]
+        texts = [passage for _, passage in pairs]
+        shares = [
+            _against(row) if difference_of(claim, those, "", texts[:n] + texts[n + 1 :]) else row
+            for n, (row, (claim, those)) in enumerate(zip(shares, lines, strict=True))
+        ]
         cosines: list[float] = []
         if self._embedder and any(bound.least_cosine is not None for bound in self.bounds):
-            # The first line of a passage is its title.
-            lines = [(claim, passage.split("\n")[1:]) for claim, passage in pairs]
             cosines = [closest_cosine(claim, those, self._embedder) for claim, those in lines]
         return doubt_about(self.bounds, COLUMNS, shares, cosines)
+
+
+def _against(shares: Sequence[float]) -> list[float]:
+    """Return probabilities in which what was support speaks against the sentence."""
+    return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
 
 
 class HeadCorrectness:

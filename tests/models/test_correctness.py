@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from fakes import WordEmbedder
 
 from ragassay.errors import SettingsError
@@ -97,6 +98,31 @@ def test_support_needs_a_close_sentence_where_its_bound_says_so(monkeypatch, sen
     assert (doubt is None) == (sentence == "Gout hurts.")
     # Nothing is close where nobody measures it.
     assert EntailmentCorrectness(Fixed()).doubt([pair]) is not None  # type: ignore[arg-type]
+
+
+@each_case(
+    ("claim", "others", "is_sure"),
+    [
+        ("Pain fell by 2 days.", [], True),
+        ("Pain fell by 3 days.", [], False),
+        ("Pain rose by 2 days.", [], False),
+        ("Pain fell by 3 days.", ["A title.\nIn women pain fell by 3 days."], True),
+    ],
+)
+def test_a_passage_with_another_number_or_direction_supports_nothing(
+    monkeypatch, claim, others, is_sure
+):
+    shares = np.array([[0.9, 0.05, 0.05]])
+    monkeypatch.setattr(
+        Fixed, "bounds", (Bound(label="contradicts", threshold=None, risk=0.2, delta=0.1, n=9),)
+    )
+    monkeypatch.setattr(
+        Fixed, "probabilities", lambda self, pairs: np.repeat(shares, len(pairs), axis=0)
+    )
+    pairs = [(claim, "A title.\nPain fell by 2 days."), *((claim, text) for text in others)]
+    doubt = EntailmentCorrectness(Fixed()).doubt(pairs)  # type: ignore[arg-type]
+    assert (doubt is None) == is_sure
+    assert is_sure or "leans to contradicts" in doubt.detail
 
 
 def test_a_model_without_bounds_is_never_in_doubt(monkeypatch):
