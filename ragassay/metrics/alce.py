@@ -80,7 +80,7 @@ def alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Sc
         PRECISION: _share(PRECISION, precise, judge, is_told),
     }
     if sentences and not precise:
-        nothing = {"value": 0.0, "worst": 0.0, "best": 0.0}
+        nothing = {"value": 0.0, "decided": 0.0, "worst": 0.0, "best": 0.0}
         found[PRECISION] = found[PRECISION].model_copy(update=nothing)
     return found
 

@@ -53,7 +53,7 @@ class ScoreChange:
 
     @property
     def overlaps(self) -> bool:
-        """Whether undecided verdicts leave open which side is higher."""
+        """True where undecided verdicts leave open which side is higher."""
         return self.ranges is not None and self.ranges[0].overlaps(self.ranges[1])
 
     @property

@@ -174,7 +174,7 @@ def _is_open(sentence: AnswerSentence) -> bool:
 
 def _of_no_citation(scores: Mapping[str, Score]) -> dict[str, Score]:
     """Return zeros for the scores of citations, as there is none."""
-    nothing = {"value": 0.0, "worst": 0.0, "best": 0.0}
+    nothing = {"value": 0.0, "decided": 0.0, "worst": 0.0, "best": 0.0}
     return {key: s.model_copy(update=nothing) for key, s in scores.items() if not s.n}
 
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragassay.errors import InputError
+from ragassay.model_names import SIGNALS
 from ragassay.prompts import RubricSet, load_rubrics
 from ragassay.pytest_plugin.answers import Assay
 from ragassay.records import UNSCORED_KINDS, Evaluation, Finding, Score
 from ragassay.reports.labels import finding_title, is_serious, one_line, reason_text
 from ragassay.reports.text import (
+    MEASURED,
     count_text,
     format_interval,
     score_group,
@@ -170,6 +172,8 @@ def verdict_on(
 
 def _row(demand: Demand, score: Score | None) -> tuple[str, ...]:
     name = demand.key.removeprefix("rubric.")
+    if score is not None and score.judge == SIGNALS and demand.key in MEASURED:
+        return name, "needs a judge", "", demand.text, UNKNOWN
     if score is not None and score.is_open and score.range is not None:
         met = {demand.is_met(end) for end in score.range}
         verdict = UNKNOWN if len(met) > 1 else MET if True in met else _missed(demand)

@@ -99,7 +99,7 @@ class Score(Frozen):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is known only that it lies within its range."""
+        """True where no more is known than its range."""
         return self.value is None and self.decided is not None
 
     def overlaps(self, other: Score) -> bool:

@@ -147,7 +147,7 @@ class TestScores:
         # Rated 1.2 and 2, one timed out: worst (1.2 + 2 + 1) / 3, best (1.2 + 2 + 3) / 3.
         assert rows["Accuracy"] == ["1.60", "n/a", "2", "1worst 1.40, best 2.07"]
         # What leaves a pair undecided has no mean: it decides some ratings more readily.
-        assert rows["Relevance"][0] == "2.00\u00a0to\u00a03.00"
+        assert rows["Relevance"][0] == "2.00 to 3.00"
         assert rows["Numbers found"] == ["0 %", "n/a", "1", "none"]
         assert rows["Context-free questions"][0] == "75 %"
 
