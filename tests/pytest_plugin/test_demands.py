@@ -155,3 +155,21 @@ def test_a_message_holds_no_control_characters():
     evil = evil.model_copy(update={"findings": (finding,), "question": "Why\x1b[2J?"})
     _, text = verdict_on(evil, [Demand("citations.support", ">=", 0.5)], True)
     assert "\x1b" not in text and "\x07" not in text
+
+
+def test_what_signals_cannot_tell_needs_a_judge():
+    rated = Score(value=4.9, n=1, scale=(1, 5), judge="ragassay/signals")
+    by_signals = SCORED.model_copy(update={"scores": {"rubric.correctness": rated}})
+    lines = told(UNKNOWN, by_signals, Demand("rubric.correctness", ">=", 3))
+    assert any(line.split()[:4] == ["correctness", "needs", "a", "judge"] for line in lines)
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [(0.2, MET), (0.5, UNKNOWN), (0.9, MISSED)])
+def test_a_range_is_held_against_a_demand_by_both_ends(bound: float, verdict: str):
+    score = Score(value=0.6, n=2, n_unscored=6, worst=0.2, best=0.8).settled
+    ranged = SCORED.model_copy(update={"scores": {"citations.support": score}})
+    demand = Demand("citations.support", ">=", bound)
+    if verdict == MET:
+        assert verdict_on(ranged, [demand], False) == (MET, "")
+    else:
+        assert any("20 to 80 %" in line for line in told(verdict, ranged, demand))
