@@ -39,7 +39,8 @@ def text_findings(case: Case) -> list[Finding]:
     sentences = case.sentences
     texts = [one.text for one in sentences]
     found = _language(case.question, texts)
-    if refuses(texts):
+    # One that goes on and cites something has an answer after all.
+    if refuses(texts) and not any(one.citations for one in sentences):
         message = f"The answer opens by saying that it has none: {_quoted(texts[0])}"
         found.append(Finding(kind="refusal", message=message))
     if is_cut_off(texts):

@@ -18,7 +18,9 @@ LEAST_LANGUAGE_SHARE = 0.5
 
 _CLOSED = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f|][\"'\u201d\u2019)\]*_\s]*$")
 _OPEN_END = re.compile(
-    r"(?:[,(\u2013\u2014-]|\b(?:a|an|the|of|and|or|with|in|to|for|by|from|that|which|is|are|was|were))$",
+    r"(?:[,(\u2013\u2014-]|\b(?:a|an|the|of|and|or|with|in|to|for|by|from|at|on|into|"
+    r"between|than|as|that|which|this|these|its|their|is|are|was|were|be|been|has|have|had|may|"
+    r"might|can|could|will|would|should|not))$",
     re.IGNORECASE,
 )
 _SOURCE = r"(?:context|snippet|document|passage|source|abstract|text)s?"

@@ -74,6 +74,12 @@ def test_faults_of_the_text_lead_with_the_words_they_are_told_from(
         assert texts[-1] in found[0].message
 
 
+def test_an_answer_that_goes_on_with_citations_is_no_refusal():
+    opening = "The passages do not mention night shifts."
+    assert kinds(text_findings(case([opening, WHOLE], ["", ""]))) == ["refusal"]
+    assert kinds(text_findings(case([opening, WHOLE], ["", "d0"]))) == []
+
+
 @each_case(
     ("cites", "n_sources", "expected"),
     [

@@ -20,6 +20,8 @@ GERMAN = "Metformin senkt den Blutzucker bei Erwachsenen mit Diabetes, wie die S
         ([WHOLE, "Side effects are nausea, diarrhoea"], True),
         (["The most common side effects are nausea,"], True),
         (["The side effects are nausea and"], True),
+        (["Dose: 5 mg", "Duration: 7 days", "Treatment should be"], True),
+        (["Dose: 5 mg", "Duration: 7 days", "Cost: low"], False),
         ([WHOLE, "It is safe (in adults)."], False),
         ([WHOLE, "\u201cIt is safe.\u201d"], False),
         ([WHOLE, "It is safe.**"], False),
