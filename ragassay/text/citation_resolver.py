@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from ragassay.records import Article, Citation, Document
@@ -18,6 +19,9 @@ _IDENTIFIERS = re.compile(
 )
 _HEAD_CHARS = 600
 """Characters of a source in which its authors and year are looked for."""
+
+LEAST_HEAD_WORDS = 4
+"""Words before a subtitle that name a source without it."""
 
 
 class CitationResolver:
@@ -48,7 +52,7 @@ class CitationResolver:
         }
         self._ids = by_url | by_doi | by_id
         self._given = frozenset(s.id for s in sources)
-        self._titles = {title: s.id for s in reversed(sources) if (title := _plain_words(s.title))}
+        self._titles = _by_title(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
         self._by_reference: dict[str, str | None] = {}
         self._names = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
@@ -264,6 +268,17 @@ def _has_authors(text: str, authors: str, year: str) -> bool:
     words = set(re.findall(r"[\w'\u2019-]+", re.sub(r"(?<=[a-z])(?=\d)|_", " ", text.casefold())))
     surnames = surnames_of(authors)[:1] if "et al" in authors else surnames_of(authors)
     return bool(surnames) and words.issuperset(surnames) and bool({year, year[:4]} & words)
+
+
+def _by_title(sources: Sequence[Document]) -> dict[str, str]:
+    """Return ids by title, and by what stands before a subtitle where no other begins so."""
+    titles = {title: s.id for s in reversed(sources) if (title := _plain_words(s.title))}
+    heads = [(_plain_words(s.title.partition(":")[0]), s.id) for s in sources if ":" in s.title]
+    counts = Counter(head for head, _ in heads)
+    for head, name in heads:
+        if counts[head] == 1 and len(head.split()) >= LEAST_HEAD_WORDS:
+            titles.setdefault(head, name)
+    return titles
 
 
 def _plain_words(text: str) -> str:

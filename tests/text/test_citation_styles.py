@@ -337,6 +337,21 @@ def test_footnotes_resolve_marks_by_title_and_else_by_position() -> None:
     assert statements(answer) == [("It fell.", [A]), ("It causes cough.", [B])]
 
 
+def test_a_footnote_may_leave_out_the_subtitle_of_its_source() -> None:
+    titles = (
+        "Quadruple versus triple therapy: a randomised trial",
+        "Gout: a cohort",
+        "Gout: a trial",
+    )
+    sources = tuple(
+        Document(id=f"s{n}", title=title, text="Text.") for n, title in enumerate(titles)
+    )
+    answer = "It fell.[^2]\n\n[^2]: Quadruple versus triple therapy, 2020."
+    record = Record(id="r", question="Q?", answer=answer, sources=sources)
+    (sentence,) = segment(record, lambda _: None)[1]
+    assert [one.document for one in sentence.citations] == ["s0"]
+
+
 def test_a_reference_to_no_source_is_unresolved_beside_those_that_resolve() -> None:
     answer = (
         "It fell [1]. It rose [2].\n\nReferences\n1. Trial A. 2020.\n2. Some other trial. 2021."
