@@ -15,13 +15,13 @@ from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     COLUMNS,
     CONTRADICTS,
-    NEUTRAL,
     NO_LABEL,
     SUPPORTS,
     EntailmentModel,
     bounds_of,
     labels_known,
     reads_whole,
+    speaking_against,
     unsupported_spans,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
@@ -60,7 +60,7 @@ def weighed(shares: Sequence[float], difference: Difference | None) -> Sequence[
     """
     if difference is None or difference.kind != "number":
         return shares
-    return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
+    return speaking_against(shares)
 
 
 def kind_of(best: int, verdict: Verdict, difference: Difference | None) -> str:

@@ -18,13 +18,12 @@ from ragassay.models.adapters import CORRECTNESS, adapter_of, read_shape
 from ragassay.models.closeness import closest_cosine
 from ragassay.models.entailment import (
     COLUMNS,
-    CONTRADICTS,
-    NEUTRAL,
     SUPPORTS,
     EntailmentModel,
     Pair,
     Remembered,
     doubt_about,
+    speaking_against,
 )
 from ragassay.models.fitted_verifier import FittedThresholds
 from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
@@ -102,19 +101,13 @@ class EntailmentCorrectness:
         # The first line of a passage is its title.
         lines = [(claim, passage.split("\n")[1:]) for claim, passage in pairs]
         texts = [passage for _, passage in pairs]
-        shares = [
-            _against(row) if difference_of(claim, those, "", texts[:n] + texts[n + 1 :]) else row
-            for n, (row, (claim, those)) in enumerate(zip(shares, lines, strict=True))
-        ]
+        for n, (claim, those) in enumerate(lines):
+            if difference_of(claim, those, "", texts[:n] + texts[n + 1 :]):
+                shares[n] = speaking_against(shares[n])
         cosines: list[float] = []
         if self._embedder and any(bound.least_cosine is not None for bound in self.bounds):
             cosines = [closest_cosine(claim, those, self._embedder) for claim, those in lines]
         return doubt_about(self.bounds, COLUMNS, shares, cosines)
-
-
-def _against(shares: Sequence[float]) -> list[float]:
-    """Return probabilities in which what was support speaks against the sentence."""
-    return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
 
 
 class HeadCorrectness:

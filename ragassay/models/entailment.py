@@ -109,6 +109,11 @@ def unsupported_spans(model: EntailmentModel, pair: Pair) -> tuple[UnsupportedSp
     return spans(*pair) if spans else ()
 
 
+def speaking_against(shares: Sequence[float]) -> list[float]:
+    """Return the probabilities of `COLUMNS` in which all support speaks against the claim."""
+    return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
+
+
 def doubt_about(
     bounds: Sequence[Bound],
     labels: Sequence[str],

@@ -7,7 +7,8 @@ written "unscored (reason)"; no function here turns it into a number or a blank.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from statistics import fmean
 
 from ragassay.evaluators import OURS, Direction, Wording
 from ragassay.model_names import SIGNALS
@@ -202,19 +203,15 @@ def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
         return None
     known = [s for s in rubrics if s.decided is not None and math.isfinite(s.decided)]
     ends = [s.range or (s.decided, s.decided) for s in known if s.decided is not None]
-    low, high = (_mean(column) for column in zip(*ends, strict=True)) if ends else (None, None)
+    low, high = map(fmean, zip(*ends, strict=True)) if ends else (None, None)
     return Score(
-        value=_mean([s.decided for s in known if s.decided is not None]),
+        value=fmean(s.decided for s in known if s.decided is not None) if known else None,
         n=len(known),
         n_unscored=len(rubrics) - len(known),
         worst=low,
         best=high,
         scale=rubrics[0].scale,
     ).settled
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
 
 
 def rubric_mean_text(scores: Mapping[str, Score]) -> str:

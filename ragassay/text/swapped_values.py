@@ -73,30 +73,32 @@ def _things(
     """Yield what two numbers may belong to: behind them, before them, or "respectively"."""
     if "respectively" in words[right:]:
         end = words.index("respectively", right)
-        yield _parted(words[right + 1 : end])
-        yield _parted(words[max(0, left - N_AROUND) : left])
+        yield _split_things(words[right + 1 : end])
+        yield _split_things(words[max(0, left - N_AROUND) : left])
         return
     yield _behind(words, left, joint), _behind(words, right, len(words))
     start = max(0, left - N_BESIDE)
-    yield _named(words[start:left]), _named(words[joint:right])
-    yield _parted(words[max(0, left - N_AROUND) : left])
+    yield _stems_of_name(words[start:left]), _stems_of_name(words[joint:right])
+    yield _split_things(words[max(0, left - N_AROUND) : left])
 
 
 def _behind(words: Sequence[str], place: int, end: int) -> Stems:
     phrase, _ = phrase_at([*words[place + 1 : min(end, place + 1 + N_BESIDE)], "."], 0)
-    return _named(phrase)
+    return _stems_of_name(phrase)
 
 
-def _parted(words: Sequence[str]) -> tuple[Stems, Stems]:
+def _split_things(words: Sequence[str]) -> tuple[Stems, Stems]:
     """Return the two things of "A and B", or of "A than B"."""
     joints = [n for n, word in enumerate(words) if word in _JOINTS or word in ("than", "to")]
     if not joints:
         return frozenset(), frozenset()
     begins = [n + 1 for n, word in enumerate(words[: joints[-1]]) if word in PREPOSITIONS]
-    return _named(words[max(begins, default=0) : joints[-1]]), _named(words[joints[-1] + 1 :])
+    return _stems_of_name(words[max(begins, default=0) : joints[-1]]), _stems_of_name(
+        words[joints[-1] + 1 :]
+    )
 
 
-def _named(words: Sequence[str]) -> Stems:
+def _stems_of_name(words: Sequence[str]) -> Stems:
     words = [word for word in words if word not in _JOINTS and word != "than"]
     return frozenset(stem for stem in stems_of_side(words) if not is_value(stem))
 
