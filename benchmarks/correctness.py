@@ -121,7 +121,7 @@ async def ask_llm(pairs: Sequence[LabelledPair]) -> list[float]:
     for number, pair in enumerate(pairs):
         record = Record(id=str(number), question="Is it so?", answer=pair.sentence)
         span = EvidenceSpan(document="1", start=0, end=len(pair.passage), text=pair.passage)
-        with dspy.context(lm=tools.jury.lm):
+        with dspy.context(lm=tools.judge.lm):
             case = case_of(record, tools.settings, tools.retrieval.corpus)
             verdict = await tools.agents.verifier.acall(
                 case=case, claim=pair.sentence, passage=span

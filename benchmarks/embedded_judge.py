@@ -47,7 +47,7 @@ def case_of(record: Record, tools: Toolbox) -> Case:
 
 async def scores_of(record: Record, rubrics: Sequence[str], tools: Toolbox) -> dict[str, float]:
     case = case_of(record, tools)
-    with dspy.context(lm=tools.jury.lm):
+    with dspy.context(lm=tools.judge.lm):
         found = await asyncio.gather(
             *(tools.agents.judge.acall(case=case, rubric=tools.rubrics[r]) for r in rubrics)
         )
@@ -109,7 +109,7 @@ async def citation_verdicts(shared: Path, n_pairs: int, tools: Toolbox) -> list[
         )
         case = case_of(record, tools)
         (passage,) = best_passages([pair["claim"]], [[document]], tools.models.embedder)
-        with dspy.context(lm=tools.jury.lm):
+        with dspy.context(lm=tools.judge.lm):
             found = await tools.agents.verifier.acall(
                 case=case, claim=pair["claim"], passage=passage
             )

@@ -31,7 +31,7 @@ from statistics import fmean
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_labels, read_records
 from ragassay.graphs.files import case_of
-from ragassay.instruments.signal_judge import SignalJudge
+from ragassay.judges.signals import SignalJudge
 from ragassay.metrics.correlation import spearman_rho
 from ragassay.metrics.intervals import mean_interval
 from ragassay.models.signal_rater import shipped_rater

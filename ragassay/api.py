@@ -212,7 +212,7 @@ async def judged(
         tools.rubrics,
         [one.name for one in tools.registered],
     )
-    check_judged(thresholds, tools.jury)
+    check_judged(thresholds, tools.judge, tools.rubrics)
     folder = _folder(options)
     n_audited, n_times = options.get("audit"), options.get("repeat")
     with shown_progress(len(job.records), progress is True) as bar:

@@ -219,8 +219,8 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
     starts: list[Chosen] = []
 
     def tools_of(settings, corpus=None, evaluators=(), rubrics=()):
-        jury = SimpleNamespace(judges=("a", "b"))
-        more = {"rubrics": {}, "registered": (), "jury": jury}
+        judge = SimpleNamespace(rated_by=lambda rubrics: "a panel of a, b")
+        more = {"rubrics": {}, "registered": (), "judge": judge}
         return SimpleNamespace(settings=settings, corpus=corpus, **more)
 
     def keep(job, tools):

@@ -60,7 +60,9 @@ async def evaluated(
     given = {"tracing": True, "evidence_rounds": 1} | options
     settings = load_settings(model=model.model_name, api_base=model.base_url, **given)
     job = job_of(records, Corpus([Document(id="9", text="Headache has many causes.")]))
-    return await run(job, Toolbox.of(settings, job.corpus).using(embedder=WordEmbedder()), folder)
+    return await run(
+        job, Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder()), folder
+    )
 
 
 def ancestors(collector: Collector, span: Seen) -> list[str]:

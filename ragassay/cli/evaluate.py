@@ -113,7 +113,7 @@ def evaluate(
             tools.rubrics,
             evaluators=[one.name for one in tools.registered],
         )
-        check_judged(thresholds, tools.jury)
+        check_judged(thresholds, tools.judge, tools.rubrics)
         if dry_run:
             _show_plan(job, tools, audit, repeat, as_json)
             return

@@ -40,7 +40,7 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
 
     def is_wanted(self, tools: Toolbox) -> bool:
         """Return whether nuggets are wanted, and somebody can assign them."""
-        known = (tools.jury.lm, tools.second)
+        known = (tools.judge.lm, tools.second)
         return super().is_wanted(tools) and any(one is not None for one in known)
 
     def is_reported(self, tools: Toolbox) -> bool:
@@ -56,15 +56,12 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         self, subject: tuple[int, Nugget], task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[NuggetAssignment]:
         """Hold one gold nugget against the answer."""
-        import dspy
-
         position, nugget = subject
-        if tools.jury.lm is None:
+        if tools.judge.lm is None:
             return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
-        with dspy.context(lm=tools.jury.lm):
-            found: Any = await tools.agents.assigner.acall(
-                case=file.case, gold=position, nugget=nugget
-            )
+        found: Any = await tools.judge.ask(
+            tools.agents.assigner, case=file.case, gold=position, nugget=nugget
+        )
         return [found]
 
     def unscored(
@@ -93,7 +90,7 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name what assigns."""
-        return tools.or_second(tools.jury.name)
+        return tools.or_second(tools.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the nuggetizer's four scores."""

@@ -280,7 +280,7 @@ class Evaluator(ABC, Generic[S]):
 
     def judged_by(self, tools: Toolbox) -> str:
         """Return who gives its verdicts, in words."""
-        return tools.or_second(tools.jury.name)
+        return tools.or_second(tools.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return what its verdicts come to, in the order of the report."""
@@ -304,7 +304,7 @@ class Evaluator(ABC, Generic[S]):
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """Return how many model calls these take at most."""
-        return self.n_most_questions(file, tools) if tools.jury.lm else 0
+        return self.n_most_questions(file, tools) if tools.judge.lm else 0
 
 
 def standing(evaluator: Evaluator[Any], file: CaseFile, tools: Toolbox) -> list[Any]:
@@ -314,6 +314,11 @@ def standing(evaluator: Evaluator[Any], file: CaseFile, tools: Toolbox) -> list[
         for item in file.subjects(evaluator, tools)
     )
     return [verdict for verdict in found if verdict is not None]
+
+
+def panel_names(tools: Toolbox) -> tuple[str, ...]:
+    """Return the names of the panel's judges; empty for a single judge."""
+    return tuple(one.name for one in tools.judge.members)
 
 
 def total_usage(verdicts: Iterable[VerdictBase]) -> Usage:

@@ -25,12 +25,6 @@ from ragassay.prompts.verifiers import load_verifier_kinds
 from ragassay.settings import Settings
 
 
-def build_panel(settings: Settings, lm: JudgeLM) -> tuple[JudgeLM, ...]:
-    """The run's judge and the further ones; none where there is no further one."""
-    further = [JudgeLM(settings.of_judge(n)) for n in range(1, len(settings.judges))]
-    return (lm, *further) if further else ()
-
-
 def build_meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
     """Return the meter of answers; None where nothing is measured.
 

@@ -51,13 +51,12 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         self, subject: EvidenceSpan, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[DocumentFacts]:
         """List the facts of a passage; without a judge, its sentences."""
-        import dspy
-
-        if tools.jury.lm is None:
+        if tools.judge.lm is None:
             facts = tuple(sentences_of(subject.text))
             return [DocumentFacts(document=subject.document, start=subject.start, facts=facts)]
-        with dspy.context(lm=tools.jury.lm):
-            found: Any = await tools.agents.fact_lister.acall(case=file.case, passage=subject.text)
+        found: Any = await tools.judge.ask(
+            tools.agents.fact_lister, case=file.case, passage=subject.text
+        )
         return [
             DocumentFacts(
                 document=subject.document,

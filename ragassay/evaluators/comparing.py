@@ -87,7 +87,7 @@ async def compare(
     if tools.models.encoder is not None:
         return await asyncio.to_thread(tools.models.encoder.compare, claim, text, title, beside)
     if tools.models.verifier_lm is None:
-        with dspy.context(lm=tools.jury.judge):
+        with dspy.context(lm=tools.judge.model):
             return await tools.agents.verifier.compare(case, claim, text)
     if load_verifier_kinds().facts.is_chat(tools.settings.chosen_verifier):
         with dspy.context(lm=tools.models.verifier_lm):

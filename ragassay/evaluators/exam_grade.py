@@ -73,15 +73,11 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
             return await in_thread(
                 instrument.grade, items, case.judged_answer, case.question, grader
             )
-        import dspy
-
-        with dspy.context(lm=tools.jury.judge):
-            if grader == "rating":
-                rated: Any = await tools.agents.rater(items[0].kind).acall(
-                    case=file.case, items=items
-                )
-                return rated
-            return [await _extracted(items[0], file.case, tools)]
+        if grader == "rating":
+            rater = tools.agents.rater(items[0].kind)
+            rated: Any = await tools.judge.ask(rater, case=file.case, items=items)
+            return rated
+        return [await _extracted(items[0], file.case, tools)]
 
     def unscored(
         self, subject: Batch[Graded], task: Task, file: CaseFile, tools: Toolbox, failure: Failure
@@ -134,12 +130,11 @@ async def _extracted(item: ExamItem, case: Case, tools: Toolbox) -> ExamGrade:
 
     A rule does; where it sees no match, the judge is asked: other words may mean the same.
     """
-    grade: Any = await tools.agents.extractor(item.kind).acall(case=case, item=item)
+    grade: Any = await tools.judge.ask(tools.agents.extractor(item.kind), case=case, item=item)
     is_open = grade.is_correct and bool(item.answers)
     if not is_open or is_known_answer(grade.answer, item.answers, item.text):
         return grade
-    checked: Any = await tools.agents.answer_checker.acall(
-        case=case, item=item, answer=grade.answer
+    is_same, usage = await tools.judge.ask(
+        tools.agents.answer_checker, case=case, item=item, answer=grade.answer
     )
-    is_same, usage = checked
     return grade.model_copy(update={"is_correct": is_same, "usage": grade.usage + usage})

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from ragassay.errors import SettingsError
-from ragassay.evaluators.jury import Jury
 from ragassay.instruments.exam import ExamInstrument
+from ragassay.judges import BaseJudge
 from ragassay.records import DirectGrader, ExamGrader, GradeWay
+from ragassay.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,13 @@ class Grading:
     items_per_call: int
 
     @classmethod
-    def of(cls, jury: Jury, instrument: ExamInstrument | None) -> Grading:
+    def of(cls, settings: Settings, judge: BaseJudge, instrument: ExamInstrument | None) -> Grading:
         """Return the grading that the settings ask for.
 
         Raises:
             SettingsError: The instrument does not know one of the ways.
         """
-        settings = jury.settings
-        ways = settings.grades if instrument is not None or jury.lm is not None else ()
+        ways = settings.grades if instrument is not None or judge.lm is not None else ()
         if instrument is not None:
             known = instrument.graders | instrument.direct_graders
             strange = next((way for way in ways if way not in known), None)
@@ -44,7 +44,7 @@ class Grading:
                     f"grades {strange}: {instrument.name} knows {', '.join(sorted(known))}; name "
                     "a judge for others (--model openai/gpt-4.1-mini)"
                 )
-        name = instrument.name if instrument else jury.name
+        name = instrument.name if instrument else judge.answered_by
         return cls(name, instrument, ways, settings.items_per_call)
 
     @property

@@ -37,7 +37,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
 
     def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Two]]:
         """Return each two questions; none without a judge that can tell."""
-        if tools.jury.lm is None or tools.models.pair_rater is not None:
+        if tools.judge.lm is None or tools.models.pair_rater is not None:
             return {}
         found: dict[str, Batch[Two]] = {}
         for _, same in groupby(combinations(file.case.pairs, 2), key=lambda two: two[0].id):
@@ -48,13 +48,10 @@ class IntentEvaluator(BatchEvaluator[Two]):
         self, subject: Batch[Two], task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[IntentSimilarity]:
         """Compare one question with those that share its call."""
-        import dspy
-
         two = subject.asked(task.turn)
-        with dspy.context(lm=tools.jury.judge):
-            found: Any = await tools.agents.intent_comparer.acall(
-                pair=two[0][0], others=[other for _, other in two]
-            )
+        found: Any = await tools.judge.ask(
+            tools.agents.intent_comparer, pair=two[0][0], others=[other for _, other in two]
+        )
         return found
 
     def unscored(

@@ -25,6 +25,7 @@ from ragassay.records import (
 from ragassay.text.clauses import clauses_of
 
 if TYPE_CHECKING:
+    from ragassay.agents.base import Agent
     from ragassay.evaluators.outcome import Outcome
     from ragassay.evaluators.toolbox import Toolbox
 
@@ -100,17 +101,16 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         self, subject: OriginText, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[SentenceNuggets]:
         """Write the facts of a sentence, or of all; without a judge, these are its clauses."""
-        import dspy
-
-        if tools.jury.lm is None:
+        if tools.judge.lm is None:
             return [_clauses(subject)]
         asked: dict[str, Any] = {"case": file.case, "origin": subject.origin}
-        with dspy.context(lm=tools.jury.lm):
-            nuggets: Any = await (
-                tools.agents.answer_nuggetizer.acall(**asked, sentences=subject.sentences)
-                if _reads_whole(tools)
-                else tools.agents.writer.acall(**asked, index=subject.number, sentence=subject.text)
-            )
+        if _reads_whole(tools):
+            agent: Agent = tools.agents.answer_nuggetizer
+            asked["sentences"] = subject.sentences
+        else:
+            agent = tools.agents.writer
+            asked |= {"index": subject.number, "sentence": subject.text}
+        nuggets = await tools.judge.ask(agent, **asked)
         return [nuggets]
 
     def unscored(
@@ -137,7 +137,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name the judge, or the rule: no second judge writes nuggets."""
-        return tools.jury.lm.model if tools.jury.lm else BY_RULE
+        return tools.judge.answered_by if tools.judge.lm else BY_RULE
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return precision, recall, F1 and recall of the vital ones."""
@@ -159,7 +159,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
 
 def _reads_whole(tools: Toolbox) -> bool:
     """Return whether a judge reads the whole answer at once."""
-    return tools.jury.lm is not None and tools.settings.nugget_unit == "answer"
+    return tools.judge.lm is not None and tools.settings.nugget_unit == "answer"
 
 
 def _clauses(subject: OriginText) -> SentenceNuggets:

@@ -129,7 +129,7 @@ def evaluation_of(
         answer=case.answer,
         system=record.system,
         topic=record.topic,
-        judge=tools.jury.name,
+        judge=tools.judge.answered_by,
         fingerprint=file.id,
         sentences=case.sentences,
         reasoning=case.reasoning,
@@ -164,7 +164,7 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Findi
     """Return what limits the evaluation itself."""
     case, nuggets = outcome.file.case, outcome.nuggets
     found: list[Finding] = []
-    if case.n_source_chars_cut and (outcome.tools.jury.lm or outcome.tools.second):
+    if case.n_source_chars_cut and (outcome.tools.judge.lm or outcome.tools.second):
         message = (
             f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
         )

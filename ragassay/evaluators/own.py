@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ragassay.errors import EvaluatorError, SettingsError
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words, standing
+from ragassay.evaluators.base import (
+    CaseFile,
+    Evaluator,
+    Task,
+    Wording,
+    Words,
+    panel_names,
+    standing,
+)
 from ragassay.metrics.scoring import mean_score
 from ragassay.records import (
     AnswerSentence,
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from ragassay.agents.asker import Asker
     from ragassay.evaluators.outcome import Outcome
     from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.judges import BaseJudge
 
 Of = Literal["answer", "sentence", "citation"]
 Says = Callable[..., Awaitable[str | float | Said]]
@@ -43,16 +52,19 @@ class Judge:
     """The model that a run asks, as a user's function sees it.
 
     Attributes:
-        model: LiteLLM name.
         case: The case that it is asked about.
         usage: What was asked so far.
     """
 
-    model: str
     case: Case
-    _lm: Any
+    _judge: BaseJudge
     _asker: Asker
     usage: Usage = field(default_factory=Usage)
+
+    @property
+    def model(self) -> str:
+        """LiteLLM name of the model that is asked."""
+        return self._judge.answered_by
 
     async def choose(self, question: str, labels: Sequence[str], *, about: str = "") -> Said:
         """Ask for one of several labels.
@@ -76,11 +88,8 @@ class Judge:
         return await self._ask(question, range(low, high + 1), about)
 
     async def _ask(self, question: str, values: Sequence[str | int], about: str) -> Said:
-        import dspy
-
         asked = {"question": question, "values": tuple(values), "subject": about}
-        with dspy.context(lm=self._lm):
-            said, usage = await self._asker.acall(case=self.case, **asked)
+        said, usage = await self._judge.ask(self._asker, case=self.case, **asked)
         self.usage += usage
         return said
 
@@ -180,9 +189,9 @@ class OwnEvaluator(Evaluator[Subject]):
 
     def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
         """Ask every judge of a panel, if a judge is asked at all."""
-        seats = (tools.jury.judges if self.is_weighed else ()) or ("",)
+        judges = panel_names(tools) if self.is_weighed else ()
         items = file.subjects(self, tools)
-        return [Task(self.name, item, file.id, judge) for item in items for judge in seats]
+        return [Task(self.name, item, file.id, one) for item in items for one in judges or ("",)]
 
     async def ask(
         self, subject: Subject, task: Task, file: CaseFile, tools: Toolbox
@@ -192,10 +201,7 @@ class OwnEvaluator(Evaluator[Subject]):
         Raises:
             EvaluatorError: It returned something else than it declared.
         """
-        lm = tools.jury.lm_of(task.judge) if task.judge else tools.jury.lm
-        judge = Judge(
-            tools.jury.name if lm is None else lm.model, file.case, lm, tools.agents.asker
-        )
+        judge = Judge(file.case, tools.judge.member(task.judge), tools.agents.asker)
         value = await self.says_of(subject, judge)
         said = value if isinstance(value, Said) else Said(value=value)
         self._check(said.value)
@@ -260,12 +266,11 @@ class OwnEvaluator(Evaluator[Subject]):
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[OwnVerdict]:
         """Return one verdict a subject: the panel's, or the judge's."""
-        if not (self.is_weighed and tools.jury.judges):
+        judges = panel_names(tools)
+        if not (self.is_weighed and judges):
             return standing(self, file, tools)
         return [
-            _joint(
-                [v for judge in tools.jury.judges if (v := file.verdict(self.name, item, judge))]
-            )
+            _joint([v for judge in judges if (v := file.verdict(self.name, item, judge))])
             for item in file.subjects(self, tools)
         ]
 
@@ -273,8 +278,8 @@ class OwnEvaluator(Evaluator[Subject]):
         """Name the judge, the panel, or the evaluator itself where it asks none."""
         if not self.is_weighed:
             return self.name
-        panel = f"a panel of {', '.join(tools.jury.judges)}" if tools.jury.judges else ""
-        return panel or tools.or_second(tools.jury.name)
+        judge = tools.judge
+        return judge.rated_by(()) if judge.members else tools.or_second(judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean of its numbers, or the share of each label and of the good ones."""

@@ -53,12 +53,10 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         instrument = tools.models.pair_rater
         if instrument is not None:
             return await in_thread(instrument.rate, dimension, pairs, file.case)
-        import dspy
 
-        with dspy.context(lm=tools.jury.judge):
-            rated: Any = await tools.agents.racar_rater(dimension).acall(
-                case=file.case, pairs=pairs
-            )
+        rated: Any = await tools.judge.ask(
+            tools.agents.racar_rater(dimension), case=file.case, pairs=pairs
+        )
         return rated
 
     def unscored(
@@ -81,7 +79,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
     def judged_by(self, tools: Toolbox) -> str:
         """Name what rates."""
         instrument = tools.models.pair_rater
-        return tools.or_second(instrument.name if instrument else tools.jury.name)
+        return tools.or_second(instrument.name if instrument else tools.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean rating in each dimension."""
@@ -101,7 +99,7 @@ def _dimensions(tools: Toolbox) -> Sequence[RacarDimension]:
     """
     instrument = tools.models.pair_rater
     if instrument is None:
-        return RACAR if tools.jury.lm is not None else ()
+        return RACAR if tools.judge.lm is not None else ()
     can_pass_on = bool(tools.settings.escalate)
     return [name for name in RACAR if can_pass_on or name in instrument.dimensions]
 

@@ -55,10 +55,8 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
             return [
                 await in_thread(instrument.relevance, case.question, case.judged_answer, subject)
             ]
-        import dspy
 
-        with dspy.context(lm=tools.jury.judge):
-            found: Any = await tools.agents.relevance_grader.acall(case=case, grader=subject)
+        found: Any = await tools.judge.ask(tools.agents.relevance_grader, case=case, grader=subject)
         return [found]
 
     def unscored(

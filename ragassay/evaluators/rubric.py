@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ragassay.agents.published_prompts import words_of
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Words
-from ragassay.evaluators.conferring import disputed_members, others_text
-from ragassay.metrics.joint import BEYOND_SENTENCES, joined
+from ragassay.evaluators.base import CaseFile, Evaluator, Task, Words, panel_names
+from ragassay.judges.base import RatedAnswer
+from ragassay.judges.panel import disputed_members, others_text
 from ragassay.metrics.panel import panel_judgments, single_judgments
 from ragassay.metrics.scores import rubric_scores
 from ragassay.records import (
@@ -17,9 +16,7 @@ from ragassay.records import (
     Evaluation,
     Failure,
     Judgment,
-    Reading,
     Score,
-    Usage,
 )
 
 if TYPE_CHECKING:
@@ -54,26 +51,26 @@ class RubricEvaluator(Evaluator[str]):
         first = [
             Task(self.name, rubric, file.id, judge)
             for rubric in file.subjects(self, tools)
-            for judge in tools.jury.judges or ("",)
+            for judge in panel_names(tools) or ("",)
         ]
         known = [file.verdicts.get(task.place) for task in first]
         rated = [one for one in known if isinstance(one, Judgment)]
-        if not tools.jury.judges or len(rated) < len(first):
+        if not tools.judge.members or len(rated) < len(first):
             return first
         return first + [
             Task(self.name, one.rubric, file.id, one.judge, "confer")
             for one, _ in disputed_members(rated)
-            if not tools.jury.rates_tuned(one.judge, one.rubric)
-            and not tools.jury.rates_published(one.judge, one.rubric)
-            and (file.signals is None or tools.jury.listens(one.judge, one.rubric))
+            if tools.judge.member(one.judge).deliberates(one.rubric)
         ]
 
     async def ask(
         self, subject: str, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[Judgment]:
         """Rate the answer on a rubric."""
-        judgment = await _rated(subject, task, file, tools)
-        first = _first(task, file)
+        judge, first = tools.judge.member(task.judge), _first(task, file)
+        judgment = await judge.rate(
+            tools.rubrics[subject], _answer(file, tools), tools.agents, _others(task, file)
+        )
         return [judgment.model_copy(update={"judge": task.judge, "first": first})]
 
     def unscored(
@@ -90,21 +87,13 @@ class RubricEvaluator(Evaluator[str]):
         self, subject: str, task: Task, file: CaseFile, tools: Toolbox
     ) -> Iterable[str | None]:
         """Return rubric, strategy, seat, what the others said, measurements and readings."""
-        reading, first = _reading(subject, task, file, tools), _first(task, file)
+        rubric, first = tools.rubrics[subject], _first(task, file)
         yield from (tools.settings.rubric_set, tools.settings.strategy)
-        yield tools.rubrics[subject].model_dump_json()
+        yield rubric.model_dump_json()
         yield from tools.tuned_weights
         if task.judge:
             yield from (task.judge, _others(task, file), first and first.model_dump_json())
-        if file.signals is not None:
-            yield tools.jury.rater.rater.digest if tools.jury.rater else ""
-            yield file.signals.model_dump_json()
-        yield from reading.marks if reading else ()
-        if tools.jury.rates_published(task.judge, subject):
-            form: Any = tools.jury.form_of(task.judge)
-            yield from (form.name, words_of(form), *file.case.reference_sentences)
-        if tools.jury.rates_tuned(task.judge, subject) and (papers := _papers(task, file, tools)):
-            yield papers
+        yield from tools.judge.member(task.judge).rating_inputs(rubric, _answer(file, tools))
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[Judgment]:
         """Return one judgment a rubric: the panel's, or the judge's; none of an empty answer."""
@@ -113,15 +102,14 @@ class RubricEvaluator(Evaluator[str]):
             empty = Failure(reason="empty_answer", detail="the answer has no sentence")
             return [Judgment(rubric=name, failure=empty) for name in rubrics]
         own = (one for one in file.verdicts.values() if isinstance(one, Judgment))
-        if tools.jury.judges:
-            return panel_judgments(list(own), rubrics, tools.jury.judges)
+        if tools.judge.members:
+            return panel_judgments(list(own), rubrics, panel_names(tools))
         return super().settled(file, tools)  # type: ignore[return-value]
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name the panel, or what rates in the judge's place."""
-        if tools.jury.judges:
-            return f"a panel of {', '.join(tools.jury.judges)}"
-        return tools.or_second(tools.jury.rated_by)
+        raters = tools.judge.rated_by(tools.rubrics)
+        return raters if tools.judge.members else tools.or_second(raters)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return one score a rubric."""
@@ -144,10 +132,10 @@ class RubricEvaluator(Evaluator[str]):
         from ragassay.agents.answer_reader import shown_lines
 
         rubrics = file.subjects(self, tools)
-        seats = tools.jury.judges or ("",)
-        n_asked = sum(tools.jury.asks(judge, rubric) for rubric in rubrics for judge in seats)
-        n_read = len(tools.jury.readers) * len(shown_lines(file.case)) if rubrics else 0
-        return n_read + (2 * n_asked if tools.jury.judges else n_asked)
+        judges = tools.judge.members or (tools.judge,)
+        n_asked = sum(one.calls_model(rubric) for rubric in rubrics for one in judges)
+        n_read = len(tools.readers) * len(shown_lines(file.case)) if rubrics else 0
+        return n_read + (2 * n_asked if tools.judge.members else n_asked)
 
 
 def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
@@ -155,60 +143,9 @@ def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in rubrics if not case.rubrics or name in case.rubrics)
 
 
-async def _rated(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Judgment:
-    """Rate by signals, by a fine-tuned judge, by both, or by a judge that is told the signals."""
-    import dspy
-
-    from ragassay.agents.published_judge import rate_published
-    from ragassay.instruments.signals.facts import facts_text
-
-    rater = tools.jury.rater_of(task.judge, rubric)
-    measured = rater.judge(file.signals, rubric) if rater and file.signals else None
-    if measured and not tools.jury.asks(task.judge, rubric):
-        return measured
-    with dspy.context(lm=tools.jury.lm_for(task.judge, rubric)):
-        if tools.jury.rates_tuned(task.judge, rubric):
-            tuned = await _tuned(rubric, task, file, tools)
-            return joined(tuned, measured) if measured else tuned
-        if tools.jury.rates_published(task.judge, rubric):
-            form: Any = tools.jury.form_of(task.judge)
-            return await rate_published(file.case, tools.rubrics[rubric], form)
-        texts = [sentence.text for sentence in file.case.sentences]
-        judgment: Any = await tools.agents.judge.acall(
-            case=file.case,
-            rubric=tools.rubrics[rubric],
-            facts=facts_text(file.signals, rubric, texts) if file.signals else "",
-            others=_others(task, file),
-        )
-        return judgment
-
-
-async def _tuned(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Judgment:
-    """Rate what a fine-tuned judge read, with what reading cost."""
-    reading: Any = _reading(rubric, task, file, tools)
-    reading = reading or await tools.agents.reader.acall(case=file.case)
-    papers = _papers(task, file, tools)
-    judgment: Any = await tools.agents.tuned_judge.acall(
-        case=file.case, reading=reading, rubric=rubric, papers=papers
-    )
-    return judgment.model_copy(update={"usage": judgment.usage + reading.usage})
-
-
-def _papers(task: Task, file: CaseFile, tools: Toolbox) -> str:
-    """Return the sources that a fine-tuned judge reads; empty where it was trained without."""
-    from ragassay.agents.tuned_judge import papers_shown
-
-    return papers_shown(file.case, tools.jury.source_chars_of(task.judge))
-
-
-def _reading(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Reading | None:
-    """Return what a judge read; its cost counts with the first rubric that the judge rates."""
-    reading = file.readings.get(task.judge)
-    chosen = file.subjects(RUBRIC, tools)
-    payer = min(chosen, key=lambda name: name in BEYOND_SENTENCES, default="")
-    if reading is None or rubric == payer:
-        return reading
-    return reading.model_copy(update={"usage": Usage()})
+def _answer(file: CaseFile, tools: Toolbox) -> RatedAnswer:
+    chosen = tuple(file.subjects(RUBRIC, tools))
+    return RatedAnswer(file.case, chosen, file.signals, file.readings)
 
 
 def _first(task: Task, file: CaseFile) -> Judgment | None:

@@ -55,15 +55,12 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         self, subject: AnswerSentence, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[SentenceLabel]:
         """Label one sentence."""
-        import dspy
-
         if tools.models.labeller is not None:
             question = file.case.question
             return [await in_thread(tools.models.labeller.label, question, subject)]
-        if tools.jury.lm is None:
+        if tools.judge.lm is None:
             return [LABELLER.label(subject, file.case.sentences, file.signals)]
-        with dspy.context(lm=tools.jury.lm):
-            label: Any = await tools.agents.labeller.acall(case=file.case, sentence=subject)
+        label: Any = await tools.judge.ask(tools.agents.labeller, case=file.case, sentence=subject)
         return [label]
 
     def unscored(
@@ -83,7 +80,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         """Return the labeller, or the measurements, where they decide."""
         if tools.models.labeller is not None:
             yield from (*tools.models.labeller.identity, file.case.question)
-        elif tools.jury.lm is None:
+        elif tools.judge.lm is None:
             yield from (str(FOREIGN), str(REPEATED))
             yield file.signals.model_dump_json() if file.signals else ""
 
@@ -126,4 +123,4 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
 def _is_judged(tools: Toolbox) -> bool:
     """Return whether a labeller labels sentences, or a judge, the first or the second."""
     has_labeller = tools.models.labeller is not None
-    return has_labeller or tools.jury.lm is not None or tools.second is not None
+    return has_labeller or tools.judge.lm is not None or tools.second is not None

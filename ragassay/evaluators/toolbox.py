@@ -6,29 +6,30 @@ import functools
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from langgraph.runtime import Runtime
 
+from ragassay.agents.agent_set import Agents
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import FatalModelError, SettingsError
-from ragassay.evaluators.agent_set import Agents
 from ragassay.evaluators.base import Evaluator, OpenFiles
 from ragassay.evaluators.compiled import agents_left_out, use_compiled
 from ragassay.evaluators.criteria import CriteriaEvaluator
 from ragassay.evaluators.finding import find_evaluator, registered
 from ragassay.evaluators.grading import Grading
-from ragassay.evaluators.jury import Jury
 from ragassay.evaluators.models import Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.registry import OURS
 from ragassay.evaluators.under_way import UnderWay
+from ragassay.judges import BaseJudge, build_judge
 from ragassay.metrics.cascade import joint_name
 from ragassay.models.gateway import NEEDS_JUDGE
 from ragassay.models.limiter import RunLimiter
+from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of
 from ragassay.prompts import (
     Criteria,
@@ -69,7 +70,7 @@ class Toolbox:
 
     Attributes:
         settings: The settings.
-        jury: Who is asked what.
+        judge: Who answers questions and rates rubrics.
         models: What measures and compares without the judge.
         retrieval: Where literature is looked up.
         agents: The agents.
@@ -84,7 +85,7 @@ class Toolbox:
     """
 
     settings: Settings
-    jury: Jury
+    judge: BaseJudge
     models: Models
     retrieval: Retrieval
     rubrics: dict[str, Rubric]
@@ -106,39 +107,28 @@ class Toolbox:
             self._unasked,
         )
 
-    def using(self, **given: Any) -> Toolbox:
-        """Return the same toolbox with another model, judge, agent or corpus, by its field's name.
-
-        Raises:
-            TypeError: No part has such a field.
-        """
-        parts: dict[str, Any] = {}
-        for name, value in given.items():
-            for part in ("jury", "models", "retrieval", "agents"):
-                known = parts.get(part, getattr(self, part))
-                if name in {field.name for field in fields(known)}:
-                    parts[part] = replace(known, **{name: value})
-            if not any(hasattr(part, name) for part in parts.values()):
-                raise TypeError(f"a toolbox has no {name!r}")
-        return replace(self, **parts)
+    def with_models(self, **models: Any) -> Toolbox:
+        """Return the same toolbox with other models, by the names of `Models`."""
+        return replace(self, models=replace(self.models, **models))
 
     @property
     def _unasked(self) -> dict[str, str]:
         """Prompts that this run does not put to a model, and what to change for it."""
         found: dict[str, str] = {}
-        jury, agents = self.jury, self.agents
-        if jury.lm is None and not self.settings.escalate:
+        judge, agents = self.judge, self.agents
+        if judge.lm is None and not self.settings.escalate:
             return dict.fromkeys((agent.prompt for agent in agents.all), NEEDS_JUDGE)
         if self.models.encoder is not None and not self.settings.escalate:
             found[agents.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
         if len(self.registered) == len(OURS):  # a user's own evaluator may ask any agent
             left_out = agents_left_out(self.settings)
             found |= {a.prompt: left_out[a.name] for a in agents.all if a.name in left_out}
-        is_asked = any(jury.listens(seat, name) for seat in jury.seats for name in self.rubrics)
+        judges = judge.members or (judge,)
+        is_asked = any(one.deliberates(rubric) for one in judges for rubric in self.rubrics)
         if self.rubrics and not is_asked and not self.settings.escalate:
             found[agents.judge.prompt] = (
                 "a fine-tuned judge has a prompt of its own; name another judge"
-                if jury.is_tuned("") or jury.form_of("")
+                if judges[0].reads or self.settings.form
                 else "signals rate in its judge's place; add --no-signals"
             )
         return found
@@ -183,11 +173,11 @@ class Toolbox:
             )
         chosen = chosen_rubrics(settings.rubrics, settings.rubric_set, known, rated)
         asked_of = {name: known[name] for name in chosen if settings.wants("rubrics")}
-        jury, models = Jury.of(settings, asked_of), Models.of(settings)
-        Grading.of(jury, models.grader)  # refuses what it does not know
+        judge, models = build_judge(settings, asked_of), Models.of(settings)
+        Grading.of(settings, judge, models.grader)  # refuses what it does not know
         if not settings.has_judge:
             _refuse_asking(settings, asked, _why_none_answers(settings))
-        if settings.evidence == "agent" and not (jury.lm and jury.lm.calls_tools):
+        if settings.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
             raise SettingsError(
                 f"{settings.model} cannot call tools, so no agent can search with it: name a judge "
                 "that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
@@ -197,7 +187,7 @@ class Toolbox:
             second = cls.of(settings.of_second(), corpus, evaluators, rubrics)
         return cls(
             settings=settings,
-            jury=jury,
+            judge=judge,
             models=models,
             retrieval=Retrieval(settings, models.embedder, Corpus() if corpus is None else corpus),
             rubrics=asked_of,
@@ -225,9 +215,16 @@ class Toolbox:
         return joint_name(first, self.settings.escalated_to)
 
     @property
+    def readers(self) -> tuple[BaseJudge, ...]:
+        """The judges that read an answer before they rate its rubrics."""
+        judges = (one for one in self.judge.members or (self.judge,) if one.reads)
+        return tuple(one for one in judges if any(map(one.calls_model, self.rubrics)))
+
+    @property
     def n_slots(self) -> int:
         """Most model calls under way at a time."""
-        return self.jury.n_slots + (self.second.n_slots if self.second else 0)
+        own = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judges)))
+        return sum(own) + (self.second.n_slots if self.second else 0)
 
     @property
     def measures(self) -> bool:
@@ -238,15 +235,15 @@ class Toolbox:
     def fatal(self) -> FatalModelError | None:
         """Why the run cannot go on: the error of the first model that cannot be asked."""
         verifier = self.models.verifier_lm
-        second = self.second.jury.fatal if self.second else None
-        return self.jury.fatal or second or (verifier.fatal if verifier else None)
+        second = self.second.judge.fatal if self.second else None
+        return self.judge.fatal or second or (verifier.fatal if verifier else None)
 
     @property
     def verifier_name(self) -> str:
         """Name of the model that compares claims with passages."""
         if self.models.encoder:
             return self.models.encoder.model.name
-        return self.models.verifier_lm.model if self.models.verifier_lm else self.jury.name
+        return self.models.verifier_lm.model if self.models.verifier_lm else self.judge.answered_by
 
     @property
     def verifier_identity(self) -> tuple[str, ...]:
@@ -267,18 +264,19 @@ class Toolbox:
     @functools.cached_property
     def grading(self) -> Grading:
         """The grading of passages: the grader, and its ways."""
-        return Grading.of(self.jury, self.models.grader)
+        return Grading.of(self.settings, self.judge, self.models.grader)
 
     @functools.cached_property
     def identity(self) -> str:
         """Hash of all that the verdicts depend on: judge, settings, prompts, corpus, models."""
-        rater, pairs = self.jury.rater, self.models.pair_rater
+        rater = shipped_rater() if self.settings.measures else None
+        pairs = self.models.pair_rater
         return hash_of(
             *(str(getattr(self.settings, name)) for name in RESULT_FIELDS),
             self.prompts_sha256,
             self.retrieval.corpus.sha256,
             *self.models.digests,
-            *((rater.rater.model, rater.rater.digest) if rater else ()),
+            *((rater.model, rater.digest) if rater else ()),
             *self.tuned_weights,
             *(self.grading.identity if self.settings.wants("grades") else ()),
             *(pairs.identity if pairs and self.settings.wants("racar") else ()),

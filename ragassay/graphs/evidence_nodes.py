@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import dspy
 from langgraph.runtime import Runtime
 
 from ragassay.evaluators.toolbox import Toolbox, toolbox
@@ -57,8 +56,9 @@ async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     """Have the model write queries for a sentence."""
     tools = toolbox(runtime)
     case = opened_file(task.case, tools).case
-    with step_span("write_query", item=task.item), dspy.context(lm=tools.jury.judge):
-        written = await tools.agents.query_writer.acall(
+    with step_span("write_query", item=task.item):
+        written = await tools.judge.ask(
+            tools.agents.query_writer,
             case=case,
             claim=case.sentences[task.item - 1].text,
             tried=task.tried,
@@ -81,7 +81,7 @@ async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
 
     with step_span("run_agent", item=task.item):
         notes = await tools.agents.searcher.asearch(
-            tools.jury.judge,
+            tools.judge.model,
             case,
             sentence.text,
             look,
@@ -182,9 +182,12 @@ async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Toolbox]) ->
     """Have the judge say whether a sentence's passages are enough."""
     tools = toolbox(runtime)
     case = opened_file(task.case, tools).case
-    with step_span("judge_sufficiency", item=task.item), dspy.context(lm=tools.jury.judge):
-        judged = await tools.agents.sufficiency_judge.acall(
-            case=case, claim=case.sentences[task.item - 1].text, passages=task.passages
+    with step_span("judge_sufficiency", item=task.item):
+        judged = await tools.judge.ask(
+            tools.agents.sufficiency_judge,
+            case=case,
+            claim=case.sentences[task.item - 1].text,
+            passages=task.passages,
         )
     runtime.stream_writer({"done": 1, "usage": judged.usage})
     judgment = SufficiencyJudgment(task.item, task.key, judged.is_enough, judged.usage)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import dspy
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
@@ -52,15 +51,15 @@ async def write_exam(state: ExamState, runtime: Runtime[Toolbox]) -> dict[str, A
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
     facet = state.facet_text or state.facet
-    with dspy.context(lm=tools.jury.judge):
-        found = await tools.agents.exam_writer.acall(
-            query=state.text,
-            kind=state.kind,
-            facet=facet,
-            sources=condense(sources, f"{state.text} {facet}", tools.settings.source_chars),
-            wants_answers=state.wants_answers,
-            number=state.number,
-        )
+    found = await tools.judge.ask(
+        tools.agents.exam_writer,
+        query=state.text,
+        kind=state.kind,
+        facet=facet,
+        sources=condense(sources, f"{state.text} {facet}", tools.settings.source_chars),
+        wants_answers=state.wants_answers,
+        number=state.number,
+    )
     runtime.stream_writer({"done": 1, "usage": found.usage})
     return {
         "texts": found.texts,

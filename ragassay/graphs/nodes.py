@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import dspy
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
-from ragassay.errors import ModelError
 from ragassay.evaluators.base import CaseFile, Task, place_of, total_usage
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.evaluators.toolbox import Toolbox, ready_toolbox, toolbox
@@ -18,7 +16,7 @@ from ragassay.graphs.escalation import decided, unsure_tasks
 from ragassay.graphs.files import open_file, opened_file, updated_file
 from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input, State
-from ragassay.records import Case, Reading, Record, Usage, VerdictBase
+from ragassay.records import Record, Usage, VerdictBase
 from ragassay.retrievers.hygiene import citation_findings
 from ragassay.threads import in_thread
 from ragassay.tracing import step_span
@@ -76,7 +74,7 @@ def open_tasks(file: CaseFile, tools: Toolbox, unprepared: list[str]) -> list[Ta
 def _preparations(tools: Toolbox) -> list[str]:
     """Return the preparations that the run's evaluators need."""
     needed = {need for evaluator in tools.evaluators for need in evaluator.needs}
-    if not (tools.measures or tools.jury.readers):
+    if not (tools.measures or tools.readers):
         needed.discard("measures")
     return [name for name in PREPARED_BY if name in needed]
 
@@ -127,26 +125,9 @@ async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
     runtime.stream_writer({"phase": "measuring"})
     meter = tools.models.meter if tools.measures else None
     with step_span("measure"):
-        readings = {
-            seat: reading
-            for seat in tools.jury.readers
-            if (reading := await _reading(case, seat, tools))
-        }
+        read = {one.name: await one.read(case, tools.agents) for one in tools.readers}
         signals = await in_thread(meter.signals, case) if meter else None
-    return {"signals": signals, "readings": readings}
-
-
-async def _reading(case: Case, judge: str, tools: Toolbox) -> Reading | None:
-    """Return what a judge sees in an answer; None where it failed.
-
-    The ratings ask for it again then, each with its own tries, and say what is wrong.
-    """
-    with dspy.context(lm=tools.jury.lm_of(judge)):
-        try:
-            reading: Any = await tools.agents.reader.acall(case=case)
-        except ModelError:
-            return None
-    return reading
+    return {"signals": signals, "readings": {name: one for name, one in read.items() if one}}
 
 
 async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import dspy
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
@@ -64,10 +63,9 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
     """Read the next window; if none of its facts is supported, take its closest sentence."""
     tools, window = toolbox(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
-    with dspy.context(lm=tools.jury.judge):
-        found = await tools.agents.creator.acall(
-            question=state.question, documents=window, known=known
-        )
+    found = await tools.judge.ask(
+        tools.agents.creator, question=state.question, documents=window, known=known
+    )
     facts = tuple(Nugget(text=fact, method="model") for fact in found.facts)
     if found.not_carried and not facts:
         facts = await in_thread(_closest_sentence, state.question, window, tools)
@@ -103,10 +101,12 @@ async def merge_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
 async def rate_importance(task: ImportanceTask, runtime: Runtime[Toolbox]) -> Update:
     """Rate the importance of one nugget."""
     tools = toolbox(runtime)
-    with dspy.context(lm=tools.jury.judge):
-        found = await tools.agents.importance_scorer.acall(
-            question=task.question, facts=task.facts, position=task.position
-        )
+    found = await tools.judge.ask(
+        tools.agents.importance_scorer,
+        question=task.question,
+        facts=task.facts,
+        position=task.position,
+    )
     runtime.stream_writer({"done": 1, "usage": found.usage})
     rated = NuggetImportance(task.position, found.importance, found.confidence)
     return {"importances": [rated], "usage": found.usage}
@@ -233,6 +233,6 @@ def _raise_fatal(runtime: Runtime[Toolbox]) -> None:
     Raises:
         FatalModelError: No call can succeed.
     """
-    fatal: FatalModelError | None = toolbox(runtime).jury.fatal
+    fatal: FatalModelError | None = toolbox(runtime).judge.fatal
     if fatal is not None:
         raise fatal

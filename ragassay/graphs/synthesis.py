@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import dspy
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -50,12 +49,12 @@ async def write_synthesis(state: SynthesisState, runtime: Runtime[Toolbox]) -> d
     tools = toolbox(runtime)
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
-    with dspy.context(lm=tools.jury.judge):
-        found = await tools.agents.synthesizer.acall(
-            question=state.question,
-            sources=condense(sources, state.question, tools.settings.source_chars),
-            words=state.words,
-        )
+    found = await tools.judge.ask(
+        tools.agents.synthesizer,
+        question=state.question,
+        sources=condense(sources, state.question, tools.settings.source_chars),
+        words=state.words,
+    )
     runtime.stream_writer({"done": 1, "usage": found.usage})
     return {"text": found.text, "usage": found.usage}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragassay.instruments.signal_judge import SOURCED
+from ragassay.instruments.signals.facts import SOURCED
 from ragassay.records import AnswerSentence, Failure, SentenceLabel, SentenceSignals, Signals
 from ragassay.text.numbers import numbers_of
 

@@ -76,7 +76,7 @@ async def assign_nuggets(
         raise InputError("no answer has gold nuggets: give them with --nuggets")
     only = replace(tools, registered=(AssignmentEvaluator(),))
     if not only.evaluators:
-        _ = tools.jury.judge  # refuses: nothing else can assign
+        _ = tools.judge.model  # refuses: nothing else can assign
     slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
     with written_alone(out) as verdicts, opened_cache(verdicts) as cache:
         graph = build_evaluate_graph(tools.settings.max_attempts, cache, evaluators=only.registered)

@@ -171,13 +171,13 @@ def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
 
 def raters(tools: Toolbox) -> str:
     """Return the raters: the judges, and the signal rater where it rates for one of them."""
-    rater = tools.jury.rater_name
+    rater = tools.judge.signal_rater(tools.rubrics)
     seats = [_rater(name, rater, tools) for name in tools.settings.judges]
     return ("; " if rater else ", ").join(seats)
 
 
 def _rater(name: str, rater: str, tools: Toolbox) -> str:
-    if rater and tools.jury.is_tuned(name):
+    if rater and tools.judge.member(name).reads:
         return f"{name} with {rater}"
     stands_in = name == INSTRUMENTS or is_embedded_base(name)
     return f"{name}, rubrics by {rater}" if rater and stands_in else name

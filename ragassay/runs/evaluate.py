@@ -21,6 +21,7 @@ from ragassay.model_names import EMBEDDED_BASE
 from ragassay.models.cards import load_card
 from ragassay.models.prices import listed_price_usd
 from ragassay.models.prompt_caching import CHARS_A_TOKEN
+from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256
 from ragassay.records import (
@@ -163,7 +164,7 @@ def plan(job: Job, tools: Toolbox) -> Plan:
 
 def _most_calls_a_question(tools: Toolbox) -> int:
     """Return how many calls a rating or a label takes at most, until the first reply says more."""
-    judges = [lm for lm in (tools.jury.lm, *tools.jury.panel) if lm and not lm.gives_logprobs]
+    judges = [lm for lm in tools.judge.models if not lm.gives_logprobs]
     return max((_most_calls(lm) for lm in judges), default=1)
 
 
@@ -249,21 +250,20 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def manifest_of(job: Job, tools: Toolbox) -> Manifest:
     """Return everything that the run's result depends on."""
-    settings, judge = tools.settings, tools.jury.name_of("")
+    settings, judge = tools.settings, tools.judge.name
     grader = tools.grading.instrument if _grades(job, tools) else None
-    is_tuned = judge != tools.jury.name
+    base, rater = tools.judge.answered_by, tools.judge.signal_rater(tools.rubrics)
+    is_tuned = judge != base
     return Manifest(
         ragassay=importlib.metadata.version("ragassay"),
         packages=installed_versions(NOTED_PACKAGES),
         judge=judge,
         judge_digest=_digest_of(judge),
-        base=tools.jury.name if is_tuned else "",
+        base=base if is_tuned else "",
         panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.panel_names),
         second=_second_seat(settings),
-        rater=tools.jury.rater_name,
-        rater_digest=tools.jury.rater.rater.digest
-        if tools.jury.rater and tools.jury.rater_name
-        else "",
+        rater=rater,
+        rater_digest=shipped_rater().digest if rater else "",
         verifier=tools.verifier_name,
         verifier_digest=tools.models.encoder.model.digest
         if tools.models.encoder
@@ -280,8 +280,8 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         corpus=job.corpus_stamp,
         settings=noted_settings(settings),
         card=load_card(judge),
-        base_card=load_card(tools.jury.name) if is_tuned else None,
-        rater_card=load_card(tools.jury.rater_name) if tools.jury.rater_name else None,
+        base_card=load_card(base) if is_tuned else None,
+        rater_card=load_card(rater) if rater else None,
         verifier_card=load_card(tools.verifier_name)
         if settings.chosen_verifier != "judge"
         else None,

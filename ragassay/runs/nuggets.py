@@ -120,7 +120,7 @@ async def write_nuggets(
         InputError: The file cannot be written, or another process is writing it.
         SettingsError: There is no judge to write them.
     """
-    _ = tools.jury.judge  # refuses at once, not topic by topic
+    _ = tools.judge.model  # refuses at once, not topic by topic
     async with opened_states(out) as saver:
         graph = build_nugget_graph(tools.settings.max_attempts, saver)
         writer = _Writer(graph, saver, tools, listen)

@@ -180,7 +180,8 @@ def study_strategies(
         job, tools = given.job, Toolbox.of(asked.model_copy(update={"strategy": strategy}))
         if strategy == FEW_SHOT:
             shown = {place: pair.rendered() for place, pair in pairs.items()}
-            tools = tools.using(judge=RubricJudge(strategy, examples=shown))
+            agents = replace(tools.agents, judge=RubricJudge(strategy, examples=shown))
+            tools = replace(tools, agents=agents)
             job = with_examples(job, pairs)
         tools = replace(tools, limiter=limiter)
         replies[strategy] = _replies(job, tools, out and out / strategy, listen, failures)
@@ -189,7 +190,8 @@ def study_strategies(
     misled = _misled(given.job, hints)
     told = {place: expert_hint(rating) for place, rating in hints.items()}
     base = Toolbox.of(asked.model_copy(update={"strategy": BASE}))
-    tools = replace(base.using(judge=RubricJudge(BASE, told)), limiter=limiter)
+    agents = replace(base.agents, judge=RubricJudge(BASE, told))
+    tools = replace(base, agents=agents, limiter=limiter)
     replies[PERTURBED] = _replies(misled, tools, out and out / PERTURBED, listen, failures)
     answers = {name: _answers(given.job.records, name, people, replies, hints) for name in rubrics}
     return StrategyStudy(

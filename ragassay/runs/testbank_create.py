@@ -155,7 +155,7 @@ async def write_testbanks(
         InputError: The file cannot be written, or another process is writing it.
         SettingsError: There is no judge to write them, and no rule can.
     """
-    if tools.jury.lm is None:
+    if tools.judge.lm is None:
         written = await _written_by_rule(jobs, plan, tools, listen)
     else:
         written = await _written_by_judge(jobs, plan, tools, out, listen)
@@ -259,7 +259,7 @@ def bank_of(
     """Return what was written as a bank that says by what it was made."""
     job, found = written.job, written.found
     info: dict[str, object] = {
-        "gpt_model": tools.jury.lm.model if tools.jury.lm else BY_RULE,
+        "gpt_model": tools.judge.answered_by if tools.judge.lm else BY_RULE,
         "prompt_target": job.kind,
         "prompts_sha256": tools.prompts_sha256,
         "written_from": origin,

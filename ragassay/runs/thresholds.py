@@ -14,7 +14,7 @@ from ragassay.records import Summary
 from ragassay.reports.text import MEASURED
 
 if TYPE_CHECKING:
-    from ragassay.evaluators.jury import Jury
+    from ragassay.judges import BaseJudge
     from ragassay.prompts import RubricSet
 
 
@@ -110,13 +110,13 @@ def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], spelled: 
         raise InputError(f"{spelled} names no score: {key!r}; closest: {close}")
 
 
-def check_judged(thresholds: Iterable[Threshold], jury: Jury) -> None:
+def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Iterable[str]) -> None:
     """Refuse a threshold of a rubric that only a judge can tell where signals rate, before the run.
 
     Raises:
         InputError: It needs a judge.
     """
-    if jury.judges or jury.rated_by != SIGNALS:
+    if judge.rated_by(rubrics) != SIGNALS:
         return
     for one in thresholds:
         if one.key in MEASURED:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.evaluators.jury import Jury
+from ragassay.judges import build_judge
 from ragassay.prompts import load_rubrics
 from ragassay.records import Score, Summary
 from ragassay.runs.thresholds import check_judged, parse_thresholds
@@ -149,11 +149,12 @@ def test_a_range_is_held_against_a_threshold_by_both_ends(key: str, least: str, 
     ],
 )
 def test_what_signals_cannot_tell_needs_a_judge(name: str, model: str, is_refused: bool):
-    jury = Jury.of(Settings(model=model, signals=True), load_rubrics("yescieval"))
+    rubrics = load_rubrics("yescieval")
+    judge = build_judge(Settings(model=model, signals=True), rubrics)
     thresholds = parse_thresholds([f"{name}=3.5"])
     refused = pytest.raises(InputError, match=f"{name} needs a judge.*signals measure")
     with refused if is_refused else nullcontext():
-        check_judged(thresholds, jury)
+        check_judged(thresholds, judge, rubrics)
 
 
 def test_a_threshold_that_needs_a_judge_leaves_no_run(sample, tmp_path, monkeypatch):

@@ -119,7 +119,7 @@ GOLD = (
 
 def outcome(*verdicts: NuggetAssignment, matches: tuple[NuggetMatch, ...] = ()) -> Outcome:
     settings = load_settings(model="openai/judge", signals=False, only=("nuggets",))
-    tools = Toolbox.of(settings).using(embedder=WordEmbedder())
+    tools = Toolbox.of(settings).with_models(embedder=WordEmbedder())
     return Outcome(filed(case(gold=GOLD)), tools, {"assignment": verdicts}, matches)
 
 

@@ -51,7 +51,7 @@ class Bounded:
 def tools_with(*bounds: Bound, encoder: bool = True) -> Toolbox:
     tools = Toolbox.of(load_settings(model="openai/a", signals=False, correctness="judge"))
     given = EncoderVerifier(Bounded(bounds), WordEmbedder()) if encoder else None  # type: ignore[arg-type]
-    return tools.using(encoder=given)
+    return tools.with_models(encoder=given)
 
 
 def against(confidence: float | None, **given: object) -> EvidenceVerdict:

@@ -72,7 +72,7 @@ ALL: list[VerdictBase] = [*NUGGETS, *JUDGMENTS, *LABELS, *EVIDENCE, *CITATIONS]
 
 def evaluated(case: Case, verdicts: Sequence[VerdictBase], **options: object) -> Evaluation:
     given = {"model": "openai/judge", "signals": False, "rubrics": RUBRICS, "correctness": "judge"}
-    tools = Toolbox.of(load_settings(**(given | options))).using(embedder=WordEmbedder())  # type: ignore[arg-type]
+    tools = Toolbox.of(load_settings(**(given | options))).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
     file = replace(
         filed(case, verdicts),
         found=tuple(

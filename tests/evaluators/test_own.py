@@ -83,7 +83,7 @@ def tools_of(own: Sequence[OwnEvaluator] = OWN, *models: ScriptedModel, **option
     first = {"model": "openai/a", "api_base": models[0].base_url if models else None}
     settings = load_settings(**(first | {"signals": False} | options))
     made = Toolbox.of(settings, None, own)
-    return made.using(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return made.with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ async def test_a_panel_answers_by_its_majority_and_the_cascade_asks_the_second(p
     second = {"escalate": f"openai/b@{vague.base_url}", "when": "entropy>0", "only": ("tone",)}
     unsure = tools_of([tone], plain, **second)
     for name in ("logprobs", "top_logprobs"):
-        unsure.jury.lm.kwargs.pop(name)
+        unsure.judge.lm.kwargs.pop(name)
     result, found = await evaluated(unsure)
     (decided,) = found.by("tone")
     assert isinstance(decided, OwnVerdict) and decided.escalated_from is not None

@@ -39,7 +39,7 @@ def make_tools(sample: Path) -> MakeTools:
 
     def make(model: ScriptedModel, corpus: Corpus | None = None, **options: Any) -> Toolbox:
         settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
-        return Toolbox.of(settings, corpus).using(embedder=WordEmbedder())  # type: ignore[arg-type]
+        return Toolbox.of(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
     return make
 

@@ -82,7 +82,7 @@ def tools_of(
         when=when,
         **(given | options),
     )
-    return Toolbox.of(settings).using(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 def silent(tools: Toolbox) -> Toolbox:
@@ -91,7 +91,7 @@ def silent(tools: Toolbox) -> Toolbox:
     The scripted model's are as good as certain of every word but a rating.
     """
     for name in ("logprobs", "top_logprobs"):
-        tools.jury.lm.kwargs.pop(name)
+        tools.judge.lm.kwargs.pop(name)
     return tools
 
 
@@ -246,7 +246,7 @@ async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_
     first, second = make_model(), make_model(says(verdict="contradicts"))
     tools = tools_of(first, second, "entropy>1", only=("citations",))
     encoder = EncoderVerifier(Entailment(), tools.models.embedder)
-    found = await evaluate(tools.using(encoder=encoder))
+    found = await evaluate(tools.with_models(encoder=encoder))
     sure, unsure = found.citations
     # .98 log2(1/.98) + 2 * .01 log2(100) = .02856 + .13288 bits
     assert (sure.verdict, sure.entropy_bits, sure.escalation) == ("supports", 0.1614, None)
@@ -267,7 +267,7 @@ async def test_exactly_what_is_undecided_goes_on(make_model, when):
     entailment = Entailment()
     entailment.bounds = (Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50),)
     encoder = EncoderVerifier(entailment, tools.models.embedder)
-    found = await evaluate(tools.using(encoder=encoder))
+    found = await evaluate(tools.with_models(encoder=encoder))
     sure, open_ = found.citations
     assert (sure.verdict, sure.escalation) == ("supports", None)
     assert (open_.verdict, open_.leaning, open_.failure) == ("contradicts", None, None)
@@ -286,7 +286,7 @@ async def test_what_the_second_judge_fails_on_stays_undecided(make_model):
     entailment = Entailment()
     entailment.bounds = (Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50),)
     encoder = EncoderVerifier(entailment, tools.models.embedder)
-    found = await evaluate(tools.using(encoder=encoder))
+    found = await evaluate(tools.with_models(encoder=encoder))
     (open_,) = found.undecided
     assert open_.leaning == "supports" and open_.escalation.failure.reason == "refused"
     # That is a fault of the run, and trying again may help.
@@ -395,7 +395,7 @@ async def test_verdicts_are_added_up_once_and_nothing_is_asked_twice(make_model,
 def tools() -> Toolbox:
     """Two judges that nobody asks."""
     settings = load_settings(model="openai/a", escalate="openai/b", signals=False, when=ALWAYS)
-    return Toolbox.of(settings).using(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 def test_verdicts_of_the_second_judge_are_kept_by_it_by_what_was_said_and_measured(tools):

@@ -387,7 +387,7 @@ async def test_a_fitted_matcher_decides_which_nuggets_are_the_same(make_model, m
     record = RECORD.model_copy(update={"nuggets": GOLD})
     tools = make_tools(make_model(), nugget_threshold=0.0)
     assert len((await evaluate(tools, record)).matches) == 2
-    found = await evaluate(tools.using(matcher=matcher), record)
+    found = await evaluate(tools.with_models(matcher=matcher), record)
     assert [m.gold for m in found.matches] == [0]
 
 

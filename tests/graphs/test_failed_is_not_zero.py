@@ -54,7 +54,7 @@ def evaluated(faults: list[Fault], **options: Any) -> tuple[Evaluation, Summary]
             job = pairs_job(paired([PAPER], PAIRS))
         else:
             job = job_of([ANSWER], corpus)
-        tools = Toolbox.of(settings, corpus).using(embedder=WordEmbedder())
+        tools = Toolbox.of(settings, corpus).with_models(embedder=WordEmbedder())
         found = run_sync(run(job, tools, None))
     return found.evaluations[0], found.summary
 

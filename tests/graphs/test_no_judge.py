@@ -50,7 +50,7 @@ UNRATED = ("nuggets", "sentences", "evidence", "citations")
 
 def tools(*given: object, **options: object) -> Toolbox:
     found = Toolbox.of(load_settings(**options), *given)  # type: ignore[arg-type]
-    return found.using(embedder=WordEmbedder())
+    return found.with_models(embedder=WordEmbedder())
 
 
 async def evaluate(tools: Toolbox, record: Record = RECORD) -> Evaluation:
@@ -145,7 +145,7 @@ def test_an_evaluator_that_asks_a_judge_needs_one():
     own = ragassay.evaluator(name="good", labels=("yes", "no"))(asks)
     with pytest.raises(SettingsError, match="evaluator good: this needs a judge"):
         Toolbox.of(load_settings(only=("good",)), None, (own,))
-    assert Toolbox.of(load_settings(only=("citations",)), None, (own,)).jury.lm is None
+    assert Toolbox.of(load_settings(only=("citations",)), None, (own,)).judge.lm is None
 
 
 def test_instruments_are_no_member_of_a_panel_and_no_language_model():

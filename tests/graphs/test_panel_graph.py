@@ -12,7 +12,8 @@ from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators import CaseFile, Task
-from ragassay.evaluators.conferring import disputed_members, others_text
+from ragassay.evaluators.base import panel_names
+from ragassay.judges.panel import disputed_members, others_text
 from ragassay.evaluators.rubric import RUBRIC
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
@@ -78,7 +79,7 @@ def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: ob
         **options,
     }
     settings = load_settings(**seated(seats), **given)
-    return Toolbox.of(settings, corpus).using(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 async def evaluate(tools: Toolbox, record: Record = RECORD) -> Evaluation:
@@ -292,7 +293,7 @@ def rated(judge: str, rating: int | None) -> Judgment:
 def tools() -> Toolbox:
     """Two judges that nobody asks."""
     settings = load_settings(model="openai/a", panel=("openai/b",), signals=False)
-    return Toolbox.of(settings).using(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(tools):
@@ -323,10 +324,10 @@ def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):
 
 def test_a_single_judge_has_no_seat(tools):
     alone = Toolbox.of(load_settings(model="openai/a", signals=False))
-    assert (alone.jury.judges, tools.jury.judges) == ((), ("openai/a", "openai/b"))
-    assert alone.jury.lm_of("") is alone.jury.lm
-    assert tools.jury.lm_of("openai/a") is tools.jury.lm
-    assert tools.jury.lm_of("openai/b").model == "openai/b"
+    assert (panel_names(alone), panel_names(tools)) == ((), ("openai/a", "openai/b"))
+    assert alone.judge.member("") is alone.judge
+    assert tools.judge.member("openai/a").lm is tools.judge.lm
+    assert tools.judge.member("openai/b").lm.model == "openai/b"
     assert alone.identity != tools.identity
     assert (alone.n_slots, tools.n_slots) == (16, 32)
 
@@ -359,13 +360,8 @@ def test_nobody_confers_who_gave_no_rating_or_sits_alone():
 
 
 def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
-    class KnowsAll:
-        def knows(self, rubric: str) -> bool:
-            return True
-
     seats = {"model": "openai/a", "panel": (EMBEDDED_BASE,), "rubrics": ("cohesion",)}
-    made = Toolbox.of(load_settings(**seats, signals=False))
-    tools = made.using(rater=KnowsAll())  # type: ignore[arg-type]
+    tools = Toolbox.of(load_settings(**seats, signals=True))
     ratings = (("openai/a", 5), (EMBEDDED_BASE, 1))
     said = [Judgment(rubric="cohesion", judge=j, rating=r, score=float(r)) for j, r in ratings]
 
@@ -373,7 +369,9 @@ def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
         return [task.judge for task in RUBRIC.tasks(file, tools) if task.turn == "confer"]
 
     assert again(filed(CASE, said, Signals())) == ["openai/a"]
-    assert len(again(filed(CASE, said))) == 2, "without signals it is asked as any other"
+    unmeasured = replace(tools, judge=Toolbox.of(load_settings(**seats, signals=False)).judge)
+    both = [t.judge for t in RUBRIC.tasks(filed(CASE, said), unmeasured) if t.turn == "confer"]
+    assert len(both) == 2, "without signals it is asked as any other"
     assert RUBRIC.n_most_calls(filed(CASE), tools) == 2
 
 

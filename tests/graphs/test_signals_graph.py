@@ -76,7 +76,7 @@ async def test_the_embedded_judge_rates_by_signals_and_points_to_the_sentence():
 
 async def test_without_signals_the_language_model_rates():
     chosen = tools(signals=False, rubrics=("relevancy",))
-    assert (chosen.models.meter, chosen.jury.rater_name) == (None, "")
+    assert (chosen.models.meter, chosen.judge.signal_rater(chosen.rubrics)) == (None, "")
     found = await evaluate(chosen, record())
     assert found.signals is None
     assert found.usage.n_calls == 1

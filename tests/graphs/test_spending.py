@@ -40,7 +40,7 @@ async def judged(
 ) -> tuple[RunResult, Toolbox]:
     given = {"rubrics": ("cohesion", "relevancy"), "signals": False, "verifier": "judge"} | options
     settings = load_settings(model=PRICED, api_base=model.base_url, **given)
-    tools = Toolbox.of(settings).using(embedder=WordEmbedder())
+    tools = Toolbox.of(settings).with_models(embedder=WordEmbedder())
     result = await run(job_of(RECORDS, None), tools, RunFolder(folder) if folder else None)
     return result, tools
 
@@ -110,7 +110,7 @@ async def test_the_bill_as_a_table_adds_up(make_model):
 
 async def test_no_table_where_nothing_was_called():
     settings = load_settings(only=("citations",))
-    tools = Toolbox.of(settings).using(embedder=WordEmbedder())
+    tools = Toolbox.of(settings).with_models(embedder=WordEmbedder())
     result = await run(job_of(RECORDS, None), tools, None)
     assert (view_costs(result.summary), cost_table(result.summary)) == ((), None)
 

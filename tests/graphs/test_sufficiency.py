@@ -241,7 +241,9 @@ async def test_passages_cannot_close_their_fence(make_model, make_tools):
 
 
 async def test_without_a_judge_the_closest_passages_are_taken_and_none_is_called_enough():
-    tools = Toolbox.of(load_settings(only=("evidence",)), CORPUS).using(embedder=WordEmbedder())  # type: ignore[arg-type]
+    tools = Toolbox.of(load_settings(only=("evidence",)), CORPUS).with_models(
+        embedder=WordEmbedder()
+    )  # type: ignore[arg-type]
     (search,) = (await evaluate(tools)).searches
     assert search.end == "closest_passages"
     shown = view_search(search).summary

@@ -46,16 +46,16 @@ async def evaluated(tools: Toolbox) -> Evaluation:
 async def test_it_rates_and_its_base_answers_what_else_is_asked(judge: str, tmp_path: Path):
     chosen = {"rubrics": ("relevancy",), "only": ("rubrics", "sentences"), "signals": False}
     tools = Toolbox.of(load_settings(model=judge, local_dtype="float32", **chosen))
-    assert tools.jury.is_tuned("") and tools.jury.lm.model == f"ragassay/{tmp_path / 'base'}"
+    assert tools.judge.reads and tools.judge.lm.model == f"ragassay/{tmp_path / 'base'}"
     found = await evaluated(tools)
     [judgment] = found.judgments
     # Two sentences are read, then the answer is rated.
     assert judgment.distribution is not None and judgment.usage.n_calls == 3
     assert found.scores["rubric.relevancy"].judge == judge
     assert all(label.label for label in found.labels)
-    assert found.scores["sentences.required"].judge == tools.jury.lm.model
+    assert found.scores["sentences.required"].judge == tools.judge.lm.model
     manifest = manifest_of(job_of([RECORD], tools.retrieval.corpus), tools)
-    assert (manifest.judge, manifest.base) == (judge, tools.jury.lm.model)
+    assert (manifest.judge, manifest.base) == (judge, tools.judge.lm.model)
     assert len(manifest.judge_digest) == 64
 
 
@@ -88,7 +88,7 @@ async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
     alone = await evaluated(Toolbox.of(load_settings(model=judge, signals=False, **chosen)))
     tools = Toolbox.of(load_settings(model=judge, signals=True, **chosen))
     both = await evaluated(tools)
-    measured = tools.jury.rater.judge(both.signals, "relevancy")  # type: ignore[union-attr, arg-type]
+    measured = tools.judge.signals.judge(both.signals, "relevancy")  # type: ignore[union-attr, arg-type]
     mean = TUNED_SHARE * alone.judgments[0].score  # type: ignore[operator]
     mean += (1 - TUNED_SHARE) * measured.score
     assert both.judgments[0].score == pytest.approx(mean, abs=1e-3)
@@ -110,12 +110,12 @@ async def test_how_sentences_hang_together_is_rated_by_signals_alone(judge: str)
     tools = Toolbox.of(load_settings(model=judge, rubrics=("cohesion", "relevancy"), **chosen))
     found = await evaluated(tools)
     cohesion, relevancy = found.judgments
-    assert cohesion == tools.jury.rater.judge(found.signals, "cohesion")  # type: ignore[union-attr, arg-type]
+    assert cohesion == tools.judge.signals.judge(found.signals, "cohesion")  # type: ignore[union-attr, arg-type]
     # Reading counts with a rubric that was judged.
     assert (cohesion.usage.n_calls, relevancy.usage.n_calls) == (0, 3)
     assert plan(job_of([RECORD], tools.retrieval.corpus), tools).n_calls == 3
     alone = Toolbox.of(load_settings(model=judge, rubrics=("cohesion",), **chosen))
-    assert not alone.jury.readers and (await evaluated(alone)).usage.n_calls == 0
+    assert not alone.readers and (await evaluated(alone)).usage.n_calls == 0
 
 
 async def test_what_could_not_be_read_is_read_again_for_each_rubric(
@@ -138,20 +138,19 @@ async def test_what_could_not_be_read_is_read_again_for_each_rubric(
 
 async def test_rubrics_that_it_does_not_know_are_left_to_its_base(judge: str) -> None:
     tools = Toolbox.of(load_settings(model=judge, rubric_set="usr"))
-    assert not tools.jury.is_tuned("") and not tools.jury.readers
-    assert tools.jury.lm_of("").model == tools.jury.lm.model != judge
+    assert not tools.judge.reads and not tools.readers
+    assert tools.judge.name == tools.judge.lm.model != judge
 
 
 async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:
     tools = Toolbox.of(load_settings(model=judge, signals=True, only=("rubrics",)))
-    assert tools.jury.asks("", "relevancy") and not tools.jury.listens("", "relevancy")
+    assert tools.judge.calls_model("relevancy") and not tools.judge.deliberates("relevancy")
     for name in ("ragassay/smollm2-135m", "litellm_proxy/ragassay/smollm2-135m"):
         embedded = Toolbox.of(load_settings(signals=True, model=name))
-        assert not embedded.jury.asks("", "relevancy") and not embedded.jury.listens(
-            "", "relevancy"
-        )
+        assert not embedded.judge.calls_model("relevancy")
+        assert not embedded.judge.deliberates("relevancy")
     hosted = Toolbox.of(load_settings(signals=True, model="openai/a"))
-    assert hosted.jury.asks("", "relevancy") and hosted.jury.listens("", "relevancy")
+    assert hosted.judge.calls_model("relevancy") and hosted.judge.deliberates("relevancy")
 
 
 async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> None:

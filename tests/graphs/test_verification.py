@@ -113,7 +113,7 @@ async def test_the_judge_chooses_from_as_many_labels_as_the_setting_says(
 async def test_a_verifier_beside_the_judge_takes_its_place(make_model, make_tools):
     judge, fixed = make_model(), FixedModel("lowers")
     tools = make_tools(judge)
-    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
+    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
     found = await evaluate(tools)
     assert not [r for r in judge.requests if "verdict" in r.schema.get("properties", {})]
     assert [e.verdict for e in found.evidence] == ["supports", "contradicts"]
@@ -139,7 +139,7 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(
 ):
     fixed = FixedModel("lowers", (bound("contradicts", 0.9),))
     tools = make_tools(make_model())
-    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
+    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
     found = await evaluate(tools)
     decided, open_ = found.evidence
     assert (decided.verdict, decided.leaning) == ("supports", None)
@@ -172,7 +172,7 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(
 async def test_other_bounds_are_another_question(make_model, make_tools):
     tools = make_tools(make_model())
     fixed = (FixedModel("lowers", given) for given in ((), (bound("contradicts", 0.9),)))
-    both = [tools.using(encoder=EncoderVerifier(one, tools.models.embedder)) for one in fixed]
+    both = [tools.with_models(encoder=EncoderVerifier(one, tools.models.embedder)) for one in fixed]
     assert both[0].verifier_identity != both[1].verifier_identity
     assert both[0].identity != both[1].identity
     # Without bounds all is as it was before there were any.
@@ -182,7 +182,7 @@ async def test_other_bounds_are_another_question(make_model, make_tools):
 async def test_a_citation_is_undecided_where_one_of_its_nuggets_is(make_model, make_tools):
     tools = make_tools(make_model(), citation_evidence="nuggets")
     fixed = FixedModel("lowers", (bound("contradicts", 0.9),))
-    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
+    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
     found = await evaluate(tools)
     citation = next(c for c in found.citations if c.citation.marker == "2")
     assert {v.is_undecided for v in citation.nuggets} == {True}
@@ -193,7 +193,7 @@ async def test_a_citation_is_undecided_where_one_of_its_nuggets_is(make_model, m
 async def test_citations_are_checked_nugget_by_nugget(make_model, make_tools):
     model, fixed = make_model(), FixedModel("lowers")
     tools = make_tools(model, citation_evidence="nuggets")
-    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
+    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
     found = await evaluate(tools)
     by_marker = {c.citation.marker: c for c in found.citations}
     nuggets = {n.sentence: [] for n in found.nuggets}
@@ -222,7 +222,7 @@ async def test_the_judge_compares_nuggets_too_and_the_plan_is_no_less(make_model
 async def test_lists_of_nuggets_are_compared_whole(make_model, make_tools):
     fixed = FixedModel("lowers")
     tools = make_tools(make_model(), citation_evidence="nugget-lists")
-    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
+    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
     found = await evaluate(tools)
     cited = [c for c in found.citations if c.verdict != "invalid"]
     assert all(len(c.nuggets) == 1 for c in cited)
@@ -235,7 +235,7 @@ async def test_citations_are_compared_together_where_that_is_wanted(make_model, 
     record = RECORD.model_copy(update={"answer": answer})
     fixed = FixedModel("lowers")
     tools = make_tools(make_model(), only=("citations",), attribution=True)
-    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
+    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
     found = await evaluate(tools, record)
     # One question: the two documents together. Without one of them is the other alone.
     assert [one.item for one in found.of(AttributionVerdict)] == ["1/"]
@@ -288,7 +288,7 @@ async def test_only_what_is_wanted_is_asked_and_scored(
 
 
 async def test_correctness_is_that_of_the_best_passage(make_model, make_tools):
-    tools = make_tools(make_model()).using(correctness=FixedModel("lowers"))
+    tools = make_tools(make_model()).with_models(correctness=FixedModel("lowers"))
     found = await evaluate(tools)
     assert [(c.sentence, c.correct, c.score) for c in found.correctness] == [
         (1, True, 0.8),

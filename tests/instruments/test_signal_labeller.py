@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.instruments.signal_judge import SOURCED
+from ragassay.instruments.signals.facts import SOURCED
 from ragassay.instruments.signal_labeller import FOREIGN, REPEATED, SignalLabeller
 from ragassay.records import AnswerSentence, SentenceSignals, Signals
 

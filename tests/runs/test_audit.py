@@ -87,7 +87,7 @@ def sees(whole: Sequence[Record]) -> Reply:
 
 def tools_for(model: ScriptedModel, job: Job, **options: object) -> Toolbox:
     settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
-    return Toolbox.of(settings, job.corpus).using(embedder=WordEmbedder())
+    return Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder())
 
 
 def chosen(

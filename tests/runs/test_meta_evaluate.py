@@ -255,7 +255,7 @@ async def test_labels_of_medaesqa_fit_a_run_over_the_same_file(tmp_path):
         settings = load_settings(
             model=model.model_name, api_base=model.base_url, rubrics=("cohesion",)
         )
-        tools = Toolbox.of(settings, job.corpus).using(embedder=WordEmbedder())
+        tools = Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder())
         await run(job, tools, RunFolder(tmp_path / "run"))
     found = meta_evaluate(tmp_path / "run", path)
     assert found.alignment.unaligned == ()

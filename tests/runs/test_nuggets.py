@@ -44,7 +44,7 @@ def reply(messages, schema):
 
 def tools_for(model: ScriptedModel) -> Toolbox:
     settings = load_settings(model=model.model_name, api_base=model.base_url)
-    return Toolbox.of(settings).using(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 def jobs_for(tools: Toolbox, origin="documents"):

@@ -59,7 +59,7 @@ def chosen(
 ) -> tuple[AuditJob, Toolbox]:
     job = job_of([record(i) for i in range(n)], Corpus())
     settings = load_settings(model=judge.model_name, api_base=judge.base_url, only=("rubrics",))
-    tools = Toolbox.of(settings, job.corpus).using(embedder=WordEmbedder())
+    tools = Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder())
     given = {"attacks": REPEATS, "paraphraser": f"{writer.model_name}@{writer.base_url}"}
     return audit_job(job, tools, AuditOptions(**(given | options))), tools  # type: ignore[arg-type]
 

@@ -132,7 +132,7 @@ def test_the_second_judge_decides_what_instruments_leave_open(model: ScriptedMod
     )
     assert settings.escalated_when == "undecided"
     tools = Toolbox.of(settings)
-    assert tools.second is not None and tools.second.jury.name == "openai/second"
+    assert tools.second is not None and tools.second.judge.answered_by == "openai/second"
 
 
 def test_what_it_cannot_rate_is_refused_in_words() -> None:
@@ -174,7 +174,7 @@ def test_the_form_and_who_decides_are_on_record() -> None:
     assert settings.form_names == ("prometheus", "plain")
     assert Settings().form_names == ("plain",)
     tools = Toolbox.of(settings)
-    assert tools.jury.name == INSTRUMENTS and tools.jury.name_of("") == PROMETHEUS
+    assert tools.judge.answered_by == INSTRUMENTS and tools.judge.name == PROMETHEUS
     assert tools.verifier_name == MINILM_VERIFIER
     assert settings.of_judge(1).judge_form == "auto"
     same = Toolbox.of(load_settings(model=PROMETHEUS, judge_form="prometheus"))

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.integration
 
 def tools_for(model: ScriptedModel, job: Job, **options: object) -> Toolbox:
     settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
-    return Toolbox.of(settings, job.corpus).using(embedder=WordEmbedder())
+    return Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder())
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def reply(messages, schema):
 
 def tools_for(model: ScriptedModel, corpus: Corpus | None = None) -> Toolbox:
     settings = load_settings(model=model.model_name, api_base=model.base_url)
-    return Toolbox.of(settings, corpus).using(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 async def created(model: ScriptedModel, out: Path, plan: ExamPlan = PLAN, **given):
@@ -177,7 +177,9 @@ def test_nobody_writes_without_a_judge(tmp_path: Path):
 async def test_without_a_judge_nuggets_are_clauses_of_the_documents(tmp_path: Path):
     corpus = Corpus([Document(id="d", text=f"{SOURCE} Tides are caused by the moon.")])
     plan = ExamPlan(kinds=("nuggets",), origin="documents", number=2)
-    tools = Toolbox.of(load_settings(only=("nuggets",)), corpus).using(embedder=WordEmbedder())
+    tools = Toolbox.of(load_settings(only=("nuggets",)), corpus).with_models(
+        embedder=WordEmbedder()
+    )
     jobs = exam_jobs(QueryFile(QUERIES.queries[:2]), plan, tools)
     found = await write_testbanks(jobs, plan, tools, tmp_path / "bank")
     (bank,) = found.banks

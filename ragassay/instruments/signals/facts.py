@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from ragassay.prompts.signals import load_signals
 from ragassay.records import Signals
 
+SOURCED = "mean_source_support"
+"""A signal that exactly the answers with sources have."""
+
 AGGREGATES = ("least_", "most_", "mean_", "all_")
 """Prefix of an answer's signal that summarises a measure of its sentences."""
 

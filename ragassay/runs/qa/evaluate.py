@@ -102,7 +102,7 @@ async def judge_pairs(
     """
     kept = KeptVectors(tools.models.embedder)
     if tools.models.pair_rater is not None and kept.name == MINILM:
-        tools = tools.using(pair_rater=EmbeddedPairRater(kept))
+        tools = tools.with_models(pair_rater=EmbeddedPairRater(kept))
     found = await run(pairs_job(given), tools, folder, listen, has_reports=False)
     compared = tools.settings.qa_coverage
     measures = await in_thread(_measured, given, kept, compared, folder, listen)
@@ -113,7 +113,7 @@ async def judge_pairs(
         measures=measures,
         ratings=_told(found, tools),
         intents=tuple(v for one in found.evaluations for v in one.of(IntentSimilarity)),
-        judge=tools.settings.escalated_to or tools.jury.name if _has_judge(tools) else "",
+        judge=tools.settings.escalated_to or tools.judge.answered_by if _has_judge(tools) else "",
         embedder=tools.models.embedder.name,
         cards=_cards(found.manifest),
         notes=_notes(given, found),

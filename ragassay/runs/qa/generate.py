@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import dspy
 from langchain_core.runnables import RunnableConfig
 
 from ragassay.errors import (
@@ -138,7 +137,7 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
         papers=known,
         fold=fold,
         rate=_rate(rating) if rating else None,
-        rater=rating.jury.name if rating else "",
+        rater=rating.judge.answered_by if rating else "",
         window_tokens=window_of(settings.model),
         window_chars=settings.source_chars,
     )
@@ -150,8 +149,9 @@ def _rate(tools: Toolbox) -> Rate:
     ) -> Sequence[RacarRating]:
         record = paper_record(paper, pairs)
         case = await in_thread(case_of, record, tools.settings, tools.retrieval.corpus)
-        with dspy.context(lm=tools.jury.judge):
-            found: Any = await tools.agents.racar_rater(dimension).acall(case=case, pairs=pairs)
+        found: Any = await tools.judge.ask(
+            tools.agents.racar_rater(dimension), case=case, pairs=pairs
+        )
         return found
 
     return rate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.instruments.signal_judge import SignalJudge
+from ragassay.judges.signals import SignalJudge
 from ragassay.instruments.signals.facts import facts_text, measure_of, number_text, reason_of
 from ragassay.models.signal_rater import (
     LinearScorer,

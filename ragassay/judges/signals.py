@@ -1,16 +1,21 @@
-"""Rate an answer from measurements. There is no prompt and no language model to instruct."""
+"""The judge without a language model: it rates an answer from measurements."""
 
 from __future__ import annotations
 
-from ragassay.instruments.signals.facts import reason_of
+from collections.abc import Iterable, Mapping
+
+from ragassay.agents.agent_set import Agents
+from ragassay.errors import SettingsError
+from ragassay.instruments.signals.facts import SOURCED, reason_of
+from ragassay.judges.base import BaseJudge, RatedAnswer
+from ragassay.model_names import INSTRUMENTS
+from ragassay.models.gateway import NEEDS_JUDGE
 from ragassay.models.signal_rater import SignalRater
+from ragassay.prompts import Rubric
 from ragassay.prompts.signals import load_signals
 from ragassay.records import Failure, Judgment, Signals
 
 LIKERT = (1, 5)
-
-SOURCED = "mean_source_support"
-"""A signal that exactly the answers with sources have."""
 
 LEAST_WEIGHT = 0.25
 """Logits by which a signal must lower a rating to count as a reason."""
@@ -18,22 +23,45 @@ LEAST_WEIGHT = 0.25
 MOST_REASONS = 3
 
 
-class SignalJudge:
-    """Rates signals on a rubric.
+class SignalJudge(BaseJudge):
+    """Rates by fitted models of signals; also part of judges that signals help.
 
     Args:
         rater: The fitted models.
     """
 
+    name = INSTRUMENTS
+
     def __init__(self, rater: SignalRater) -> None:
         self.rater = rater
 
-    def knows(self, rubric: str) -> bool:
-        """Return whether it can rate a rubric."""
+    async def rate(
+        self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
+    ) -> Judgment:
+        """Rate the answer's signals; the other judges' ratings change nothing."""
+        return self.judge(answer.signals or Signals(), rubric.name)
+
+    def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:
+        """Refuse rubrics without a fitted model."""
+        for name in rubrics:
+            if not self.rates_by_signals(name):
+                raise SettingsError(f"rubric {name}: {NEEDS_JUDGE}")
+
+    def rates_by_signals(self, rubric: str) -> bool:
+        """Return whether there is a fitted model of a rubric."""
         return rubric in self.rater.rubrics
 
+    def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
+        """Return the digest of the models, and the signals."""
+        yield self.rater.digest
+        yield answer.signals.model_dump_json() if answer.signals else ""
+
+    def signal_rater(self, rubrics: Iterable[str]) -> str:
+        """Return the name of the fitted models, if they rate one of the rubrics."""
+        return self.rater.model if any(map(self.rates_by_signals, rubrics)) else ""
+
     def judge(self, signals: Signals, rubric: str) -> Judgment:
-        """Rate an answer; the score is the expectation over the five ratings."""
+        """Rate signals; the score is the expectation over the five ratings."""
         if not signals.sentences:
             failure = Failure(reason="empty_answer", detail="the answer has no sentence")
             return Judgment(rubric=rubric, failure=failure)

@@ -1,0 +1,11 @@
+"""Who answers questions about an answer: a hosted or fine-tuned model, signals, or a panel.
+
+Every judge has the surface of `BaseJudge`: it rates rubrics and asks agents. What an evaluator
+asks does not depend on which judge it has.
+"""
+
+from ragassay.judges.base import BaseJudge, RatedAnswer
+from ragassay.judges.build import build_judge
+from ragassay.judges.panel import Panel
+
+__all__ = ["BaseJudge", "Panel", "RatedAnswer", "build_judge"]

@@ -1,0 +1,172 @@
+"""The surface of all judges, and the answer that they rate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ragassay.errors import FatalModelError, SettingsError
+from ragassay.model_names import INSTRUMENTS
+from ragassay.models.gateway import NEEDS_JUDGE, JudgeLM
+from ragassay.prompts import Rubric
+from ragassay.records import Case, Judgment, Reading, Signals
+
+if TYPE_CHECKING:
+    from ragassay.agents.agent_set import Agents
+    from ragassay.agents.base import Agent
+
+
+@dataclass(frozen=True)
+class RatedAnswer:
+    """An answer, with what was prepared before its rubrics are rated.
+
+    Attributes:
+        case: The answer, its question and its sources.
+        rubrics: Names of all rubrics that it is rated on.
+        signals: Measurements; None where it was not measured.
+        readings: Readings by fine-tuned judges, by the judge's name.
+    """
+
+    case: Case
+    rubrics: tuple[str, ...] = ()
+    signals: Signals | None = None
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+
+
+class BaseJudge(ABC):
+    """Who answers the questions of a run.
+
+    Attributes:
+        name: LiteLLM name of the model that rates; as the settings write it.
+        lm: Answers all questions but ratings; None where instruments decide what they can.
+    """
+
+    name: str
+    lm: JudgeLM | None = None
+
+    async def ask(self, agent: Agent, **inputs: Any) -> Any:
+        """Put an agent's question to the model, and return what the agent reads in the reply.
+
+        Raises:
+            SettingsError: There is no model that answers questions.
+            ModelError: The model gave no usable reply.
+        """
+        import dspy
+
+        with dspy.context(lm=self.model):
+            return await agent.acall(**inputs)
+
+    @property
+    def model(self) -> JudgeLM:
+        """Return the model that answers questions.
+
+        Raises:
+            SettingsError: There is none.
+        """
+        if self.lm is None:
+            raise SettingsError(NEEDS_JUDGE)
+        return self.lm
+
+    @property
+    def answered_by(self) -> str:
+        """Name of what answers all questions but ratings."""
+        return self.lm.model if self.lm else INSTRUMENTS
+
+    @property
+    def models(self) -> tuple[JudgeLM, ...]:
+        """All models that it may ask."""
+        return (self.lm,) if self.lm else ()
+
+    @property
+    def fatal(self) -> FatalModelError | None:
+        """Why the run cannot go on: the error of the first model that cannot be asked."""
+        return next((lm.fatal for lm in self.models if lm.fatal is not None), None)
+
+    @property
+    def members(self) -> tuple[BaseJudge, ...]:
+        """The judges of a panel; empty for a single judge."""
+        return ()
+
+    def member(self, name: str) -> BaseJudge:
+        """Return a member of a panel by its name; a single judge is its own."""
+        return next((one for one in self.members if one.name == name), self)
+
+    @abstractmethod
+    async def rate(
+        self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
+    ) -> Judgment:
+        """Rate an answer on a rubric.
+
+        Args:
+            rubric: The rubric.
+            answer: The answer.
+            agents: The agents of the run.
+            others: Ratings of a panel's other members, for a second round; "" in the first.
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
+
+    def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:  # noqa: B027
+        """Refuse rubrics that it cannot rate.
+
+        Raises:
+            SettingsError: It cannot rate one.
+            ExtraError: A published judge's words are not installed.
+        """
+
+    def rates_by_signals(self, rubric: str) -> bool:
+        """Return whether signals take part in its rating of a rubric."""
+        return False
+
+    def calls_model(self, rubric: str) -> bool:
+        """Return whether its rating of a rubric takes a model call."""
+        return not self.rates_by_signals(rubric)
+
+    def deliberates(self, rubric: str) -> bool:
+        """Return whether it can rate again with a panel's other ratings before it."""
+        return not self.rates_by_signals(rubric)
+
+    def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
+        """Return what its rating depends on besides the case's context and the rubric."""
+        return ()
+
+    @property
+    def reads(self) -> bool:
+        """Return whether it reads an answer before it rates."""
+        return False
+
+    async def read(self, case: Case, agents: Agents) -> Reading | None:
+        """Read an answer; None for a judge that does not, or where reading failed."""
+        return None
+
+    def signal_rater(self, rubrics: Iterable[str]) -> str:
+        """Return the name of the signal rater that takes part; "" where none does."""
+        return ""
+
+    def rated_by(self, rubrics: Iterable[str]) -> str:
+        """Return who rates the rubrics, for reports."""
+        return self.signal_rater(rubrics) or self.name
+
+
+class NoJudge(BaseJudge):
+    """Nobody: instruments decide what they can, and rubrics are not rated."""
+
+    name = INSTRUMENTS
+
+    async def rate(
+        self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
+    ) -> Judgment:
+        """Refuse.
+
+        Raises:
+            SettingsError: Always.
+        """
+        raise SettingsError(NEEDS_JUDGE)
+
+    def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:
+        """Refuse any rubric."""
+        for name in rubrics:
+            raise SettingsError(f"rubric {name}: {NEEDS_JUDGE}")

@@ -1,0 +1,74 @@
+"""Build the judge of a run by its settings; no model is loaded yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ragassay.judge_forms import form_of
+from ragassay.judges.base import BaseJudge, NoJudge
+from ragassay.judges.fine_tuned import TUNED_RUBRICS, FineTunedJudge
+from ragassay.judges.hosted import HostedJudge
+from ragassay.judges.panel import Panel
+from ragassay.judges.published import PublishedJudge
+from ragassay.judges.signals import SignalJudge
+from ragassay.model_names import is_embedded_base
+from ragassay.models.gateway import JudgeLM
+from ragassay.models.signal_rater import shipped_rater
+from ragassay.models.tuned import note_of, untuned
+from ragassay.prompts import Rubric
+from ragassay.settings import Settings
+
+
+def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
+    """Return the judge that the settings name: a single one, or a panel.
+
+    Args:
+        settings: The settings.
+        rubrics: The rubrics of the run, by name.
+
+    Raises:
+        SettingsError: There is a rubric that neither the judge nor signals can rate.
+        ExtraError: A published judge's words are not installed.
+    """
+    signals = SignalJudge(shipped_rater()) if settings.measures else None
+    if not settings.names_model:
+        judge: BaseJudge = signals or NoJudge()
+    else:
+        own = settings.of_judge(0)
+        base = JudgeLM(untuned(own)) if settings.has_judge else None
+        rates = base and (base.model == own.model or settings.rubric_set != TUNED_RUBRICS)
+        judge = _judge_of(
+            settings, base if base and rates else JudgeLM(own), base, rubrics, signals
+        )
+        further = [JudgeLM(settings.of_judge(n)) for n in range(1, len(settings.judges))]
+        if further:
+            others = (_judge_of(settings, lm, base or lm, rubrics, signals) for lm in further)
+            judge = Panel((judge, *others))
+    for one in judge.members or (judge,):
+        one.refuse_unrated(rubrics)
+    return judge
+
+
+def _judge_of(
+    settings: Settings,
+    lm: JudgeLM,
+    base: JudgeLM | None,
+    rubrics: Mapping[str, Rubric],
+    signals: SignalJudge | None,
+) -> BaseJudge:
+    """Return a judge of the kind that its name says.
+
+    Args:
+        settings: Of the run.
+        lm: Rates the rubrics.
+        base: Answers what a fine-tuned or published judge was not trained on.
+        rubrics: The rubrics of the run, by name.
+        signals: Rate with it, or in its place.
+    """
+    form = settings.form if lm.model == settings.model else form_of(lm.model)
+    if form is not None:
+        return PublishedJudge(lm, base, form, rubrics, settings.rubric_set, signals)
+    note = note_of(lm.model)
+    if base and note and note.task == "judge" and settings.rubric_set == TUNED_RUBRICS:
+        return FineTunedJudge(lm, base, note.source_chars, signals)
+    return HostedJudge(lm, signals if is_embedded_base(lm.model) else None)

@@ -1,0 +1,102 @@
+"""A panel of judges: each rates; where they disagree, each reads the others' ratings once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ragassay.errors import RagassayError
+from ragassay.judges.base import BaseJudge, RatedAnswer
+from ragassay.metrics.panel import is_disputed
+from ragassay.models.gateway import JudgeLM
+from ragassay.prompts import Rubric, load_prompts
+from ragassay.records import Judgment
+
+if TYPE_CHECKING:
+    from ragassay.agents.agent_set import Agents
+
+
+class Panel(BaseJudge):
+    """Several judges of the rubrics; the first answers all other questions.
+
+    Args:
+        members: Two or more.
+    """
+
+    def __init__(self, members: Sequence[BaseJudge]) -> None:
+        self._members = tuple(members)
+        self.name, self.lm = members[0].name, members[0].lm
+
+    @property
+    def members(self) -> tuple[BaseJudge, ...]:
+        """The judges."""
+        return self._members
+
+    @property
+    def models(self) -> tuple[JudgeLM, ...]:
+        """The models of all members."""
+        return tuple(dict.fromkeys(lm for one in self._members for lm in one.models))
+
+    async def rate(
+        self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
+    ) -> Judgment:
+        """Refuse: each member is a question of its own, so that one can fail alone."""
+        raise RagassayError("a panel rates by its members")
+
+    def calls_model(self, rubric: str) -> bool:
+        """Return whether one of the members asks a model."""
+        return any(one.calls_model(rubric) for one in self._members)
+
+    def rates_by_signals(self, rubric: str) -> bool:
+        """Return whether signals take part in a member's rating."""
+        return any(one.rates_by_signals(rubric) for one in self._members)
+
+    def signal_rater(self, rubrics: Iterable[str]) -> str:
+        """Return the name of the signal rater, if it rates for a member."""
+        names = [one.signal_rater(rubrics) for one in self._members]
+        return next((name for name in names if name), "")
+
+    def rated_by(self, rubrics: Iterable[str]) -> str:
+        """Name the members."""
+        return f"a panel of {', '.join(one.name for one in self._members)}"
+
+
+def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:
+    """Return each judge that rated a disputed rubric, with what the others said of it.
+
+    Args:
+        judgments: First ratings of all judges, in any order.
+
+    Returns:
+        In the order of rubrics and judges; empty where nobody is far off.
+    """
+    by_rubric: dict[str, dict[str, Judgment]] = {}
+    for one in judgments:
+        if one.judge:
+            by_rubric.setdefault(one.rubric, {})[one.judge] = one
+    found: list[tuple[Judgment, list[Judgment]]] = []
+    for _, members in sorted(by_rubric.items()):
+        rated = [members[judge] for judge in sorted(members) if members[judge].rating is not None]
+        if is_disputed(rated):
+            found += [(one, [other for other in rated if other is not one]) for one in rated]
+    return found
+
+
+def others_text(others: Sequence[Judgment]) -> str:
+    """Return what other judges said, a line each: rating, sentences, reason; never who they are.
+
+    A name would weigh more than a reason. The text is a model's and as untrusted as what it was
+    made of: the rubric judge shows it fenced.
+    """
+    return "\n".join(f"{n}. {_line(other)}" for n, other in enumerate(others, 1))
+
+
+def _line(judgment: Judgment) -> str:
+    words = load_prompts().panel
+    low, high = judgment.scale
+    said = [words.rating.format(rating=judgment.rating, low=low, high=high)]
+    if judgment.sentences:
+        said.append(words.sentences.format(numbers=", ".join(map(str, judgment.sentences))))
+    if judgment.rationale:
+        said.append(words.reason.format(reason=" ".join(judgment.rationale.split())))
+    return " ".join(said)
