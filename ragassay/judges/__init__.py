@@ -1,4 +1,4 @@
-"""Who answers questions about an answer: a hosted or fine-tuned model, signals, or a panel.
+"""The judges of a run: a hosted or fine-tuned model, signals, or a panel of these.
 
 Every judge has the surface of `BaseJudge`: it rates rubrics and asks agents. What an evaluator
 asks does not depend on which judge it has.

@@ -36,7 +36,7 @@ class RatedAnswer:
 
 
 class BaseJudge(ABC):
-    """Who answers the questions of a run.
+    """A judge answers the questions of a run.
 
     Attributes:
         name: LiteLLM name of the model that rates; as the settings write it.

@@ -13,12 +13,12 @@ from fakes import WordEmbedder
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators import CaseFile, Task
 from ragassay.evaluators.base import panel_names
-from ragassay.judges.panel import disputed_members, others_text
 from ragassay.evaluators.rubric import RUBRIC
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input
+from ragassay.judges.panel import disputed_members, others_text
 from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
 from ragassay.records import (
     AnswerSentence,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.instruments.signals.facts import SOURCED
 from ragassay.instruments.signal_labeller import FOREIGN, REPEATED, SignalLabeller
+from ragassay.instruments.signals.facts import SOURCED
 from ragassay.records import AnswerSentence, SentenceSignals, Signals
 
 TEXTS = ("Drug A lowered pain by 5 points.", "It is cheap.", "Pain fell by 5 points with drug A.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.judges.signals import SignalJudge
 from ragassay.instruments.signals.facts import facts_text, measure_of, number_text, reason_of
+from ragassay.judges.signals import SignalJudge
 from ragassay.models.signal_rater import (
     LinearScorer,
     RubricRater,

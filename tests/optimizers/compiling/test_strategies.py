@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from improvable import WISE, WORLDS, ImprovableJudge, write_corpus, write_world
 
-from ragassay.errors import BudgetError, InputError
 from ragassay.agents.agent_set import Agents
+from ragassay.errors import BudgetError, InputError
 from ragassay.optimizers.compiling.compilable import AGENTS, UNCOMPILED, check_agent
 from ragassay.optimizers.compiling.job import (
     CompileJob,
