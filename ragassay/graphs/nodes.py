@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import dspy
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
+from pydantic import TypeAdapter
 
 from ragassay.errors import ModelError
 from ragassay.evaluators.base import CaseFile, Task, place_of, total_usage
@@ -16,15 +18,19 @@ from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.evaluators.toolbox import Toolbox, ready_toolbox, toolbox
 from ragassay.graphs.escalation import decided, unsure_tasks
 from ragassay.graphs.files import open_file, opened_file, updated_file
-from ragassay.graphs.keys import task_key
+from ragassay.graphs.keys import reading_key, task_key
 from ragassay.graphs.state import Input, State
-from ragassay.records import Case, Reading, Record, Usage, VerdictBase
+from ragassay.records import Reading, Record, Usage, VerdictBase
+from ragassay.records.evaluation import AnyVerdict
 from ragassay.retrievers.hygiene import citation_findings
 from ragassay.threads import in_thread
 from ragassay.tracing import step_span
 
 Update = dict[str, Any]
 """A part of the state."""
+
+VERDICTS: TypeAdapter[Sequence[VerdictBase]] = TypeAdapter(Sequence[AnyVerdict])
+READING = TypeAdapter(Reading)
 
 PREPARED_BY = {"passages": "find_evidence", "measures": "measure", "notices": "check_citations"}
 """Nodes that prepare a case, by what evaluators need."""
@@ -95,10 +101,10 @@ async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
     asked = tools.second if is_second and tools.second else tools
     runtime.stream_writer({"phase": f"judging {evaluator.part}"})
     with step_span("ask", task.evaluator, task.item, task.turn):
-        verdicts, is_asked_here = await tools.under_way.once(
-            task.key, lambda: evaluator.ask(subject, task, file, asked)
+        verdicts, is_new = await tools.store.once(
+            task.key, lambda: evaluator.ask(subject, task, file, asked), VERDICTS
         )
-    usage = total_usage(verdicts) if is_asked_here else Usage()
+    usage = total_usage(verdicts) if is_new else Usage()
     runtime.stream_writer({"done": 1, "usage": usage})
     return filed(task, decided(verdicts, file, tools) if is_second else verdicts)
 
@@ -123,30 +129,29 @@ async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
 async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Measure the answer, and have fine-tuned judges read it, before its rubrics are judged."""
     tools = toolbox(runtime)
-    case = opened_file(state.case, tools).case
+    file = opened_file(state.case, tools)
     runtime.stream_writer({"phase": "measuring"})
     meter = tools.models.meter if tools.measures else None
     with step_span("measure"):
         readings = {
             seat: reading
             for seat in tools.jury.readers
-            if (reading := await _reading(case, seat, tools))
+            if (reading := await _reading(file, seat, tools))
         }
-        signals = await in_thread(meter.signals, case) if meter else None
+        signals = await in_thread(meter.signals, file.case) if meter else None
     return {"signals": signals, "readings": readings}
 
 
-async def _reading(case: Case, judge: str, tools: Toolbox) -> Reading | None:
+async def _reading(file: CaseFile, judge: str, tools: Toolbox) -> Reading | None:
     """Return what a judge sees in an answer; None where it failed.
 
     The ratings ask for it again then, each with its own tries, and say what is wrong.
     """
-    with dspy.context(lm=tools.jury.lm_of(judge)):
-        try:
-            reading: Any = await tools.agents.reader.acall(case=case)
-        except ModelError:
-            return None
-    return reading
+    read: Any = tools.agents.reader.acall
+    with dspy.context(lm=tools.jury.lm_of(judge)), suppress(ModelError):
+        key = reading_key(tools, judge, file)
+        return (await tools.store.once(key, lambda: read(case=file.case), READING))[0]
+    return None
 
 
 async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:

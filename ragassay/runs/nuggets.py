@@ -187,8 +187,7 @@ class _Writer:
                 await self._saver.adelete_thread(self._thread(job))
 
     async def _run(self, start: Any, config: RunnableConfig) -> Usage:
-        stream = self._graph.astream(start, config, context=self._tools, stream_mode="custom")
-        return await follow_graph(stream, self._listen)
+        return (await follow_graph(self._graph, start, self._tools, self._listen, config))[1]
 
     async def _outcome(self, job: NuggetJob) -> Written | tuple[NuggetJob, EditRequest]:
         state = await self._graph.aget_state(self._config(job))

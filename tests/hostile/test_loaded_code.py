@@ -139,7 +139,7 @@ STATES: dict[str, Callable[[str], tuple[str, bytes]]] = {
 
 
 @pytest.mark.parametrize("kind", STATES)
-def test_a_kept_verdict_builds_nothing_but_records(kind, ran):
+def test_a_kept_state_builds_nothing_but_records(kind, ran):
     try:
         serializer().loads_typed(STATES[kind](str(ran)))
     except Exception as error:  # whichever: it must not have run
