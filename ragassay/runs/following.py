@@ -11,16 +11,15 @@ from ragassay.runs.events import Event, Listener
 
 
 async def follow_graph(
-    graph: Any, start: Any, tools: Any, listen: Listener, config: Any = None
+    graph: Any, start: Any, tools: Any, listen: Listener
 ) -> tuple[dict[str, Any], Usage]:
-    """Run a graph to its end, or to where it waits for a person.
+    """Run a graph to its end.
 
     Args:
         graph: Its nodes tell `expected`, `done` and `usage`.
         start: Its input.
         tools: Its run-time context.
         listen: Receives an event for each.
-        config: Of a graph that waits for a person: its thread.
 
     Returns:
         Its output, and the usage of calls that were paid for and failed, which no node has told.
@@ -28,9 +27,9 @@ async def follow_graph(
     values, booked = dict[str, Any](), Usage()
     modes = ["custom", "values"]
     with metered() as meter:
-        async for mode, chunk in graph.astream(start, config, context=tools, stream_mode=modes):
+        async for mode, chunk in graph.astream(start, context=tools, stream_mode=modes):
             if mode == "values":
-                values = dict(chunk)
+                values = {name: chunk[name] for name in graph.output_channels if name in chunk}
                 continue
             usage = chunk.get("usage", Usage())
             booked += usage
