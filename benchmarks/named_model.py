@@ -72,7 +72,7 @@ class OnDisk:
         if not self._path.exists():
             return set()
         with closing(sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)) as file:
-            query = "SELECT rowid, val FROM cache WHERE rowid > ? ORDER BY rowid"
+            query = "SELECT rowid, value FROM finished WHERE rowid > ? ORDER BY rowid"
             rows = file.execute(query, (self._last_row,)).fetchall()
         if rows:
             self._last_row = rows[-1][0]

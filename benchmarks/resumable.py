@@ -149,10 +149,12 @@ def n_verdicts(out: Path) -> int:
     if not file.exists():
         return 0
     with sqlite3.connect(file) as connection:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'cache'")
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'finished'")
         if tables.fetchone() is None:
             return 0
-        wanted = "SELECT count(*) FROM cache WHERE ns NOT LIKE '%ask_correctness%'"
+        wanted = (
+            'SELECT count(*) FROM finished WHERE NOT instr(value, \'"evaluator":"correctness"\')'
+        )
         return int(connection.execute(wanted).fetchone()[0])
 
 
@@ -162,10 +164,10 @@ def n_syntheses(out: Path) -> int:
     if not file.exists():
         return 0
     with sqlite3.connect(file) as connection:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'writes'")
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'finished'")
         if tables.fetchone() is None:
             return 0
-        wanted = "SELECT count(DISTINCT thread_id) FROM writes WHERE channel = 'text'"
+        wanted = "SELECT count(*) FROM finished WHERE instr(value, '{\"text\"') = 1"
         return int(connection.execute(wanted).fetchone()[0])
 
 

@@ -50,3 +50,22 @@ def locked(file: Path, refusal: RagassayError) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def opened_first(path: Path) -> Iterator[None]:
+    """Set a damaged file aside: whether to pay again for what it held is the user's to decide."""
+    try:
+        with storing(path):
+            yield
+    except StorageError as error:
+        if isinstance(error.__cause__, OSError | sqlite3.OperationalError):  # no damage
+            raise
+        for ending in ("", "-wal", "-shm"):
+            part = path.with_name(path.name + ending)
+            if part.exists():
+                part.replace(path.with_name(f"{path.name}.damaged{ending}"))
+        raise StorageError(
+            f"{path} is damaged ({error.__cause__}), and was set aside as {path.name}.damaged: "
+            "the same command goes on without it"
+        ) from error

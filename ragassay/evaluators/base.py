@@ -48,7 +48,7 @@ class Task:
         case: Id of the case.
         judge: Which judge of a panel is asked; "" where there is none.
         turn: For the first time, after hearing the others, or as the second judge.
-        key: Hash of everything that the verdict depends on; the node cache's key.
+        key: Hash of everything that the verdict depends on; its key in the store.
     """
 
     evaluator: str

@@ -24,7 +24,6 @@ from ragassay.evaluators.grading import Grading
 from ragassay.evaluators.models import Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.registry import OURS
-from ragassay.evaluators.under_way import UnderWay
 from ragassay.judges import BaseJudge, build_judge
 from ragassay.metrics.cascade import joint_name
 from ragassay.models.gateway import NEEDS_JUDGE
@@ -46,6 +45,7 @@ from ragassay.records import PARTS
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import RESULT_FIELDS, Settings, load_settings
+from ragassay.store import Store
 from ragassay.threads import in_thread
 
 
@@ -79,7 +79,7 @@ class Toolbox:
         second: What the second judge of a cascade works with; None without one.
         registered: The evaluators that there are, each behind those whose verdicts it needs.
         files: The cases that are being judged.
-        under_way: The questions that are being asked.
+        store: What is finished, and the calls under way.
         given: What it was built from; None where somebody put it together.
         limiter: Bounds all model calls of the run together.
     """
@@ -94,7 +94,7 @@ class Toolbox:
     second: Toolbox | None = None
     registered: tuple[Evaluator[Any], ...] = OURS
     files: OpenFiles = field(default_factory=OpenFiles, compare=False, repr=False)
-    under_way: UnderWay = field(default_factory=UnderWay, compare=False, repr=False)
+    store: Store = field(default_factory=Store, compare=False, repr=False)
     given: Given | None = field(default=None, compare=False, repr=False)
     limiter: RunLimiter = field(default_factory=RunLimiter, compare=False, repr=False)
 

@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from langgraph.cache.base import BaseCache
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import CachePolicy
 
 from ragassay.evaluators import OURS, Evaluator, Task
 from ragassay.evaluators.toolbox import Toolbox
@@ -28,17 +25,12 @@ EvaluateGraph = CompiledStateGraph[State, Toolbox, Input, Output]
 
 
 def build_evaluate_graph(
-    max_attempts: int = 5,
-    cache: BaseCache[Any] | None = None,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
-    evaluators: Sequence[Evaluator[Any]] = OURS,
+    max_attempts: int = 5, evaluators: Sequence[Evaluator[Any]] = OURS
 ) -> EvaluateGraph:
     """Compile the graph.
 
     Args:
         max_attempts: How often a model call is tried that fails for a passing reason.
-        cache: Keeps verdicts by the hash of what they depend on; None for no cache.
-        checkpointer: Keeps states, so that a killed run goes on; None for none.
         evaluators: What may be asked; each has a node of its own.
     """
     builder = StateGraph(State, context_schema=Toolbox, input_schema=Input, output_schema=Output)
@@ -48,7 +40,7 @@ def build_evaluate_graph(
     ask: Any = nodes.ask
     on_failure: Any = file_failure
     builder.add_node("segment", segment, input_schema=Input)
-    builder.add_node("find_evidence", build_evidence_graph(max_attempts, cache))
+    builder.add_node("find_evidence", build_evidence_graph(max_attempts))
     builder.add_node("check_citations", nodes.check_citations)
     builder.add_node("measure", nodes.measure)
     builder.add_node("aggregate", nodes.aggregate)
@@ -59,7 +51,6 @@ def build_evaluate_graph(
             ask,
             input_schema=Task,
             retry_policy=retry_policies(max_attempts),
-            cache_policy=CachePolicy(key_func=_cache_key),
             error_handler=on_failure,
         )
     preparing = list(nodes.PREPARED_BY.values())
@@ -68,9 +59,4 @@ def build_evaluate_graph(
     for name in ("segment", *preparing, *asking):
         builder.add_edge(name, "dispatch")
     builder.add_edge("aggregate", END)
-    return make_drawn(builder.compile(cache=cache, checkpointer=checkpointer, name="evaluate"))
-
-
-def _cache_key(task: Task) -> str:
-    # LangGraph draws a graph by preparing its tasks with an empty input.
-    return task.key if isinstance(task, Task) else ""
+    return make_drawn(builder.compile(name="evaluate"))

@@ -11,11 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from langgraph.cache.base import BaseCache
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import CachePolicy, Send
+from langgraph.types import Send
 
 from ragassay.evaluators.base import CaseFile
 from ragassay.evaluators.toolbox import Toolbox, toolbox
@@ -44,14 +43,11 @@ N_TITLES = 5
 """Number of titles of insufficient hits that the model is shown."""
 
 
-def build_evidence_graph(
-    max_attempts: int = 5, cache: BaseCache[Any] | None = None
-) -> EvidenceGraph:
+def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
     """Compile the graph; it is a node of the evaluation graph.
 
     Args:
         max_attempts: Most attempts of a model call that fails for a temporary reason.
-        cache: Stores queries by the hash of what they depend on; None for no cache.
     """
     builder = StateGraph(
         EvidenceState,
@@ -75,7 +71,6 @@ def build_evidence_graph(
             node,
             input_schema=task,
             retry_policy=retry_policies(max_attempts),
-            cache_policy=CachePolicy(key_func=_cache_key),
             error_handler=on_failure,
         )
     builder.add_conditional_edges(
@@ -91,7 +86,7 @@ def build_evidence_graph(
     )
     builder.add_edge("judge_sufficiency", "end_searches")
     builder.add_conditional_edges("end_searches", route_on, ["write_query", END])
-    return make_drawn(builder.compile(cache=cache, name="find_evidence"))
+    return make_drawn(builder.compile(name="find_evidence"))
 
 
 def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str]:
@@ -169,11 +164,6 @@ def _sends(
     tools, context = toolbox(runtime), file.case.context
     runtime.stream_writer({"expected": len(tasks)})
     return [Send(node, replace(task, key=query_key(tools, node, task, context))) for task in tasks]
-
-
-def _cache_key(task: QueryTask | SufficiencyTask) -> str:
-    # LangGraph draws a graph by preparing its tasks with an empty input.
-    return task.key if isinstance(task, QueryTask | SufficiencyTask) else ""
 
 
 def n_most_searches(file: CaseFile, tools: Toolbox) -> int:

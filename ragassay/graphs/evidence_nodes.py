@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from langgraph.runtime import Runtime
+from pydantic import TypeAdapter
 
 from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.citation_choice import cited_of
@@ -40,6 +41,10 @@ from ragassay.tracing import step_span
 Update = dict[str, Any]
 """A part of the state."""
 
+DRAFT = TypeAdapter(Draft)
+SEARCH = TypeAdapter(tuple[Report, tuple[str, ...]])
+JUDGMENT = TypeAdapter(SufficiencyJudgment)
+
 QUESTION_CHARS = 300
 """Only this many characters of a question go into a query: the sentence must dominate."""
 
@@ -56,7 +61,8 @@ async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     """Have the model write queries for a sentence."""
     tools = toolbox(runtime)
     case = opened_file(task.case, tools).case
-    with step_span("write_query", item=task.item):
+
+    async def ask() -> Draft:
         written = await tools.judge.ask(
             tools.agents.query_writer,
             case=case,
@@ -64,8 +70,11 @@ async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
             tried=task.tried,
             found=task.found,
         )
-    runtime.stream_writer({"done": 1, "usage": written.usage})
-    draft = Draft(task.item, task.round, written.query, written.opposite, written.usage)
+        return Draft(task.item, task.round, written.query, written.opposite, written.usage)
+
+    with step_span("write_query", item=task.item):
+        draft, is_new = await tools.store.once(task.key, ask, DRAFT)
+    runtime.stream_writer({"done": 1, "usage": draft.usage if is_new else Usage()})
     return {"drafts": [draft]}
 
 
@@ -79,7 +88,7 @@ async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     async def look(query: str) -> list[Document]:
         return await notebook.ask(sentence.index, None, query)
 
-    with step_span("run_agent", item=task.item):
+    async def search() -> tuple[Report, tuple[str, ...]]:
         notes = await tools.agents.searcher.asearch(
             tools.judge.model,
             case,
@@ -88,8 +97,14 @@ async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
             tools.settings.evidence_turns,
             tools.settings.evidence_tokens // len(case.sentences),
         )
-    runtime.stream_writer({"done": 1, "usage": notes.usage})
-    report = Report(sentence.index, notes.cited, notes.usage)
+        queries = tuple(answered.query.text for answered in notebook.answered)
+        return Report(sentence.index, notes.cited, notes.usage), queries
+
+    with step_span("run_agent", item=task.item):
+        (report, queries), is_new = await tools.store.once(task.key, search, SEARCH)
+        for query in () if is_new else queries:
+            await look(query)
+    runtime.stream_writer({"done": 1, "usage": report.usage if is_new else Usage()})
     return {"reports": [report], "answered": notebook.answered, "pool": notebook.pool}
 
 
@@ -182,15 +197,19 @@ async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Toolbox]) ->
     """Have the judge say whether a sentence's passages are enough."""
     tools = toolbox(runtime)
     case = opened_file(task.case, tools).case
-    with step_span("judge_sufficiency", item=task.item):
+
+    async def ask() -> SufficiencyJudgment:
         judged = await tools.judge.ask(
             tools.agents.sufficiency_judge,
             case=case,
             claim=case.sentences[task.item - 1].text,
             passages=task.passages,
         )
-    runtime.stream_writer({"done": 1, "usage": judged.usage})
-    judgment = SufficiencyJudgment(task.item, task.key, judged.is_enough, judged.usage)
+        return SufficiencyJudgment(task.item, task.key, judged.is_enough, judged.usage)
+
+    with step_span("judge_sufficiency", item=task.item):
+        judgment, is_new = await tools.store.once(task.key, ask, JUDGMENT)
+    runtime.stream_writer({"done": 1, "usage": judgment.usage if is_new else Usage()})
     return {"judgments": [judgment]}
 
 

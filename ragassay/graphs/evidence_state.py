@@ -28,7 +28,7 @@ class QueryTask:
         round: 1-based.
         tried: Earlier queries on this sentence that were not enough.
         found: Titles of their hits, the best first.
-        key: Hash of everything that the queries depend on; the node cache's key.
+        key: Hash of everything that the queries depend on; their key in the store.
     """
 
     case: str
@@ -47,7 +47,7 @@ class SufficiencyTask:
         case: Id of the case.
         item: Number of the sentence (1-based).
         passages: The passages with their titles.
-        key: Hash of everything that the judgment depends on; the node cache's key.
+        key: Hash of everything that the judgment depends on; its key in the store.
     """
 
     case: str
@@ -180,17 +180,3 @@ class EvidenceOutput:
     found: tuple[Found, ...]
     cited: tuple[Cited, ...]
     searches: tuple[EvidenceSearch, ...]
-
-
-SERIALIZED_TYPES: tuple[type, ...] = (
-    QueryTask,
-    SufficiencyTask,
-    SufficiencyJudgment,
-    Draft,
-    Answered,
-    Report,
-    EvidenceState,
-    EvidenceInput,
-    EvidenceOutput,
-)
-"""Our types that a checkpoint may contain, besides the records."""

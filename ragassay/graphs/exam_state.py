@@ -71,7 +71,3 @@ class ExamItems:
     n_unfounded: int
     failures: list[Failure]
     usage: Usage
-
-
-SERIALIZED_TYPES: tuple[type, ...] = (ExamJob, ExamState, ExamItems)
-"""Our types that a checkpoint may contain, besides the records."""

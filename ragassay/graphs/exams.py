@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -21,14 +20,11 @@ from ragassay.retrievers.passages import condense
 ExamGraph = CompiledStateGraph[ExamState, Toolbox, ExamJob, ExamItems]
 
 
-def build_exam_graph(
-    max_attempts: int = 5, checkpointer: BaseCheckpointSaver[Any] | None = None
-) -> ExamGraph:
+def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
     """Compile the graph.
 
     Args:
         max_attempts: Most attempts of a model call that fails for a temporary reason.
-        checkpointer: Stores states: needed to resume after a kill.
     """
     builder = StateGraph(
         ExamState, context_schema=Toolbox, input_schema=ExamJob, output_schema=ExamItems
@@ -42,7 +38,7 @@ def build_exam_graph(
     )
     builder.add_edge(START, "write_exam")
     builder.add_edge("write_exam", END)
-    return make_drawn(builder.compile(checkpointer=checkpointer, name="write_exam"))
+    return make_drawn(builder.compile(name="write_exam"))
 
 
 async def write_exam(state: ExamState, runtime: Runtime[Toolbox]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ragassay.errors import (
     InputError,
     ModelError,
     RagassayError,
+    StorageError,
     TransientModelError,
     UnparsableReplyError,
 )
@@ -129,9 +130,9 @@ def failure_of(error: NodeError) -> Failure:
     """Return the failure to record for an error.
 
     Raises:
-        FatalModelError, InputError, CorpusError: The run or the record cannot continue.
+        FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot go on.
     """
-    if isinstance(error.error, FatalModelError | InputError | CorpusError):
+    if isinstance(error.error, FatalModelError | InputError | CorpusError | StorageError):
         raise error.error
     reason = error.error.reason if isinstance(error.error, ModelError) else "error"
     told = without_secrets(str(error.error))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from ragassay.agents.context import build_case
 from ragassay.errors import InputError
@@ -58,22 +56,13 @@ def file_of(record: Record, tools: Toolbox) -> CaseFile:
     return CaseFile(fingerprint(tools, record), record, case)
 
 
-async def open_file(
-    record: Record, tools: Toolbox, state: Mapping[str, Any] | None = None
-) -> CaseFile:
+async def open_file(record: Record, tools: Toolbox) -> CaseFile:
     """Open the file of a record.
-
-    Args:
-        record: The record.
-        tools: What judges it.
-        state: Values of a state that an earlier start has left.
 
     Raises:
         InputError: The answer has too many sentences.
     """
-    file = tools.files.open(await in_thread(file_of, record, tools))
-    known = {name: state[name] for name in _FROM_STATE if state and name in state}
-    return tools.files.open(replace(file, **known, _subjects={})) if known else file
+    return tools.files.open(await in_thread(file_of, record, tools))
 
 
 def opened_file(case: str, tools: Toolbox) -> CaseFile:

@@ -48,6 +48,11 @@ def sufficiency_key(tools: Toolbox, task: SufficiencyTask, context: str) -> str:
     return hash_of(*_asking(tools), context, "judge_sufficiency", str(task.item), *task.passages)
 
 
+def reading_key(tools: Toolbox, judge: str, file: CaseFile) -> str:
+    """Hash everything that a judge's reading of an answer depends on."""
+    return hash_of(tools.identity, "reading", judge, file.case_sha256)
+
+
 def _asking(tools: Toolbox) -> tuple[str, ...]:
     """Return what every call depends on: the model, how it computes, what is said to it."""
     settings = tools.settings

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
+from pydantic import TypeAdapter
 
+from ragassay.errors import ModelError
 from ragassay.evaluators.base import CaseFile, Task, place_of, total_usage
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.evaluators.toolbox import Toolbox, ready_toolbox, toolbox
 from ragassay.graphs.escalation import decided, unsure_tasks
 from ragassay.graphs.files import open_file, opened_file, updated_file
-from ragassay.graphs.keys import task_key
+from ragassay.graphs.keys import reading_key, task_key
 from ragassay.graphs.state import Input, State
-from ragassay.records import Record, Usage, VerdictBase
+from ragassay.judges import BaseJudge
+from ragassay.records import Reading, Record, Usage, VerdictBase
+from ragassay.records.evaluation import AnyVerdict
 from ragassay.retrievers.hygiene import citation_findings
 from ragassay.threads import in_thread
 from ragassay.tracing import step_span
 
 Update = dict[str, Any]
 """A part of the state."""
+
+VERDICTS: TypeAdapter[Sequence[VerdictBase]] = TypeAdapter(Sequence[AnyVerdict])
+READING = TypeAdapter(Reading)
 
 PREPARED_BY = {"passages": "find_evidence", "measures": "measure", "notices": "check_citations"}
 """Nodes that prepare a case, by what evaluators need."""
@@ -74,7 +82,7 @@ def open_tasks(file: CaseFile, tools: Toolbox, unprepared: list[str]) -> list[Ta
 def _preparations(tools: Toolbox) -> list[str]:
     """Return the preparations that the run's evaluators need."""
     needed = {need for evaluator in tools.evaluators for need in evaluator.needs}
-    if not (tools.measures or tools.readers):
+    if not (tools.measures or tools.jury.readers):
         needed.discard("measures")
     return [name for name in PREPARED_BY if name in needed]
 
@@ -93,10 +101,10 @@ async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
     asked = tools.second if is_second and tools.second else tools
     runtime.stream_writer({"phase": f"judging {evaluator.part}"})
     with step_span("ask", task.evaluator, task.item, task.turn):
-        verdicts, is_asked_here = await tools.under_way.once(
-            task.key, lambda: evaluator.ask(subject, task, file, asked)
+        verdicts, is_new = await tools.store.once(
+            task.key, lambda: evaluator.ask(subject, task, file, asked), VERDICTS
         )
-    usage = total_usage(verdicts) if is_asked_here else Usage()
+    usage = total_usage(verdicts) if is_new else Usage()
     runtime.stream_writer({"done": 1, "usage": usage})
     return filed(task, decided(verdicts, file, tools) if is_second else verdicts)
 
@@ -121,13 +129,31 @@ async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
 async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Measure the answer, and have fine-tuned judges read it, before its rubrics are judged."""
     tools = toolbox(runtime)
-    case = opened_file(state.case, tools).case
+    file = opened_file(state.case, tools)
     runtime.stream_writer({"phase": "measuring"})
     meter = tools.models.meter if tools.measures else None
     with step_span("measure"):
-        read = {one.name: await one.read(case, tools.agents) for one in tools.readers}
-        signals = await in_thread(meter.signals, case) if meter else None
-    return {"signals": signals, "readings": {name: one for name, one in read.items() if one}}
+        readings = {
+            judge.name: reading
+            for judge in tools.readers
+            if (reading := await _reading(file, judge, tools))
+        }
+        signals = await in_thread(meter.signals, file.case) if meter else None
+    return {"signals": signals, "readings": readings}
+
+
+async def _reading(file: CaseFile, judge: BaseJudge, tools: Toolbox) -> Reading | None:
+    """Return what a judge sees in an answer; None where it failed.
+
+    The ratings ask for it again then, each with its own tries, and say what is wrong.
+    """
+    key = reading_key(tools, judge.name, file)
+    with suppress(ModelError):
+        reading, _ = await tools.store.once(
+            key, lambda: judge.read(file.case, tools.agents), READING
+        )
+        return reading
+    return None
 
 
 async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:

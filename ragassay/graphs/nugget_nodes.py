@@ -10,11 +10,12 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 from pydantic import TypeAdapter, ValidationError
 
+from ragassay.agents.nugget_creator import Created
 from ragassay.errors import FatalModelError, InputError, first_problem
-from ragassay.evaluators.toolbox import Toolbox, ready_toolbox, toolbox
+from ragassay.evaluators.toolbox import Toolbox, hash_of, ready_toolbox, toolbox
 from ragassay.graphs.failures import failure_of
 from ragassay.graphs.nugget_state import ImportanceTask, LeftOut, NuggetImportance, NuggetState
-from ragassay.records import Document, Frozen, Importance, Nugget
+from ragassay.records import Document, Frozen, Importance, Nugget, Usage
 from ragassay.retrievers.passages import condense
 from ragassay.text.sentences import split_sentences
 from ragassay.threads import in_thread
@@ -37,6 +38,8 @@ class ReviewedNugget(Frozen):
     importance: Importance | None = None
 
 
+CREATED = TypeAdapter(Created)
+RATED = TypeAdapter(tuple[NuggetImportance, Usage])
 _REVIEWED: TypeAdapter[list[ReviewedNugget]] = TypeAdapter(list[ReviewedNugget])
 
 
@@ -63,13 +66,19 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
     """Read the next window; if none of its facts is supported, take its closest sentence."""
     tools, window = toolbox(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
-    found = await tools.judge.ask(
-        tools.agents.creator, question=state.question, documents=window, known=known
-    )
+
+    async def ask() -> Created:
+        return await tools.judge.ask(
+            tools.agents.creator, question=state.question, documents=window, known=known
+        )
+
+    shown = (document.model_dump_json() for document in window)
+    key = hash_of(tools.identity, "write_nuggets", state.question, *known, "", *shown)
+    found, is_new = await tools.store.once(key, ask, CREATED)
     facts = tuple(Nugget(text=fact, method="model") for fact in found.facts)
     if found.not_carried and not facts:
         facts = await in_thread(_closest_sentence, state.question, window, tools)
-    runtime.stream_writer({"done": 1, "usage": found.usage})
+    runtime.stream_writer({"done": 1, "usage": found.usage if is_new else Usage()})
     return {
         "facts": facts,
         "n_read": state.n_read + 1,
@@ -101,15 +110,22 @@ async def merge_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
 async def rate_importance(task: ImportanceTask, runtime: Runtime[Toolbox]) -> Update:
     """Rate the importance of one nugget."""
     tools = toolbox(runtime)
-    found = await tools.judge.ask(
-        tools.agents.importance_scorer,
-        question=task.question,
-        facts=task.facts,
-        position=task.position,
-    )
-    runtime.stream_writer({"done": 1, "usage": found.usage})
-    rated = NuggetImportance(task.position, found.importance, found.confidence)
-    return {"importances": [rated], "usage": found.usage}
+
+    async def ask() -> tuple[NuggetImportance, Usage]:
+        found = await tools.judge.ask(
+            tools.agents.importance_scorer,
+            question=task.question,
+            facts=task.facts,
+            position=task.position,
+        )
+        rated = NuggetImportance(task.position, found.importance, found.confidence)
+        return rated, found.usage
+
+    position = str(task.position)
+    key = hash_of(tools.identity, "rate_importance", task.question, position, *task.facts)
+    (rated, usage), is_new = await tools.store.once(key, ask, RATED)
+    runtime.stream_writer({"done": 1, "usage": usage if is_new else Usage()})
+    return {"importances": [rated], "usage": usage}
 
 
 def leave_unrated(

@@ -115,14 +115,3 @@ class NuggetList:
     left_out: list[LeftOut]
     failures: list[Failure]
     usage: Usage
-
-
-SERIALIZED_TYPES: tuple[type, ...] = (
-    NuggetJob,
-    LeftOut,
-    NuggetImportance,
-    ImportanceTask,
-    NuggetState,
-    NuggetList,
-)
-"""Our types that a checkpoint may contain, besides the records."""

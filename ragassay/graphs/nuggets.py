@@ -29,7 +29,7 @@ def build_nugget_graph(
 
     Args:
         max_attempts: Most attempts of a model call that fails for a temporary reason.
-        checkpointer: Stores states: needed to wait for a person, and to resume after a kill.
+        checkpointer: Stores states: needed to wait for a person.
     """
     builder = StateGraph(
         NuggetState, context_schema=Toolbox, input_schema=NuggetJob, output_schema=NuggetList

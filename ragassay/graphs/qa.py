@@ -10,7 +10,6 @@ import functools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -26,14 +25,11 @@ from ragassay.records import RACAR, Failure
 QAGraph = CompiledStateGraph[QAState, QATools, QAJob, QAPairs]
 
 
-def build_qa_graph(
-    max_attempts: int = 5, checkpointer: BaseCheckpointSaver[Any] | None = None
-) -> QAGraph:
+def build_qa_graph(max_attempts: int = 5) -> QAGraph:
     """Compile the graph.
 
     Args:
         max_attempts: Most attempts of a model call that fails for a temporary reason.
-        checkpointer: Stores states: needed to resume after a kill.
     """
     builder = StateGraph(QAState, context_schema=QATools, input_schema=QAJob, output_schema=QAPairs)
     add = functools.partial(_add_call, builder, max_attempts)
@@ -51,7 +47,7 @@ def build_qa_graph(
     builder.add_conditional_edges("check_pairs", route_rating, ["rate_pairs", "sort_pairs"])
     builder.add_edge("rate_pairs", "sort_pairs")
     builder.add_conditional_edges("sort_pairs", route_round, [*calls, END])
-    return make_drawn(builder.compile(checkpointer=checkpointer, name="write_qa_pairs"))
+    return make_drawn(builder.compile(name="write_qa_pairs"))
 
 
 def _add_call(
@@ -62,11 +58,7 @@ def _add_call(
     on_failure: Callable[[Any, Failure], nodes.Update],
     given: type[QAState] | type[RatingTask],
 ) -> None:
-    """Add a node that asks a model.
-
-    Its failure is settled in the node itself. After an error handler of LangGraph's, a stopped run
-    could not be resumed: the handler counts as a step, and the failed call as done.
-    """
+    """Add a node that asks a model; its failure is settled in the node itself."""
     retried = retry_policies(max_attempts)
 
     async def asked(state: Any, runtime: Runtime[QATools]) -> nodes.Update:

@@ -7,8 +7,10 @@ from typing import Any
 
 import dspy
 from langgraph.runtime import Runtime
+from pydantic import TypeAdapter
 
 from ragassay.agents.qa_writer import FaultyPair, WrittenPair, WrittenPairs
+from ragassay.evaluators.toolbox import hash_of
 from ragassay.graphs.qa_parts import misfit, parts_of, shares_of
 from ragassay.graphs.qa_rules import PairRules, low_ratings, questions_of, quoted_sentences
 from ragassay.graphs.qa_state import DraftPair, PairFlaw, QAEnd, QAState, QATools, RatingTask
@@ -18,6 +20,25 @@ from ragassay.threads import in_thread
 
 Update = dict[str, Any]
 """A part of the state."""
+
+STATE = TypeAdapter(QAState)
+TASK = TypeAdapter(RatingTask)
+WRITTEN = TypeAdapter(WrittenPairs)
+RATINGS = TypeAdapter(list[RacarRating])
+
+
+def qa_key(tools: QATools, paper: Paper, node: str, given: bytes) -> str:
+    """Hash everything that the work on a paper, or a call on it, depends on.
+
+    Args:
+        tools: The models and the settings.
+        paper: The paper.
+        node: Which call it is.
+        given: The job, the state, or the task, as JSON.
+    """
+    windows = str((tools.window_tokens, tools.window_chars))
+    known = (tools.tools.identity, tools.rater, windows, paper.model_dump_json())
+    return hash_of(*known, node, given.decode())
 
 
 async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
@@ -46,15 +67,18 @@ async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     part, number = state.queue[0]
     shown, agents = parts_of(paper, state)[part], tools.tools.agents
     known = questions_of((*state.kept, *state.open))
-    found: Any
-    with dspy.context(lm=tools.writer):
-        if state.way == "self-questioning":
-            found = await agents.self_questioner.acall(paragraph=shown.text, number=number)
-        else:
-            found = await agents.qa_writer.acall(
+
+    async def ask() -> WrittenPairs:
+        with dspy.context(lm=tools.writer):
+            if state.way == "self-questioning":
+                return await agents.self_questioner.acall(paragraph=shown.text, number=number)
+            return await agents.qa_writer.acall(
                 paper=shown, keywords=state.keywords, number=number, known=known
             )
-    runtime.stream_writer({"done": 1, "usage": found.usage})
+
+    key = qa_key(tools, paper, "write_pairs", STATE.dump_json(state))
+    found, is_new = await tools.tools.store.once(key, ask, WRITTEN)
+    runtime.stream_writer({"done": 1, "usage": found.usage if is_new else Usage()})
     drafts = _drafts(found, paper, tools, part, state.n_drafted)
     return {
         "queue": state.queue[1:],
@@ -91,11 +115,15 @@ async def check_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
 
 async def rate_pairs(task: RatingTask, runtime: Runtime[QATools]) -> Update:
     """Have the second model rate the pairs without a flaw in one dimension."""
-    tools, ratings = runtime.context, list[RacarRating]()
-    if tools.rate is not None:
-        ratings += await tools.rate(tools.papers[task.paper], task.dimension, task.pairs)
+    tools, paper = runtime.context, runtime.context.papers[task.paper]
+
+    async def ask() -> list[RacarRating]:
+        return [*await tools.rate(paper, task.dimension, task.pairs)] if tools.rate else []
+
+    key = qa_key(tools, paper, "rate_pairs", TASK.dump_json(task))
+    ratings, is_new = await tools.tools.store.once(key, ask, RATINGS)
     usage = sum((rating.usage for rating in ratings), Usage())
-    runtime.stream_writer({"done": 1, "usage": usage})
+    runtime.stream_writer({"done": 1, "usage": usage if is_new else Usage()})
     return {"ratings": ratings, "usage": usage}
 
 
@@ -139,11 +167,16 @@ async def mend_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     faulty = [
         FaultyPair(d.pair.question, d.pair.answer, tuple(f.why for f in d.flaws)) for d in chosen
     ]
-    with dspy.context(lm=tools.writer):
-        found = await tools.tools.agents.qa_mender.acall(
-            paper=parts_of(paper, state)[part], pairs=faulty
-        )
-    runtime.stream_writer({"done": 1, "usage": found.usage})
+
+    async def ask() -> WrittenPairs:
+        with dspy.context(lm=tools.writer):
+            return await tools.tools.agents.qa_mender.acall(
+                paper=parts_of(paper, state)[part], pairs=faulty
+            )
+
+    key = qa_key(tools, paper, "mend_pairs", STATE.dump_json(state))
+    found, is_new = await tools.tools.store.once(key, ask, WRITTEN)
+    runtime.stream_writer({"done": 1, "usage": found.usage if is_new else Usage()})
     mended, dropped = list[DraftPair](), list[DraftPair]()
     for number, (draft, pair) in enumerate(zip(chosen, found.pairs, strict=True), state.n_drafted):
         if pair is None:

@@ -201,7 +201,3 @@ class QAPairs:
     end: QAEnd
     failures: list[Failure]
     usage: Usage
-
-
-SERIALIZED_TYPES: tuple[type, ...] = (QAJob, QAState, QAPairs, DraftPair, PairFlaw, RatingTask)
-"""Our types that a checkpoint may contain, besides the records."""

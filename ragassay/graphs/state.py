@@ -9,7 +9,7 @@ from typing import Annotated
 
 from langgraph.channels import UntrackedValue
 
-from ragassay.evaluators.base import Cited, Found, Task
+from ragassay.evaluators.base import Cited, Found
 from ragassay.records import Evaluation, EvidenceSearch, Finding, Reading, Signals, VerdictBase
 from ragassay.records import Record as Record  # LangGraph resolves the annotations below.
 
@@ -66,7 +66,3 @@ class Output:
     """The output of the graph."""
 
     evaluation: Evaluation
-
-
-SERIALIZED_TYPES: tuple[type, ...] = (Found, Cited, State, Input, Output, Task)
-"""Types of ours that a checkpoint holds, beside the records."""

@@ -56,7 +56,3 @@ class SynthesisText:
     text: str
     failures: list[Failure]
     usage: Usage
-
-
-SERIALIZED_TYPES: tuple[type, ...] = (SynthesisJob, SynthesisState, SynthesisText)
-"""Our types that kept work may contain, besides the records: a finished synthesis is the last."""

@@ -138,9 +138,13 @@ class BaseJudge(ABC):
         """Return whether it reads an answer before it rates."""
         return False
 
-    async def read(self, case: Case, agents: Agents) -> Reading | None:
-        """Read an answer; None for a judge that does not, or where reading failed."""
-        return None
+    async def read(self, case: Case, agents: Agents) -> Reading:
+        """Read an answer, if it `reads`.
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
+        raise NotImplementedError
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
         """Return the name of the signal rater that takes part; "" where none does."""

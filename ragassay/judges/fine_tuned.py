@@ -7,7 +7,6 @@ from typing import Any
 
 from ragassay.agents.agent_set import Agents
 from ragassay.agents.tuned_judge import papers_shown
-from ragassay.errors import ModelError
 from ragassay.judges.base import BaseJudge, RatedAnswer
 from ragassay.judges.hosted import rate_by_prompt
 from ragassay.judges.signals import SignalJudge
@@ -58,9 +57,8 @@ class FineTunedJudge(BaseJudge):
     async def _rate_reading(self, rubric: str, answer: RatedAnswer, agents: Agents) -> Judgment:
         import dspy
 
+        reading = self._reading(rubric, answer) or await self.read(answer.case, agents)
         with dspy.context(lm=self.rating_lm):
-            reading: Any = self._reading(rubric, answer)
-            reading = reading or await agents.reader.acall(case=answer.case)
             papers = papers_shown(answer.case, self._source_chars)
             rated: Any = await agents.tuned_judge.acall(
                 case=answer.case, reading=reading, rubric=rubric, papers=papers
@@ -80,15 +78,12 @@ class FineTunedJudge(BaseJudge):
         """It does."""
         return True
 
-    async def read(self, case: Case, agents: Agents) -> Reading | None:
-        """Mark the sentences; None where that failed: each rating then reads again."""
+    async def read(self, case: Case, agents: Agents) -> Reading:
+        """Mark the sentences."""
         import dspy
 
         with dspy.context(lm=self.rating_lm):
-            try:
-                reading: Any = await agents.reader.acall(case=case)
-            except ModelError:
-                return None
+            reading: Any = await agents.reader.acall(case=case)
         return reading
 
     def rates_by_signals(self, rubric: str) -> bool:

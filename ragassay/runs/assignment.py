@@ -18,7 +18,6 @@ from ragassay.formats import (
     write_nugget_scores,
 )
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
-from ragassay.graphs.persistence import opened_cache
 from ragassay.graphs.state import Input
 from ragassay.metrics.nuggetizer import (
     all_score,
@@ -30,6 +29,7 @@ from ragassay.records import Assignment, Evaluation, Record
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.spent import bounded_job
 from ragassay.runs.states import written_alone
+from ragassay.store import opened_store
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,9 @@ async def assign_nuggets(
     if not only.evaluators:
         _ = tools.judge.model  # refuses: nothing else can assign
     slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
-    with written_alone(out) as verdicts, opened_cache(verdicts) as cache:
-        graph = build_evaluate_graph(tools.settings.max_attempts, cache, evaluators=only.registered)
+    with written_alone(out) as verdicts, opened_store(verdicts) as store:
+        only = replace(only, store=store)
+        graph = build_evaluate_graph(tools.settings.max_attempts, only.registered)
         with bounded_job(out, tools.limiter), ungrouped(FatalModelError):
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(_assign(r, graph, only, slots, listen)) for r in chosen]

@@ -1,36 +1,58 @@
-"""Evaluate records, here or in a cluster, and keep finished work after a kill."""
+"""Judge records, here or in a cluster; a killed run goes on from what it had finished."""
 
 from __future__ import annotations
 
+import asyncio
+import traceback
 import warnings
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from langgraph.cache.base import BaseCache
-
+from ragassay.errors import FatalModelError, ModelError, RagassayError, StorageError, ungrouped
+from ragassay.evaluators.base import OpenFiles
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.garbage import patient_collector
+from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
+from ragassay.graphs.files import open_file
 from ragassay.graphs.keys import fingerprint
-from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
+from ragassay.graphs.state import Input
+from ragassay.model_names import is_on_vllm, is_ours
 from ragassay.models.batches import batching
+from ragassay.models.call_usage import unbooked_usage
+from ragassay.models.gateway import Meter, metered
+from ragassay.models.limiter import Limiter, limited
 from ragassay.records import (
+    FAILED_CALLS,
     Compact,
     CompactEvaluations,
     Evaluation,
+    Failure,
     Record,
     RecordFailure,
     Usage,
 )
+from ragassay.redaction import without_secrets
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import RunFolder, append_line
-from ragassay.runs.judging import Keep, judge_here
 from ragassay.runs.spent import count_spent, write_spent
+from ragassay.store import opened_store
+from ragassay.tracing import answer_span, traced_run
+
+if TYPE_CHECKING:
+    from ragassay.runs.distributed.shared import Outbox
+
+N_LOCAL_IN_FLIGHT = 2
+"""Concurrent answers with the embedded judge: one is judged while the next is prepared."""
 
 NOT_RESUMED = (
     "batch without out: if this run is stopped, its batches are lost and paid for; out=FOLDER "
     "keeps them"
 )
+
+Keep = Callable[[Evaluation | RecordFailure], None]
+"""Keeps the result of a record as soon as there is one."""
 
 
 @dataclass
@@ -58,7 +80,7 @@ async def run_records(
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
 ) -> RunOutcome:
-    """Evaluate records, here or in a cluster, as the settings say.
+    """Judge records, here or in a cluster, as the settings say.
 
     Args:
         records: Records with distinct ids.
@@ -81,28 +103,160 @@ async def run_records(
             append_line(folder.evaluations_file if is_evaluation else folder.failures_file, result)
             write_spent(folder.spent_file, tools.limiter)
 
+    path = folder.verdicts_file if folder else None
     try:
-        await _judge(waiting, tools, folder, keep, listen)
+        if tools.settings.engine == "ray":
+            from ragassay.runs.distributed.driver import work_in_cluster
+
+            await work_in_cluster(waiting, tools, Judging(), path, keep, listen)
+        else:
+            with opened_store(path) as store:
+                async with _batching(tools, folder, listen):
+                    await judge_records(waiting, replace(tools, store=store), keep, listen)
     finally:
         if folder is not None:
             write_spent(folder.spent_file, tools.limiter)
     return outcome
 
 
-async def _judge(
+@dataclass(frozen=True)
+class Judging:
+    """The work of a cluster's workers on a run's records; see `Kind`."""
+
+    max_tokens: int = 0
+
+    def identity(self, tools: Toolbox) -> str:
+        """Return the toolbox's."""
+        return tools.identity
+
+    async def work(
+        self, records: Sequence[Record], tools: Toolbox, outbox: Outbox, limiter: Limiter
+    ) -> None:
+        """Judge the answers, as a local run does."""
+        await judge_records(records, tools, outbox.keep, outbox.listen, limiter)
+
+    def lost(self, record: Record, detail: str) -> RecordFailure:
+        """Return the failure of an answer."""
+        failure = Failure(reason="error", detail=detail)
+        return RecordFailure(record_id=record.id, stage="evaluate", failure=failure)
+
+
+async def judge_records(
     records: Sequence[Record],
     tools: Toolbox,
-    folder: RunFolder | None,
+    keep: Keep,
+    listen: Listener,
+    limiter: Limiter | None = None,
+) -> None:
+    """Judge records in this process; what the toolbox's store has is not asked again.
+
+    Args:
+        records: Records with distinct ids.
+        tools: The graph's tools.
+        keep: Receives each result.
+        listen: Receives progress events.
+        limiter: Bounds the model calls; by default the toolbox's.
+
+    Raises:
+        FatalModelError: The judge is unavailable, or the money is spent.
+        StorageError: What is finished cannot be stored.
+    """
+    tools = replace(tools, files=OpenFiles())
+    graph = build_evaluate_graph(tools.settings.max_attempts, tools.registered)
+    slots = asyncio.Semaphore(_n_in_flight(tools))
+    is_traced, has_content = tools.settings.tracing, tools.settings.tracing_content
+    with (
+        patient_collector(),
+        limited(limiter or tools.limiter),
+        ungrouped(FatalModelError, StorageError),
+    ):
+        async with traced_run(is_traced, has_content), asyncio.TaskGroup() as group:
+            for record in records:
+                group.create_task(_judge(record, tools, graph, slots, keep, listen))
+
+
+def _n_in_flight(tools: Toolbox) -> int:
+    has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judges)
+    limit = N_LOCAL_IN_FLIGHT if has_small else tools.settings.n_slots
+    if tools.settings.batch:  # A batch holds the calls of all answers.
+        limit = tools.n_slots
+    return max(2, limit)
+
+
+async def _judge(
+    record: Record,
+    tools: Toolbox,
+    graph: EvaluateGraph,
+    slots: asyncio.Semaphore,
     keep: Keep,
     listen: Listener,
 ) -> None:
-    if tools.settings.engine == "ray":
-        from ragassay.runs.distributed.driver import judge_in_cluster
+    """Run one unit of work: any error of a record becomes its failure."""
+    async with slots:
+        meter, booked, values = Meter(), Usage(), dict[str, Any]()
+        try:
+            with metered() as meter, answer_span(record) as note:
+                file = await open_file(record, tools)
+                # Each judge limits its own calls; a limit of LangGraph's would delay others.
+                stream: AsyncIterator[Any] = graph.astream(
+                    Input(case=file.id),
+                    context=tools,
+                    stream_mode=["custom", "values"],
+                    subgraphs=True,
+                )
+                async for inside, mode, chunk in stream:
+                    if mode == "custom":
+                        listen(_event(chunk, record.id))
+                        booked += chunk.get("usage", Usage())
+                    elif not inside:
+                        values = chunk
+                failed = unbooked_usage(meter.usage, booked)
+                listen(Event(usage=failed))
+                result = _with_failed_calls(values["evaluation"], failed)
+                note(result)
+        except StorageError:
+            raise
+        except Exception as error:
+            if tools.fatal is not None:
+                raise tools.fatal from error
+            tools.files.close(fingerprint(tools, record))
+            result = _failure(record, error, meter.usage)
+        keep(result)
+        listen(Event(n_records=1))
 
-        await judge_in_cluster(records, tools, folder, keep, listen)
-        return
-    async with _opened_storage(folder) as (cache, checkpointer), _batching(tools, folder, listen):
-        await judge_here(records, tools, keep, listen, cache, checkpointer)
+
+def _with_failed_calls(evaluation: Evaluation, failed: Usage) -> Evaluation:
+    """Add the calls that gave no verdict to the bill of an evaluation."""
+    if not failed.n_calls:
+        return evaluation
+    by_part = evaluation.usage_by_part | {FAILED_CALLS: failed}
+    return evaluation.model_copy(
+        update={"usage": evaluation.usage + failed, "usage_by_part": by_part}
+    )
+
+
+def _event(chunk: dict[str, Any], answer: str) -> Event:
+    return Event(
+        n_expected=chunk.get("expected", 0),
+        n_calls=chunk.get("done", 0),
+        usage=chunk.get("usage", Usage()),
+        phase=chunk.get("phase", ""),
+        answer=answer,
+    )
+
+
+def _failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
+    reason = error.reason if isinstance(error, ModelError) else "error"
+    detail = without_secrets(str(error))[:400]
+    if not isinstance(error, RagassayError):
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        detail = f"{type(error).__name__}: {detail} ({where.name}, line {where.lineno})"
+    return RecordFailure(
+        record_id=record.id,
+        stage="evaluate",
+        failure=Failure(reason=reason, detail=detail),
+        usage=usage,
+    )
 
 
 @asynccontextmanager
@@ -136,16 +290,3 @@ def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | Non
         if failure.record_id in wanted:
             outcome.add(failure)
     return outcome
-
-
-@asynccontextmanager
-async def _opened_storage(
-    folder: RunFolder | None,
-) -> AsyncIterator[tuple[BaseCache[Any] | None, Saver | None]]:
-    """Open the verdicts and the states of a folder; without one, nothing is kept."""
-    if folder is None:
-        yield None, None
-        return
-    async with opened_checkpointer(folder.state_file) as checkpointer:
-        with opened_cache(folder.verdicts_file) as cache:
-            yield cache, checkpointer

@@ -13,8 +13,7 @@ audit/              the damaged answers and their evaluations, a folder like thi
 repeats.json, .csv  how often the judge contradicts itself (`Repeats`), where `--repeat` was given
 repeats/2, 3, ...   the same answers judged again, each a folder like this one
 batches/            batches submitted with `--batch`, and their replies
-state.sqlite        states of unfinished evaluations (LangGraph's checkpoints)
-verdicts.sqlite     finished verdicts by the hash of what they depend on (LangGraph's cache)
+verdicts.sqlite     finished verdicts by the hash of what they depend on (`Store`)
 """
 
 from __future__ import annotations
@@ -68,7 +67,6 @@ class RunFolder:
         self.spent_file = path / "spent.json"
         self.audit_file = path / "audit.json"
         self.repeats_file = path / "repeats.json"
-        self.state_file = path / "state.sqlite"
         self.verdicts_file = path / "verdicts.sqlite"
 
     @contextmanager
@@ -141,7 +139,7 @@ class RunFolder:
     def forget_failures(self) -> None:
         """Drop failed records, and evaluations with a failed verdict.
 
-        Their other verdicts stay in the cache and are not requested again.
+        Their other verdicts stay in the store and are not requested again.
         """
         self.failures_file.unlink(missing_ok=True)
         BatchStore(self.path).forget_collected()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 from ragassay.models.call_usage import unbooked_usage
@@ -11,24 +10,31 @@ from ragassay.records import Usage
 from ragassay.runs.events import Event, Listener
 
 
-async def follow_graph(stream: AsyncIterator[Any], listen: Listener) -> Usage:
+async def follow_graph(
+    graph: Any, start: Any, tools: Any, listen: Listener
+) -> tuple[dict[str, Any], Usage]:
     """Run a graph to its end.
 
     Args:
-        stream: What its nodes tell: `expected`, `done`, `usage`; as of `stream_mode="custom"`.
+        graph: Its nodes tell `expected`, `done` and `usage`.
+        start: Its input.
+        tools: Its run-time context.
         listen: Receives an event for each.
 
     Returns:
-        The usage of calls that were paid for and failed, which no node has told.
+        Its output, and the usage of calls that were paid for and failed, which no node has told.
     """
-    booked = Usage()
+    values, booked = dict[str, Any](), Usage()
+    modes = ["custom", "values"]
     with metered() as meter:
-        async for chunk in stream:
-            told: dict[str, Any] = dict(chunk)
-            usage = told.get("usage", Usage())
+        async for mode, chunk in graph.astream(start, context=tools, stream_mode=modes):
+            if mode == "values":
+                values = {name: chunk[name] for name in graph.output_channels if name in chunk}
+                continue
+            usage = chunk.get("usage", Usage())
             booked += usage
-            listen(Event(told.get("expected", 0), told.get("done", 0), usage=usage))
+            listen(Event(chunk.get("expected", 0), chunk.get("done", 0), usage=usage))
     failed = unbooked_usage(meter.usage, booked)
     if failed.n_calls:
         listen(Event(usage=failed))
-    return failed
+    return values, failed

@@ -3,17 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-from langgraph.cache.base import FullKey
+from typing import TYPE_CHECKING
 
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.graphs.persistence import opened_cache
 from ragassay.records import Record, Usage
 from ragassay.runs.events import Event, Listener
-from ragassay.runs.synthesis_writer import Synthesis, Writing, identity_of, key_of, write_here
+from ragassay.runs.synthesis_writer import (
+    SYNTHESIS,
+    Synthesis,
+    Writing,
+    identity_of,
+    key_of,
+    write_here,
+)
 from ragassay.settings import Settings
+from ragassay.store import opened_store
+
+if TYPE_CHECKING:
+    from ragassay.models.limiter import Limiter
+    from ragassay.runs.distributed.shared import Outbox
+
+
+@dataclass(frozen=True)
+class SynthesisWriting:
+    """The work of a cluster's workers on one model's syntheses; see `Kind`.
+
+    Attributes:
+        model: The model's name.
+        how: How they are written.
+    """
+
+    model: str
+    how: Writing
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of the model after which it begins no synthesis; 0 for no bound."""
+        return self.how.max_tokens
+
+    def identity(self, tools: Toolbox) -> str:
+        """Return the writer's."""
+        return identity_of(tools)
+
+    async def work(
+        self, records: Sequence[Record], tools: Toolbox, outbox: Outbox, limiter: Limiter
+    ) -> None:
+        """Have the syntheses written, as a local run does."""
+        await write_here(records, tools, self.how, outbox.keep, outbox.listen, limiter)
+
+    def lost(self, record: Record, detail: str) -> Synthesis:
+        """Return a synthesis without a text; the next start tries it again."""
+        return Synthesis(record, self.model, problem=detail)
 
 
 class ModelSyntheses:
@@ -39,8 +81,9 @@ class ModelSyntheses:
         self._questions, self._states, self._how = questions, states, how
         identity = identity_of(self.tools)
         self._keys = {one.id: key_of(identity, one, how) for one in questions}
-        with opened_cache(states) as cache:
-            kept = cache.get(list(dict.fromkeys(self._keys.values())))
+        with opened_store(states) as store:
+            rows = store.rows(list(dict.fromkeys(self._keys.values())))
+            kept = {key: store.read(row, SYNTHESIS) for key, row in rows}
         if how.retry_failed:
             kept = {key: found for key, found in kept.items() if found.text}
         self._found = {
@@ -62,7 +105,7 @@ class ModelSyntheses:
     @property
     def syntheses(self) -> list[Synthesis]:
         """Those that there are, in the questions' order; calls count once."""
-        paid: set[FullKey] = set()
+        paid: set[str] = set()
         shown: list[Synthesis] = []
         for found in (self._found[one.id] for one in self._questions if one.id in self._found):
             key = self._keys[found.record_id]
@@ -85,12 +128,14 @@ class ModelSyntheses:
         left = self.left
         listen(Event(n_records=len(self._questions) - len(left)))
         if self.tools.settings.engine == "ray":
-            from ragassay.runs.distributed.driver import write_in_cluster
+            from ragassay.runs.distributed.driver import work_in_cluster
 
-            await write_in_cluster(left, self.tools, self._how, self._states, self._keep, listen)
+            kind = SynthesisWriting(self.tools.settings.model, self._how)
+            await work_in_cluster(left, self.tools, kind, self._states, self._keep, listen)
             return
-        with opened_cache(self._states) as cache:
-            await write_here(left, self.tools, self._how, self._keep, listen, cache)
+        with opened_store(self._states) as store:
+            tools = replace(self.tools, store=store)
+            await write_here(left, tools, self._how, self._keep, listen)
 
     def _keep(self, found: Synthesis) -> None:
         self._found[found.record_id] = found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -105,23 +105,6 @@ def from_text(text: str) -> list[dict[str, str | None]]:
             raise InputError(f"line {number} repeats line {first}")
         found.append({"text": fact, "importance": MARKS[mark]})
     return found
-
-
-def edit_request(value: Mapping[str, object]) -> EditRequest:
-    """Read the list from the graph's interrupt."""
-    return EditRequest(
-        topic=str(value["topic"]),
-        question=str(value["question"]),
-        nuggets=tuple(
-            (None if row["importance"] is None else str(row["importance"]), str(row["text"]))
-            for row in _rows(value["nuggets"])
-        ),
-        left_out=tuple((str(r["reason"]), str(r["text"])) for r in _rows(value["left_out"])),
-    )
-
-
-def _rows(value: object) -> Sequence[Mapping[str, object]]:
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
 def _without_reason(fact: str) -> str:

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, StateSnapshot
+from pydantic import TypeAdapter
 
-from ragassay.errors import FatalModelError, RagassayError, StorageError, ungrouped
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.errors import FatalModelError, InputError, RagassayError, StorageError, ungrouped
+from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.formats import NuggetBank, write_nugget_banks
+from ragassay.graphs.nugget_nodes import reviewed_nuggets
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
 from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
-from ragassay.graphs.persistence import Saver
-from ragassay.records import Document, Record, Usage
+from ragassay.records import Document, Record
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.following import follow_graph
-from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text, until_read
+from ragassay.runs.nugget_edit import EditRequest, as_text, from_text, until_read
 from ragassay.runs.spent import bounded_job
-from ragassay.runs.states import opened_states
+from ragassay.runs.states import written_alone
+from ragassay.store import opened_store
 from ragassay.text.segmenter import segment
 
 Origin = Literal["documents", "answer", "reference"]
@@ -39,20 +37,35 @@ Rows = list[dict[str, str | None]]
 Reviewer = Callable[[Sequence[EditRequest]], Awaitable[Sequence[Rows]]]
 """Shows all lists that wait to people, and returns them as they left them."""
 
+JOB = TypeAdapter(NuggetJob)
+ACCEPTED = TypeAdapter(NuggetList)
+
 
 @dataclass(frozen=True)
 class Written:
-    """The nuggets of one question, or why there are none."""
+    """The nuggets of one question, or why there are none; whether they wait for a person."""
 
     job: NuggetJob
     found: NuggetList | None = None
     problem: str = ""
+    waits: bool = False
 
     @property
     def bank(self) -> NuggetBank:
         """The nuggets as stored in a file."""
         nuggets = self.found.nuggets if self.found else ()
         return NuggetBank(self.job.topic, self.job.question, nuggets)
+
+    @property
+    def asked(self) -> EditRequest:
+        """The list as a person is shown it."""
+        nuggets, left_out = (self.found.nuggets, self.found.left_out) if self.found else ((), ())
+        return EditRequest(
+            self.job.topic,
+            self.job.question,
+            tuple((nugget.importance, nugget.text) for nugget in nuggets),
+            tuple((one.reason, one.text) for one in left_out),
+        )
 
 
 def nugget_jobs(
@@ -104,7 +117,7 @@ async def write_nuggets(
 ) -> list[Written]:
     """Write the nuggets of all questions, then let a person edit the lists one by one.
 
-    States are kept next to `out`: a killed run continues, and an accepted list is not shown again.
+    Finished work is kept next to `out`: a killed run goes on, and no accepted list is shown again.
 
     Args:
         jobs: Topics differ.
@@ -121,26 +134,19 @@ async def write_nuggets(
         SettingsError: There is no judge to write them.
     """
     _ = tools.judge.model  # refuses at once, not topic by topic
-    async with opened_states(out) as saver:
-        graph = build_nugget_graph(tools.settings.max_attempts, saver)
-        writer = _Writer(graph, saver, tools, listen)
-        try:
-            with bounded_job(out, tools.limiter), ungrouped(FatalModelError, StorageError):
-                async with asyncio.TaskGroup() as group:
-                    started = [group.create_task(writer.start(job)) for job in jobs]
-        except FatalModelError:
-            await writer.forget_unfinished(jobs)
-            raise
+    with written_alone(out) as states, opened_store(states) as store:
+        writer = _Writer(replace(tools, store=store), listen)
+        with bounded_job(out, tools.limiter), ungrouped(FatalModelError, StorageError):
+            async with asyncio.TaskGroup() as group:
+                started = [group.create_task(writer.write(job)) for job in jobs]
         written = [task.result() for task in started]
-        waiting = [one[1] for one in written if not isinstance(one, Written)]
+        waiting = [one for one in written if one.waits]
         choose = _chooser(edit, tell)
         if review is not None and waiting:
-            topics = [asked.topic for asked in waiting]
-            choose = _reviewed(dict(zip(topics, await review(waiting), strict=True)))
-        done = [
-            one if isinstance(one, Written) else await writer.resume(*one, choose)
-            for one in written
-        ]
+            asked = [one.asked for one in waiting]
+            lists = await review(asked)
+            choose = _reviewed(dict(zip([one.topic for one in asked], lists, strict=True)))
+        done = [writer.accept(one, choose) if one.waits else one for one in written]
     write_nugget_banks([one.bank for one in done if one.found is not None], out)
     return done
 
@@ -148,67 +154,44 @@ async def write_nuggets(
 class _Writer:
     """Runs jobs through the graph; any number may be in progress."""
 
-    def __init__(self, graph: NuggetGraph, saver: Saver, tools: Toolbox, listen: Listener) -> None:
-        self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
+    def __init__(self, tools: Toolbox, listen: Listener) -> None:
+        self._graph: NuggetGraph = build_nugget_graph(tools.settings.max_attempts)
+        self._tools, self._listen = tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
-        self._failed: dict[str, Usage] = {}
 
-    async def start(self, job: NuggetJob) -> Written | tuple[NuggetJob, EditRequest]:
-        """Continue a job to its end, or to where it waits for a person."""
+    async def write(self, job: NuggetJob) -> Written:
+        """Write a list that a person has not accepted yet; return one that was accepted."""
         async with self._slots:
-            config = self._config(job)
-            before = await self._graph.aget_state(config)
-            outcome: Written | tuple[NuggetJob, EditRequest]
             try:
-                if not _is_settled(before):
-                    start = None if before.next else job
-                    self._failed[self._thread(job)] = await self._run(start, config)
-                outcome = await self._outcome(job)
-            except FatalModelError:
+                found = await self._tools.store.get(self._key(job), ACCEPTED)
+                return Written(job, found) if found else await self._written(job)
+            except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
-                outcome = Written(job, problem=str(error))
-            self._listen(Event(n_records=1))
-            return outcome
+                return Written(job, problem=str(error))
+            finally:
+                self._listen(Event(n_records=1))
 
-    async def resume(
-        self, job: NuggetJob, asked: EditRequest, choose: Callable[[EditRequest], Rows]
-    ) -> Written:
-        """Go on with a list as a person left it."""
-        await self._run(Command(resume=choose(asked)), self._config(job))
-        outcome = await self._outcome(job)
-        return outcome if isinstance(outcome, Written) else Written(job, problem="not accepted")
+    async def _written(self, job: NuggetJob) -> Written:
+        start = replace(job, accept_all=True)  # The person is asked when all lists are written.
+        values, failed = await follow_graph(self._graph, start, self._tools, self._listen)
+        found = NuggetList(**values)
+        return Written(job, replace(found, usage=found.usage + failed), waits=True)
 
-    async def forget_unfinished(self, jobs: Sequence[NuggetJob]) -> None:
-        """Drop the states of unfinished jobs."""
-        for job in jobs:
-            config = self._config(job)
-            if not _is_settled(await self._graph.aget_state(config)):
-                await self._saver.adelete_thread(self._thread(job))
+    def accept(self, one: Written, choose: Callable[[EditRequest], Rows]) -> Written:
+        """Keep a list as a person left it."""
+        assert one.found is not None
+        try:
+            nuggets = reviewed_nuggets(choose(one.asked), one.found.nuggets)
+        except InputError as error:
+            return Written(one.job, problem=f"not accepted: {error}")
+        found = replace(one.found, nuggets=nuggets)
+        self._tools.store.keep(self._key(one.job), found, ACCEPTED)
+        return Written(one.job, found)
 
-    async def _run(self, start: Any, config: RunnableConfig) -> Usage:
-        stream = self._graph.astream(start, config, context=self._tools, stream_mode="custom")
-        return await follow_graph(stream, self._listen)
-
-    async def _outcome(self, job: NuggetJob) -> Written | tuple[NuggetJob, EditRequest]:
-        state = await self._graph.aget_state(self._config(job))
-        if state.interrupts:
-            return job, edit_request(state.interrupts[0].value)
-        names = ("nuggets", "left_out", "failures", "usage")
-        found = NuggetList(**{name: state.values[name] for name in names})
-        failed = self._failed.get(self._thread(job), Usage())
-        return Written(job, replace(found, usage=found.usage + failed))
-
-    def _config(self, job: NuggetJob) -> RunnableConfig:
-        return {
-            "configurable": {"thread_id": self._thread(job)},
-        }
-
-    def _thread(self, job: NuggetJob) -> str:
+    def _key(self, job: NuggetJob) -> str:
         """Return a hash of everything that the nuggets of a job depend on."""
-        parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]
-        parts += [source.model_dump(mode="json") for source in job.sources]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return hash_of(self._tools.identity, "nuggets", JOB.dump_json(job).decode())
 
 
 def _chooser(edit: Editor | None, tell: Callable[[str], None]) -> Callable[[EditRequest], Rows]:
@@ -224,11 +207,6 @@ def _chooser(edit: Editor | None, tell: Callable[[str], None]) -> Callable[[Edit
 
 def _reviewed(lists: Mapping[str, Rows]) -> Callable[[EditRequest], Rows]:
     return lambda asked: lists[asked.topic]
-
-
-def _is_settled(state: StateSnapshot) -> bool:
-    """Return whether a job has ended or waits for a person."""
-    return bool(state.interrupts) or ("nuggets" in state.values and not state.next)
 
 
 def edited_rows(asked: EditRequest, edit: Editor, tell: Callable[[str], None]) -> Rows:

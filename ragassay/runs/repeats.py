@@ -1,18 +1,15 @@
 """Measure a judge against itself: judge the answers of a run again, with nothing shared.
 
 Each repetition is a run of its own in `repeats/2`, `repeats/3`, ... inside the run's folder, so it
-resumes like any run, and no cache of one serves another.
+resumes like any run, and has a store of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
-from ragassay.evaluators.base import OpenFiles
 from ragassay.evaluators.questions import questions_of
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.evaluators.under_way import UnderWay
 from ragassay.metrics.aggregates import question_of
 from ragassay.metrics.repeats import Asked, repeat_figures
 from ragassay.records import Evaluation, Repeats, Usage
@@ -54,9 +51,7 @@ async def repeat_run(
         times = [result]
         for time in range(2, n_times + 1):
             own = folder and folder.repeat_folder(time)
-            # Equal questions that are asked at the same time are asked once: not between times.
-            alone = replace(tools, under_way=UnderWay(), files=OpenFiles())
-            times.append(await run(job, alone, own, listen, has_reports=False))
+            times.append(await run(job, tools, own, listen, has_reports=False))
         found = measure_repeats(found, times, tools)
     if folder is not None:
         write_whole(folder.repeats_file, found.model_dump_json(indent=2))

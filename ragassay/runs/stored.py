@@ -29,7 +29,7 @@ T = TypeVar("T")
 PAUSE_S = 30.0
 """Pause between two copies: a machine that is lost takes so much work with it at most."""
 
-LEFT = re.compile(r"\.lock$|^\.|\.partial$|-(wal|shm)$|^state\.sqlite")
+LEFT = re.compile(r"\.lock$|^\.|\.partial$|-(wal|shm)$")
 """Files that are of use on this machine alone."""
 
 WRITER = "writer.txt"

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter
+
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import hash_of
-from ragassay.graphs.persistence import VerdictCache, opened_cache
 from ragassay.limits import line_limit
 from ragassay.models.embeddings import Embedder
 from ragassay.records import Article, Document, Record, Rejection
@@ -21,6 +22,7 @@ from ragassay.runs.job import opened_corpus
 from ragassay.runs.synthesis_questions import Questions
 from ragassay.settings import Settings
 from ragassay.storage import storing
+from ragassay.store import Store, opened_store
 from ragassay.threads import in_thread
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ N_PAPERS = 5
 
 MORE = 2
 """So many times as many are searched for: the retracted, and those without a text, are left out."""
+
+PAPERS = TypeAdapter(tuple[Document, ...])
 
 NO_PAPERS = (
     "no question has a source: give a corpus to search for some, such as --corpus abstracts.jsonl"
@@ -100,12 +104,12 @@ async def with_papers(
     """
     kept: list[Record] = []
     bare: list[str] = []
-    with _opened(states if search else None) as cache:
+    with _opened(states if search else None) as store:
         for record in questions.records:
             if len(kept) == limit:
                 break
             if search and not has_text(record.sources):
-                record = record.model_copy(update={"sources": await _found(record, search, cache)})
+                record = record.model_copy(update={"sources": await _found(record, search, store)})
                 listen(Event(n_records=1))
             if has_text(record.sources):
                 kept.append(record)
@@ -121,17 +125,11 @@ async def with_papers(
     )
 
 
-async def _found(
-    record: Record, search: PaperSearch, cache: VerdictCache | None
-) -> tuple[Document, ...]:
-    key = (("papers",), search.key(record.question))
-    known = cache.get([key]) if cache else {}
-    if key in known:
-        return tuple(known[key])
-    papers = await in_thread(search.find, record.question)
-    if cache:
-        cache.set({key: (list(papers), None)})
-    return papers
+async def _found(record: Record, search: PaperSearch, store: Store) -> tuple[Document, ...]:
+    async def find() -> tuple[Document, ...]:
+        return await in_thread(search.find, record.question)
+
+    return (await store.once(search.key(record.question), find, PAPERS))[0]
 
 
 def has_text(sources: Sequence[Document]) -> bool:
@@ -140,11 +138,9 @@ def has_text(sources: Sequence[Document]) -> bool:
 
 
 @contextmanager
-def _opened(states: Path | None) -> Iterator[VerdictCache | None]:
-    if states is None:
-        yield None
-        return
-    with storing(states):
-        states.parent.mkdir(parents=True, exist_ok=True)
-    with opened_cache(states) as cache:
-        yield cache
+def _opened(states: Path | None) -> Iterator[Store]:
+    if states is not None:
+        with storing(states):
+            states.parent.mkdir(parents=True, exist_ok=True)
+    with opened_store(states) as store:
+        yield store

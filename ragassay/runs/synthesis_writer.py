@@ -9,26 +9,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langgraph.cache.base import BaseCache, FullKey
+from pydantic import TypeAdapter
 
 from ragassay.agents.context import source_lines
 from ragassay.errors import FatalModelError, RagassayError, StorageError, ungrouped
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.graphs.synthesis import SynthesisGraph, build_synthesis_graph
 from ragassay.graphs.synthesis_state import WORDS, SynthesisJob, SynthesisText
-from ragassay.models.call_usage import unbooked_usage
-from ragassay.models.gateway import metered
 from ragassay.models.limiter import Limiter, limited
 from ragassay.models.tuned import note_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Record, Usage
 from ragassay.runs.events import Event, Listener
+from ragassay.runs.following import follow_graph
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
 """The settings that a synthesis depends on."""
 
-NAMESPACE = ("syntheses",)
-"""Of finished syntheses, failed ones too, in the file of states."""
+SYNTHESIS = TypeAdapter(SynthesisText)
+"""The kind of finished work: syntheses, failed ones too."""
 
 
 @dataclass(frozen=True)
@@ -96,18 +95,16 @@ async def write_here(
     how: Writing,
     keep: Callable[[Synthesis], None],
     listen: Listener,
-    cache: BaseCache[Any],
     limiter: Limiter | None = None,
 ) -> None:
     """Have one model write the syntheses of questions in this process.
 
     Args:
         questions: Records without an answer, with distinct ids, each with its papers.
-        tools: Those of the model.
+        tools: Those of the model; their store has finished syntheses.
         how: How they are written.
         keep: Receives each synthesis.
         listen: Receives progress events.
-        cache: Finished syntheses.
         limiter: Bounds the model's calls; by default the toolbox's.
 
     Raises:
@@ -115,7 +112,7 @@ async def write_here(
         StorageError: What is finished cannot be stored.
     """
     bounds = limiter or tools.limiter
-    writer = _Writer(tools, how, keep, listen, cache, bounds)
+    writer = _Writer(tools, how, keep, listen, bounds)
     with limited(bounds), ungrouped(FatalModelError, StorageError):
         async with asyncio.TaskGroup() as group:
             for question in questions:
@@ -131,15 +128,14 @@ class _Writer:
         how: Writing,
         keep: Callable[[Synthesis], None],
         listen: Listener,
-        cache: BaseCache[Any],
         limiter: Limiter,
     ) -> None:
         self._graph: SynthesisGraph = build_synthesis_graph(tools.settings.max_attempts)
-        self._tools, self._how, self._cache, self._limiter = tools, how, cache, limiter
+        self._tools, self._how, self._limiter = tools, how, limiter
         self._keep, self._listen = keep, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
-        self._same: defaultdict[FullKey, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._done: set[FullKey] = set()
+        self._same: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._done: set[str] = set()
         self._identity = identity_of(tools)
 
     async def write(self, question: Record) -> None:
@@ -157,43 +153,29 @@ class _Writer:
             finally:
                 self._listen(Event(n_records=1))
 
-    async def _written(self, question: Record, job: SynthesisJob, key: FullKey) -> Synthesis:
+    async def _written(self, question: Record, job: SynthesisJob, key: str) -> Synthesis:
         model, most = self._tools.settings.model, self._how.max_tokens
-        found: SynthesisText | None = (await self._cache.aget([key])).get(key)
+        found = await self._tools.store.get(key, SYNTHESIS)
         if found and not found.text and self._how.retry_failed and key not in self._done:
             found = None
         if found is None:
             if most and await self._limiter.n_tokens() >= most:
                 return Synthesis(question, model, problem=f"not begun: {most} tokens used")
             found = await self._run(job)
-            await self._cache.aset({key: (found, None)})
+            self._tools.store.keep(key, found, SYNTHESIS)
             self._done.add(key)
         return Synthesis.of(question, model, found)
 
     async def _run(self, job: SynthesisJob) -> SynthesisText:
-        values, booked = dict[str, Any](), Usage()
         self._listen(Event(n_expected=1))
-        modes: list[Any] = ["custom", "values"]
-        stream: Any = self._graph.astream(job, context=self._tools, stream_mode=modes)
-        with metered() as meter:
-            async for mode, chunk in stream:
-                if mode == "values":
-                    values = dict(chunk)
-                else:
-                    usage = chunk.get("usage", Usage())
-                    booked += usage
-                    self._listen(Event(n_calls=chunk.get("done", 0), usage=usage))
-        failed = unbooked_usage(meter.usage, booked)
-        self._listen(Event(usage=failed))
-        return SynthesisText(
-            values.get("text", ""), list(values.get("failures", ())), booked + failed
-        )
+        values, failed = await follow_graph(self._graph, job, self._tools, self._listen)
+        return SynthesisText(values["text"], values["failures"], values["usage"] + failed)
 
 
-def key_of(identity: str, question: Record, how: Writing) -> FullKey:
+def key_of(identity: str, question: Record, how: Writing) -> str:
     """Return where a synthesis is kept: by all that it depends on, not by its question's id."""
     sources = source_lines(question.sources)
-    return NAMESPACE, hash_of(identity, question.question, str(how.words), sources)
+    return hash_of("synthesis", identity, question.question, str(how.words), sources)
 
 
 def identity_of(tools: Toolbox) -> str:

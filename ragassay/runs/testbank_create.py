@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from langchain_core.runnables import RunnableConfig
+from pydantic import TypeAdapter
 
 from ragassay.errors import FatalModelError, SettingsError, StorageError, ungrouped
 from ragassay.evaluators.toolbox import Toolbox
@@ -19,17 +19,17 @@ from ragassay.formats.exam_queries import ExamQuery, QueryFile
 from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.graphs.exam_state import ExamItems, ExamJob
 from ragassay.graphs.exams import ExamGraph, build_exam_graph
-from ragassay.graphs.persistence import Saver
-from ragassay.records import Document, Failure, Usage
+from ragassay.records import Document
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.following import follow_graph
 from ragassay.runs.job import opened_corpus
 from ragassay.runs.nuggets import nugget_jobs
 from ragassay.runs.spent import bounded_job
-from ragassay.runs.states import opened_states
+from ragassay.runs.states import written_alone
 from ragassay.runs.testbank_meaning import folded_banks
 from ragassay.runs.testbank_rules import BY_RULE, clause_nuggets
 from ragassay.settings import Settings
+from ragassay.store import opened_store
 from ragassay.threads import in_thread
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 Origin = Literal["query", "documents", "reference"]
 """What the items are written from."""
+
+ITEMS = TypeAdapter(ExamItems)
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ async def write_testbanks(
 ) -> CreatedBanks:
     """Write the banks of all jobs into a file.
 
-    States are kept next to `out`: a killed run continues, and what failed is tried again.
+    Finished items are kept next to `out`: a killed run continues, and what failed is tried again.
 
     Args:
         jobs: From `exam_jobs`.
@@ -201,8 +203,9 @@ def _nothing(origin: Origin) -> str:
 async def _written_by_judge(
     jobs: Sequence[ExamJob], plan: ExamPlan, tools: Toolbox, out: Path, listen: Listener
 ) -> tuple[WrittenBank, ...]:
-    async with opened_states(out) as saver:
-        writer = _Writer(build_exam_graph(tools.settings.max_attempts, saver), saver, tools, listen)
+    with written_alone(out) as states, opened_store(states) as store:
+        graph = build_exam_graph(tools.settings.max_attempts)
+        writer = _Writer(graph, replace(tools, store=store), listen)
         with bounded_job(out, tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
@@ -212,8 +215,8 @@ async def _written_by_judge(
 class _Writer:
     """Runs jobs through the graph; any number may be in progress."""
 
-    def __init__(self, graph: ExamGraph, saver: Saver, tools: Toolbox, listen: Listener) -> None:
-        self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
+    def __init__(self, graph: ExamGraph, tools: Toolbox, listen: Listener) -> None:
+        self._graph, self._tools, self._listen = graph, tools, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
 
     async def write(self, job: ExamJob, origin: Origin) -> WrittenBank:
@@ -222,31 +225,25 @@ class _Writer:
             self._listen(Event(n_records=1))
             return WrittenBank(job, problem=_nothing(origin))
         async with self._slots:
-            config, failed = self._config(job), Usage()
-            state = await self._graph.aget_state(config)
-            if state.values.get("failures"):
-                await self._saver.adelete_thread(self._thread(job))
-            if not state.values.get("texts"):
-                failed = await self._run(job, config)
-                state = await self._graph.aget_state(config)
+            key, store = self._key(job), self._tools.store
+            found = await store.get(key, ITEMS)
+            if found is None:
+                found = await self._run(job)
+                if found.texts:
+                    store.keep(key, found, ITEMS)
             self._listen(Event(n_records=1))
-        names = ("texts", "answers", "n_unfounded", "failures", "usage")
-        found = ExamItems(**{name: state.values[name] for name in names})
-        found = replace(found, usage=found.usage + failed)
         if found.texts:
             return WrittenBank(job, found)
-        failures: list[Failure] = found.failures
-        return WrittenBank(job, problem="; ".join(f"{f.reason}: {f.detail}" for f in failures))
+        problems = (f"{failure.reason}: {failure.detail}" for failure in found.failures)
+        return WrittenBank(job, problem="; ".join(problems))
 
-    async def _run(self, job: ExamJob, config: RunnableConfig) -> Usage:
+    async def _run(self, job: ExamJob) -> ExamItems:
         self._listen(Event(n_expected=1))
-        stream = self._graph.astream(job, config, context=self._tools, stream_mode="custom")
-        return await follow_graph(stream, self._listen)
+        values, failed = await follow_graph(self._graph, job, self._tools, self._listen)
+        found = ExamItems(**values)
+        return replace(found, usage=found.usage + failed)
 
-    def _config(self, job: ExamJob) -> RunnableConfig:
-        return {"configurable": {"thread_id": self._thread(job)}}
-
-    def _thread(self, job: ExamJob) -> str:
+    def _key(self, job: ExamJob) -> str:
         """Return a hash of everything that the items of a job depend on."""
         parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]
         parts += [source.model_dump(mode="json") for source in job.sources]

@@ -172,7 +172,7 @@ def test_blanket_excepts_stand_only_at_boundaries():
         "optimizers/compiling/loop.py": 1,  # a loop's thread hands its error to the caller
         "models/serving/completions.py": 1,  # a request
         "retrievers/cluster/build.py": 1,  # an index gets its own settings back
-        "runs/judging.py": 1,  # a record
+        "runs/engine.py": 1,  # a record
         "runs/evaluate.py": 1,  # a thread hands its error to the caller
         "tracing.py": 1,  # a span ends with the error of what it spans
     }

@@ -19,8 +19,7 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.escalation import n_most_escalated, unsure_tasks
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.keys import task_key
-from ragassay.graphs.nodes import PREPARED_BY, open_tasks
-from ragassay.graphs.persistence import serializer
+from ragassay.graphs.nodes import PREPARED_BY, VERDICTS, open_tasks
 from ragassay.metrics.scores import LOWER_IS_BETTER
 from ragassay.records import (
     PARTS,
@@ -155,11 +154,10 @@ def test_the_graph_asks_it_and_its_verdict_is_filed_at_its_task(evaluator):
 
 
 @every
-def test_a_checkpoint_keeps_its_verdicts_and_an_evaluation_reads_them(evaluator):
+def test_the_store_keeps_its_verdicts_and_an_evaluation_reads_them(evaluator):
     verdict = unscored(evaluator)
     assert evaluator.record.__name__ in ragassay.records.__all__
-    kept = serializer()
-    assert kept.loads_typed(kept.dumps_typed({"x": verdict})) == {"x": verdict}
+    assert VERDICTS.validate_json(VERDICTS.dump_json([verdict])) == [verdict]
     found = Evaluation(record_id="r", question="q", answer="a", verdicts=(verdict,))
     again = Evaluation.model_validate_json(found.model_dump_json())
     assert again == found and again.by(evaluator.name) == (verdict,)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from ragassay.errors import FatalModelError, InputError
 from ragassay.graphs.nugget_nodes import MOST_LISTED, reviewed_nuggets
 from ragassay.graphs.nugget_state import NuggetJob
 from ragassay.graphs.nuggets import build_nugget_graph
-from ragassay.graphs.persistence import opened_checkpointer
 from ragassay.records import Document, Nugget
+from ragassay.store import opened_store
 from ragassay.testing import Fault
 
 pytestmark = pytest.mark.integration
@@ -160,20 +163,17 @@ async def test_graph_waits_for_a_person_and_goes_on_with_what_was_edited(
     model = make_model(scripted())
     tools = make_tools(model)
     config = {"configurable": {"thread_id": "one"}}
-    async with opened_checkpointer(tmp_path / "state.sqlite") as saver:
-        graph = build_nugget_graph(checkpointer=saver)
-        stopped = await graph.ainvoke(WAITING, config, context=tools)
-        (asked,) = stopped["__interrupt__"]
-        assert [n["text"] for n in asked.value["nuggets"]] == [FACTS[1], FACTS[0], FACTS[2]]
+    saver = InMemorySaver()
+    stopped = await build_nugget_graph(checkpointer=saver).ainvoke(WAITING, config, context=tools)
+    (asked,) = stopped["__interrupt__"]
+    assert [n["text"] for n in asked.value["nuggets"]] == [FACTS[1], FACTS[0], FACTS[2]]
     n_asked = model.n_requests
     edited = [
         {"text": FACTS[0], "importance": "vital"},
         {"text": "Added by hand.", "importance": None},
     ]
-    # Another process, days later.
-    async with opened_checkpointer(tmp_path / "state.sqlite") as saver:
-        graph = build_nugget_graph(checkpointer=saver)
-        found = await graph.ainvoke(Command(resume=edited), config, context=tools)
+    graph = build_nugget_graph(checkpointer=saver)  # Days later.
+    found = await graph.ainvoke(Command(resume=edited), config, context=tools)
     assert [(n.text, n.importance, n.method) for n in found["nuggets"]] == [
         (FACTS[0], "vital", "model"),
         ("Added by hand.", None, "given"),
@@ -186,32 +186,28 @@ async def test_an_edit_that_cannot_be_used_is_named_and_asked_for_again(
 ):
     tools = make_tools(make_model(scripted()))
     config = {"configurable": {"thread_id": "one"}}
-    async with opened_checkpointer(tmp_path / "state.sqlite") as saver:
-        graph = build_nugget_graph(checkpointer=saver)
-        await graph.ainvoke(WAITING, config, context=tools)
-        bad = [{"text": "A fact.", "importance": "crucial"}]
-        again = await graph.ainvoke(Command(resume=bad), config, context=tools)
-        assert "0.importance" in again["__interrupt__"][0].value["problem"]
-        good = [{"text": "A fact.", "importance": "vital"}]
-        found = await graph.ainvoke(Command(resume=good), config, context=tools)
+    graph = build_nugget_graph(checkpointer=InMemorySaver())
+    await graph.ainvoke(WAITING, config, context=tools)
+    bad = [{"text": "A fact.", "importance": "crucial"}]
+    again = await graph.ainvoke(Command(resume=bad), config, context=tools)
+    assert "0.importance" in again["__interrupt__"][0].value["problem"]
+    good = [{"text": "A fact.", "importance": "vital"}]
+    found = await graph.ainvoke(Command(resume=good), config, context=tools)
     assert [n.text for n in found["nuggets"]] == ["A fact."]
 
 
 async def test_what_was_read_before_a_kill_is_not_read_again(make_model, make_tools, tmp_path):
-    config = {"configurable": {"thread_id": "one"}}
-    path = tmp_path / "state.sqlite"
-    first = make_model(scripted())
-    async with opened_checkpointer(path) as saver:
-        graph = build_nugget_graph(checkpointer=saver)
-        stream = graph.astream(JOB, config, context=make_tools(first), stream_mode="updates")
+    path, graph = tmp_path / "finished.sqlite", build_nugget_graph()
+    first, second = make_model(scripted()), make_model(scripted())
+    with opened_store(path) as store:
+        tools = replace(make_tools(first), store=store)
+        stream = graph.astream(JOB, context=tools, stream_mode="updates")
         async for update in stream:
             if "merge_nuggets" in update:
                 break
         await stream.aclose()
-    second = make_model(scripted())
-    async with opened_checkpointer(path) as saver:
-        graph = build_nugget_graph(checkpointer=saver)
-        found = await graph.ainvoke(None, config, context=make_tools(second))
+    with opened_store(path) as store:
+        found = await graph.ainvoke(JOB, context=replace(make_tools(second), store=store))
     assert {n.text for n in found["nuggets"]} == set(FACTS)
     assert not any(f"] {FACTS[0]}" in r.messages[-1]["content"] for r in second.requests)
 

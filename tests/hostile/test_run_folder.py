@@ -26,7 +26,7 @@ HARM: dict[str, Callable[[Path], object]] = {
     "a folder": lambda file: (file.unlink(), file.mkdir()),
 }
 FILES = (
-    *("run.json", "evaluations.jsonl", "state.sqlite", "verdicts.sqlite", "summary.json"),
+    *("run.json", "evaluations.jsonl", "verdicts.sqlite", "summary.json"),
     *("report.html", ".lock"),
 )
 ASIDE = "is damaged.*set aside as {}.damaged: the same command goes on without it"
@@ -35,8 +35,6 @@ SAID = {
     ("run.json", "emptied"): "run.json is damaged",
     ("run.json", "garbage"): "run.json is damaged",
     ("evaluations.jsonl", "garbage"): "is damaged.*move it away, and the same command makes it",
-    ("state.sqlite", "cut"): ASIDE.format("state.sqlite"),
-    ("state.sqlite", "garbage"): ASIDE.format("state.sqlite"),
     ("verdicts.sqlite", "cut"): ASIDE.format("verdicts.sqlite"),
     ("verdicts.sqlite", "garbage"): ASIDE.format("verdicts.sqlite"),
 }

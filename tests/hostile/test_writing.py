@@ -64,7 +64,7 @@ def evaluate(answers: Path, out: object, **environment: str) -> tuple[int, str, 
     "name",
     [
         *("run.json", "evaluations.jsonl", "failures.jsonl", "rejected.jsonl", "summary.json"),
-        *("report.md", "report.html", "audit.json", "state.sqlite", "verdicts.sqlite", ".lock"),
+        *("report.md", "report.html", "audit.json", "verdicts.sqlite", ".lock"),
     ],
 )
 def test_a_folder_in_the_place_of_a_file_of_the_run_is_named(name, answers, tmp_path):

@@ -307,7 +307,7 @@ def test_parts_come_in_their_usual_order():
 def n_on_disk(out: Path) -> int:
     """Verdicts that an audit folder holds."""
     with sqlite3.connect(out / "verdicts.sqlite") as connection:
-        return int(connection.execute("SELECT count(*) FROM cache").fetchone()[0])
+        return int(connection.execute("SELECT count(*) FROM finished").fetchone()[0])
 
 
 @pytest.mark.long

@@ -41,7 +41,7 @@ def start(answers: Path, out: Path, *models: ScriptedModel) -> subprocess.Popen[
 def n_on_disk(out: Path) -> int:
     """Verdicts that the run folder holds."""
     with closing(sqlite3.connect(out / "verdicts.sqlite")) as connection:
-        return int(connection.execute("SELECT count(*) FROM cache").fetchone()[0])
+        return int(connection.execute("SELECT count(*) FROM finished").fetchone()[0])
 
 
 def asked(model: ScriptedModel) -> list[str]:

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.runs.states import opened_states, states_of
+from ragassay.runs.states import states_of, written_alone
 
 
-async def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path: Path):
+def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path: Path):
     file = tmp_path / "new" / "nuggets.jsonl"
-    async with opened_states(file):
-        assert states_of(file).exists()
+    with written_alone(file) as states:
+        assert states == states_of(file)
         with pytest.raises(InputError, match=r"another process is writing .*nuggets\.jsonl: wait"):
-            async with opened_states(file):
+            with written_alone(file):
                 pass
-        async with opened_states(file.with_name("other.jsonl")):
+        with written_alone(file.with_name("other.jsonl")):
             pass
-    async with opened_states(file):
+    with written_alone(file):
         pass

@@ -43,7 +43,6 @@ def test_what_was_written_is_at_the_address_and_comes_back_on_another_machine(
     with stored(options):
         (options["out"] / "audit").mkdir()
         (options["out"] / "audit" / "figures.csv").write_text("a,b\n")
-        (options["out"] / "state.sqlite").touch()
         (options["out"] / ".lock").touch()
     there = tmp_path / "storage" / "run"
     found = {p.name for p in there.rglob("*") if p.is_file()}

@@ -18,7 +18,6 @@ from ragassay.errors import (
     StorageError,
 )
 from ragassay.formats import read_records
-from ragassay.graphs import persistence
 from ragassay.records import Usage
 from ragassay.runs.evaluate import run_sync
 from ragassay.runs.events import Event
@@ -32,6 +31,7 @@ from ragassay.runs.syntheses import (
 )
 from ragassay.runs.synthesis_writer import Writing
 from ragassay.settings import load_settings
+from ragassay.store import Store
 from ragassay.testing import Fault, ScriptedModel
 
 pytestmark = pytest.mark.integration
@@ -241,12 +241,14 @@ def test_a_full_disk_ends_it_in_one_line_and_what_was_written_is_kept(
 ):
     file = tmp_path / "answers.jsonl"
 
-    def full(*given):
+    add = Store.add_rows
+
+    def full():
         raise sqlite3.OperationalError("database or disk is full")
         yield  # A row that is stored.
 
     with monkeypatch.context() as patched:
-        patched.setattr(persistence, "rows_of", full)
+        patched.setattr(Store, "add_rows", lambda store, rows: add(store, full()))
         with pytest.raises(StorageError, match="disk is full; what is on disk is kept") as caught:
             made(questions, file, alpha, concurrency=1)
     assert "\n" not in str(caught.value)

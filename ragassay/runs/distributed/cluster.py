@@ -92,7 +92,7 @@ class Cluster:
         """Start the hub, beside the driver where the cluster has its machine.
 
         Args:
-            path: The file of finished rows; None where there is none.
+            path: The file of finished work; None where there is none.
             limiter: Bounds the calls of all workers.
         """
         import ray

@@ -12,17 +12,13 @@ from typing import Any
 
 from ragassay.errors import RagassayError, SettingsError, StorageError
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.graphs.persistence import opened_cache
 from ragassay.records import Record
 from ragassay.runs.distributed.cluster import Cluster, opened_cluster, work_settings
 from ragassay.runs.distributed.hub import Parcel
-from ragassay.runs.distributed.kinds import Judging, Kind, SynthesisWriting
 from ragassay.runs.distributed.shards import Shard, shards_of
-from ragassay.runs.distributed.worker import Work
+from ragassay.runs.distributed.worker import Kind, Work
 from ragassay.runs.events import Event, Listener
-from ragassay.runs.folder import RunFolder
-from ragassay.runs.judging import Keep
-from ragassay.runs.synthesis_writer import Synthesis, Writing
+from ragassay.store import opened_store
 
 COLLECT_S = 1.0
 """Longest wait for news of the workers."""
@@ -31,61 +27,7 @@ N_ROWS = 500
 """Rows that are sent to a hub at once."""
 
 
-async def judge_in_cluster(
-    records: Sequence[Record],
-    tools: Toolbox,
-    folder: RunFolder | None,
-    keep: Keep,
-    listen: Listener,
-) -> None:
-    """Evaluate records by the workers of a cluster, with the results of a local run.
-
-    A worker that is lost costs what it had under way: its finished verdicts are in the hub, and its
-    records go to the others.
-
-    Args:
-        records: Records with distinct ids.
-        tools: The toolbox; workers build the same.
-        folder: The folder of finished work.
-        keep: Receives each result.
-        listen: Receives progress events.
-
-    Raises:
-        ExtraError: Ray is not installed.
-        SettingsError: There is no such cluster, or a worker has another ragassay.
-        FatalModelError: The judge is unavailable, or the money is spent.
-        StorageError: What is finished cannot be stored, or the hub or the cluster was lost.
-    """
-    path = folder.verdicts_file if folder else None
-    await _work_in_cluster(records, tools, Judging(), path, keep, listen)
-
-
-async def write_in_cluster(
-    questions: Sequence[Record],
-    tools: Toolbox,
-    how: Writing,
-    states: Path,
-    keep: Callable[[Synthesis], None],
-    listen: Listener,
-) -> None:
-    """Have one model's syntheses written by the workers of a cluster.
-
-    Args:
-        questions: Records without an answer, with distinct ids.
-        tools: Those of the model; workers build the same.
-        how: How they are written.
-        states: The file of finished work.
-        keep: Receives each synthesis.
-        listen: Receives progress events.
-
-    Raises:
-        ExtraError, SettingsError, FatalModelError, StorageError: As `judge_in_cluster`.
-    """
-    kind = SynthesisWriting(tools.settings.model, how)
-    await _work_in_cluster(questions, tools, kind, states, keep, listen)
-
-
-async def _work_in_cluster(
+async def work_in_cluster(
     records: Sequence[Record],
     tools: Toolbox,
     kind: Kind,
@@ -93,6 +35,25 @@ async def _work_in_cluster(
     keep: Callable[[Any], None],
     listen: Listener,
 ) -> None:
+    """Have the workers of a cluster work on records, with the results of a local run.
+
+    A worker that is lost costs what it had under way: what it had finished is in the hub, and its
+    records go to the others.
+
+    Args:
+        records: Records with distinct ids.
+        tools: The toolbox; workers build the same.
+        kind: What is done with the records.
+        path: The file of finished work; None where there is none.
+        keep: Receives each result.
+        listen: Receives progress events.
+
+    Raises:
+        ExtraError: Ray is not installed.
+        SettingsError: There is no such cluster, or a worker has another ragassay.
+        FatalModelError: A model is unavailable, or the money is spent.
+        StorageError: What is finished cannot be stored, or the hub or the cluster was lost.
+    """
     if not records:
         return
     settings = tools.settings
@@ -148,16 +109,16 @@ class _Run:
             corpus=self.tools.retrieval.corpus,
             identity=self.kind.identity(self.tools),
             is_bounded=bool(settings.max_rpm or settings.max_usd or self.kind.max_tokens),
-            has_verdicts=await self.hub.has_verdicts.remote(),
+            has_rows=await self.hub.has_rows.remote(),
             host=models,
         )
         self.work = ray.put(work_settings(work, self.cluster.n_workers))
 
     async def _send_rows(self, path: Path) -> None:
-        with opened_cache(path) as cache:
-            rows = cache.all_rows()
+        with opened_store(path) as store:
+            rows = store.all_rows()
             while some := list(itertools.islice(rows, N_ROWS)):
-                await self.hub.add_verdicts.remote(some)
+                await self.hub.add_rows.remote(some)
 
     async def work_on(self) -> None:
         """Have all shards worked on; what was delivered is kept, also where that breaks off."""
@@ -191,8 +152,8 @@ class _Run:
         """Keep what the workers have delivered."""
         for parcel in parcels:
             if parcel.rows and self.path is not None:
-                with opened_cache(self.path) as cache:
-                    cache.add_rows(parcel.rows)
+                with opened_store(self.path) as store:
+                    store.add_rows(parcel.rows)
             for result in parcel.results:
                 if result.record_id not in self.done:
                     self.done.add(result.record_id)

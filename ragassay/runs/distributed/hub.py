@@ -1,4 +1,4 @@
-"""The hub of a cluster's workers: finished verdicts, results, bounds of calls and money."""
+"""The hub of a cluster's workers: finished work, results, bounds of calls and money."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from langgraph.cache.base import FullKey
-
-from ragassay.graphs.persistence import Row, VerdictCache
 from ragassay.models.limiter import RunLimiter
 from ragassay.runs.events import Event
+from ragassay.store import Row, Store
 
 
 class Result(Protocol):
@@ -32,7 +30,7 @@ class Parcel:
 
     Attributes:
         results: What records came to.
-        rows: Finished verdicts, or syntheses.
+        rows: Finished work: verdicts, or syntheses.
         event: What has happened.
     """
 
@@ -54,7 +52,7 @@ class Hub:
 
     def __init__(self, path: Path | None, limiter: RunLimiter) -> None:
         self._path, self._limiter = path, limiter
-        self._cache: VerdictCache | None = None
+        self._opened: Store | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._parcels: list[Parcel] = []
         self._has_news = asyncio.Event()
@@ -65,7 +63,7 @@ class Hub:
         Raises:
             StorageError: The verdicts cannot be stored.
         """
-        self._verdicts.add_rows(parcel.rows)
+        self._store.add_rows(parcel.rows)
         self._parcels.append(parcel if self._path is None else replace(parcel, rows=()))
         self._has_news.set()
         return self._limiter.pauses()
@@ -79,21 +77,21 @@ class Hub:
         self._has_news.clear()
         return found
 
-    async def add_verdicts(self, rows: Sequence[Row]) -> None:
-        """Store verdicts of an earlier start.
+    async def add_rows(self, rows: Sequence[Row]) -> None:
+        """Store finished work of an earlier start.
 
         Raises:
             StorageError: They cannot be stored.
         """
-        self._verdicts.add_rows(rows)
+        self._store.add_rows(rows)
 
-    async def has_verdicts(self) -> bool:
-        """Return whether any verdict is stored."""
-        return not self._verdicts.is_empty
+    async def has_rows(self) -> bool:
+        """Return whether anything is finished."""
+        return not self._store.is_empty
 
-    async def verdicts(self, keys: Sequence[FullKey]) -> list[Row]:
-        """Return the stored ones of some verdicts."""
-        return self._verdicts.rows(keys)
+    async def find(self, key: str) -> bytes | None:
+        """Return finished work."""
+        return await self._store.find(key)
 
     async def admit(self, endpoint: str) -> None:
         """Wait until a call to an endpoint may begin.
@@ -116,12 +114,12 @@ class Hub:
         await self._limiter.hold(endpoint, wait_s)
 
     @property
-    def _verdicts(self) -> VerdictCache:
+    def _store(self) -> Store:
         """The file, opened by the thread that uses it."""
-        if self._cache is None:
+        if self._opened is None:
             path = self._path
             if path is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="ragassay-hub-")
                 path = Path(self._folder.name) / "verdicts.sqlite"
-            self._cache = VerdictCache(path)
-        return self._cache
+            self._opened = Store(path)
+        return self._opened

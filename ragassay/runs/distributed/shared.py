@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from langgraph.cache.base import FullKey
-from langgraph.cache.memory import InMemoryCache
-
 from ragassay.errors import RagassayError, ungrouped
-from ragassay.graphs.persistence import Row, row_key, rows_of, serializer
 from ragassay.models.limiter import RunLimiter
 from ragassay.runs.distributed.hub import Parcel, Result
 from ragassay.runs.events import Event
+from ragassay.store import Row, Store
 
 DELIVERY_S = 0.1
 """Pause between two parcels: so much work at most is done again when a worker is lost."""
@@ -63,7 +60,7 @@ class Outbox:
         self._event += event
 
     def add_rows(self, rows: Sequence[Row]) -> None:
-        """Put finished verdicts into the next parcel."""
+        """Put finished work into the next parcel."""
         self._rows += rows
 
     async def _deliver_on(self) -> None:
@@ -83,32 +80,31 @@ class Outbox:
         self.limiter.heed(await asyncio.shield(arriving))
 
 
-class SharedCache(InMemoryCache[Any]):
-    """The verdicts of a shard, and those of other workers.
+class SharedStore(Store):
+    """The finished work of a shard, and that of other workers.
 
     Args:
         hub: The actor of the hub.
-        outbox: Takes new verdicts.
-        asks: Whether the hub may have verdicts for this shard.
+        outbox: Takes new work.
+        asks: Whether the hub may have work for this shard.
     """
 
     def __init__(self, hub: Any, outbox: Outbox, *, asks: bool) -> None:
-        super().__init__(serde=serializer())
+        super().__init__()
         self._hub, self._outbox, self._asks = hub, outbox, asks
+        self._known: dict[str, bytes] = {}
 
-    async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
-        """Return the stored verdicts."""
-        found = await super().aget(keys)
-        missing = {row_key(key): key for key in keys if key not in found}
-        if missing and self._asks:
-            rows: list[Row] = await self._hub.verdicts.remote(list(missing.values()))
-            found |= {missing[row[0], row[1]]: self.serde.loads_typed(row[2:]) for row in rows}
-        return found
+    async def find(self, key: str) -> bytes | None:
+        """Return finished work as it is stored, here or in the hub."""
+        if key not in self._known and self._asks:
+            return await self._hub.find.remote(key)
+        return self._known.get(key)
 
-    async def aset(self, keys: Mapping[FullKey, tuple[Any, int | None]]) -> None:
-        """Store verdicts, and put them into the next parcel."""
-        await super().aset(keys)
-        self._outbox.add_rows(rows_of(keys, self.serde))
+    def add_rows(self, rows: Iterable[Row]) -> None:
+        """Store finished work, and put it into the next parcel."""
+        new = dict(rows)
+        self._known |= new
+        self._outbox.add_rows(list(new.items()))
 
 
 class PausedLimiter(RunLimiter):

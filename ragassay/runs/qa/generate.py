@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
+from pydantic import TypeAdapter
 
 from ragassay.errors import (
     FatalModelError,
@@ -21,11 +19,11 @@ from ragassay.errors import (
     StorageError,
     ungrouped,
 )
-from ragassay.evaluators.toolbox import Toolbox, hash_of
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.papers import write_pairs
 from ragassay.graphs.files import case_of
-from ragassay.graphs.persistence import Saver
 from ragassay.graphs.qa import QAGraph, build_qa_graph
+from ragassay.graphs.qa_nodes import qa_key
 from ragassay.graphs.qa_parts import window_of
 from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, Rate
 from ragassay.instruments.qa_extractor import EXTRACTOR, extract_pairs
@@ -35,10 +33,14 @@ from ragassay.records.papers import paper_record
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.following import follow_graph
 from ragassay.runs.spent import bounded_job
-from ragassay.runs.states import opened_states
+from ragassay.runs.states import written_alone
 from ragassay.runs.testbank_meaning import repeats
 from ragassay.settings import Settings
+from ragassay.store import opened_store
 from ragassay.threads import in_thread
+
+JOB = TypeAdapter(QAJob)
+PAIRS = TypeAdapter(QAPairs)
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ async def make_pairs(
         papers: With distinct ids.
         plan: How they are written; its paper is not read.
         settings: The settings.
-        out: The file; states are kept beside it.
+        out: The file; finished calls are kept beside it.
         evaluator: See `qa_tools`.
         listen: Receives progress events.
 
@@ -202,7 +204,7 @@ async def generate_pairs(
 ) -> Generated:
     """Write the pairs of all papers into a file, a line each.
 
-    States are kept next to `out`: a killed run continues, and papers without a pair are tried
+    Finished calls are kept next to `out`: a killed run goes on, and papers without a pair are tried
     again.
 
     Args:
@@ -217,9 +219,9 @@ async def generate_pairs(
         InputError: The file cannot be written, or another process is writing it.
     """
     jobs = [replace(plan, paper=paper.id) for paper in papers]
-    async with opened_states(out) as saver:
-        graph = build_qa_graph(tools.tools.settings.max_attempts, saver)
-        writer = _Writer(graph, saver, tools, listen)
+    with written_alone(out) as states, opened_store(states) as store:
+        tools = replace(tools, tools=replace(tools.tools, store=store))
+        writer = _Writer(build_qa_graph(tools.tools.settings.max_attempts), tools, listen)
         with bounded_job(out, tools.tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
@@ -258,16 +260,15 @@ def _written(papers: Sequence[PaperPairs], out: Path) -> Generated:
 class _Writer:
     """Runs jobs through the graph; any number may be in progress."""
 
-    def __init__(self, graph: QAGraph, saver: Saver, tools: QATools, listen: Listener) -> None:
-        self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
+    def __init__(self, graph: QAGraph, tools: QATools, listen: Listener) -> None:
+        self._graph, self._tools, self._listen = graph, tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.tools.settings.n_slots))
 
     async def write(self, job: QAJob) -> PaperPairs:
         """Bring a job to its end; one without a pair is tried again."""
         async with self._slots:
-            config = self._config(job)
             try:
-                found = await self._found(job, config)
+                found = await self._found(job)
             except FatalModelError:
                 raise
             except RagassayError as error:
@@ -280,37 +281,18 @@ class _Writer:
             problems = ["every pair had a flaw, see the counts"]
         return PaperPairs(job.paper, pairs, found, "; ".join(problems))
 
-    async def _found(self, job: QAJob, config: RunnableConfig) -> QAPairs:
-        before = await self._graph.aget_state(config)
-        if before.values.get("end") and not before.values.get("kept"):
-            await self._saver.adelete_thread(self._thread(job))
-            before = await self._graph.aget_state(config)
-        failed = Usage()
-        if not before.values.get("end"):
-            failed = await self._run(None if before.next else job, config)
-        # What no node has written is not among the values.
-        state = QAState(**(await self._graph.aget_state(config)).values)
-        found = QAPairs(**{field.name: getattr(state, field.name) for field in fields(QAPairs)})
-        return replace(found, usage=found.usage + failed)
-
-    async def _run(self, start: QAJob | None, config: RunnableConfig) -> Usage:
-        given: Any = start
-        stream = self._graph.astream(given, config, context=self._tools, stream_mode="custom")
-        return await follow_graph(stream, self._listen)
-
-    def _config(self, job: QAJob) -> RunnableConfig:
-        return {"configurable": {"thread_id": self._thread(job)}}
-
-    def _thread(self, job: QAJob) -> str:
-        """Return a hash of everything that the pairs of a job depend on."""
-        tools, paper = self._tools, self._tools.papers[job.paper]
-        return hash_of(
-            tools.tools.identity,
-            tools.rater,
-            str((tools.window_tokens, tools.window_chars)),
-            json.dumps(asdict(job)),
-            hashlib.sha256(paper.model_dump_json().encode()).hexdigest(),
-        )
+    async def _found(self, job: QAJob) -> QAPairs:
+        store, paper = self._tools.tools.store, self._tools.papers[job.paper]
+        key = qa_key(self._tools, paper, "paper", JOB.dump_json(job))
+        found = await store.get(key, PAIRS)
+        if found is None:
+            values, failed = await follow_graph(self._graph, job, self._tools, self._listen)
+            state = QAState(**values)  # What no node has written is not among the values.
+            found = QAPairs(**{field.name: getattr(state, field.name) for field in fields(QAPairs)})
+            found = replace(found, usage=found.usage + failed)
+            if found.kept:
+                store.keep(key, found, PAIRS)
+        return found
 
 
 def _numbered(paper: str, pairs: Sequence[QAPair]) -> tuple[QAPair, ...]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from ragassay.graphs.persistence import VerdictCache
+from ragassay.store import Store
 from ragassay.testing import ScriptedModel
 
 psutil = pytest.importorskip("psutil")
@@ -120,7 +120,7 @@ def finish(words: list[str]) -> None:
 
 def n_verdicts(out: Path) -> int:
     file = out / "verdicts.sqlite"
-    return len(list(VerdictCache(file).all_rows())) if file.exists() else 0
+    return len(list(Store(file).all_rows())) if file.exists() else 0
 
 
 def assert_same(here: Path, there: Path) -> None:

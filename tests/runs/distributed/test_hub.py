@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import asyncio
 
-from ragassay.graphs.persistence import VerdictCache
 from ragassay.models.limiter import RunLimiter
 from ragassay.records import Failure, RecordFailure
 from ragassay.runs.distributed.hub import Hub, Parcel
 from ragassay.runs.distributed.shared import Outbox
 from ragassay.runs.events import Event
+from ragassay.store import Store
 
-ROW = ("ask_rubric", "key", "msgpack", b"\x80")
+ROW = ("key", b"[]")
 FAILED = RecordFailure(record_id="r1", stage="evaluate", failure=Failure(reason="error"))
 
 
 async def test_a_delivered_verdict_is_on_disk_and_is_found(tmp_path):
     hub = Hub(tmp_path / "verdicts.sqlite", RunLimiter())
-    assert not await hub.has_verdicts()
+    assert not await hub.has_rows()
     await hub.deliver(Parcel(rows=(ROW,)))
-    assert await hub.has_verdicts()
-    assert await hub.verdicts([(("ask_rubric",), "key"), (("ask_rubric",), "none")]) == [ROW]
-    assert VerdictCache(tmp_path / "verdicts.sqlite").rows([(("ask_rubric",), "key")]) == [ROW]
+    assert await hub.has_rows()
+    assert await hub.find("key") == b"[]"
+    assert await hub.find("none") is None
+    assert list(Store(tmp_path / "verdicts.sqlite").all_rows()) == [ROW]
 
 
 async def test_results_and_events_are_collected_once(tmp_path):
@@ -67,13 +68,13 @@ async def test_a_driver_that_cannot_see_the_file_gets_the_verdicts_too():
     await hub.deliver(Parcel(rows=(ROW,)))
     (parcel,) = await hub.collect(60.0)
     assert parcel.rows == (ROW,)
-    assert await hub.verdicts([(("ask_rubric",), "key")]) == [ROW]
+    assert await hub.find("key") == b"[]"
 
 
 async def test_the_verdicts_of_an_earlier_start_are_known():
     hub = Hub(None, RunLimiter())
-    await hub.add_verdicts([ROW])
-    assert await hub.has_verdicts()
+    await hub.add_rows([ROW])
+    assert await hub.has_rows()
     assert await hub.collect(0.0) == [], "the driver has sent them"
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from ragassay.graphs.persistence import VerdictCache
+from ragassay.store import Store
 from ragassay.testing import ScriptedModel
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(600)]
@@ -30,7 +30,7 @@ def command(model: ScriptedModel, out: Path) -> list[str]:
 
 def n_verdicts(out: Path) -> int:
     file = out / "verdicts.sqlite"
-    return len(list(VerdictCache(file).all_rows())) if file.exists() else 0
+    return len(list(Store(file).all_rows())) if file.exists() else 0
 
 
 def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(tmp_path):

@@ -1,0 +1,156 @@
+"""The store of finished work: what was judged is kept once, by the hash of what it depends on.
+
+A call under way is joined by whoever needs the same; a killed run finds what it had finished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from ragassay.errors import RunMismatchError, StorageError
+from ragassay.storage import opened_first, storing
+
+T = TypeVar("T")
+
+Row = tuple[str, bytes]
+"""A key, and the finished work as JSON."""
+
+
+class Store:
+    """Finished work and calls under way, by key.
+
+    It works in the calling thread: handing over would cost more.
+
+    Args:
+        path: A SQLite file, created if missing; None to keep nothing, and join calls only.
+
+    Raises:
+        RunMismatchError: Another version of ragassay wrote the file.
+        StorageError: The file is damaged, or the disk is full.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path or Path()
+        self._file: sqlite3.Connection | None = None
+        self._calls: dict[tuple[asyncio.AbstractEventLoop, str], asyncio.Future[Any]] = {}
+        if path is not None:
+            with opened_first(path):
+                self._file = _connect(path)
+
+    async def once(
+        self, key: str, ask: Callable[[], Awaitable[T]], kind: TypeAdapter[T]
+    ) -> tuple[T, bool]:
+        """Return the work of a key, and whether it was done here: a failure is not kept.
+
+        Args:
+            key: Hash of everything that the work depends on.
+            ask: Does the work. Whoever waits for a call that fails makes one of its own.
+            kind: The work's type.
+
+        Raises:
+            StorageError: The work cannot be kept.
+        """
+        loop = asyncio.get_running_loop()
+        while call := self._calls.get((loop, key)):
+            await asyncio.wait([call])
+            if not call.cancelled():
+                return call.result(), False
+        call = self._calls[loop, key] = loop.create_future()
+        try:
+            found = await self.get(key, kind)
+            is_new = found is None
+            if found is None:
+                found = await ask()
+                self.keep(key, found, kind)
+            call.set_result(found)
+            return found, is_new
+        finally:
+            del self._calls[loop, key]
+            call.cancel()
+
+    async def find(self, key: str) -> bytes | None:
+        """Return finished work as it is stored, wherever this run keeps some."""
+        return next((value for _, value in self.rows([key])), None)
+
+    async def get(self, key: str, kind: TypeAdapter[T]) -> T | None:
+        """Return finished work; None where there is none.
+
+        Raises:
+            StorageError: Somebody has changed it.
+        """
+        row = await self.find(key)
+        return None if row is None else self.read(row, kind)
+
+    def read(self, row: bytes, kind: TypeAdapter[T]) -> T:
+        """Return finished work from its JSON; see `get`."""
+        try:
+            return kind.validate_json(row)
+        except ValidationError as error:
+            raise StorageError(
+                f"{self._path} has something that ragassay did not write there: delete it, and the "
+                "same command goes on without it"
+            ) from error
+
+    def keep(self, key: str, work: T, kind: TypeAdapter[T]) -> None:
+        """Store finished work."""
+        self.add_rows([(key, kind.dump_json(work))])
+
+    def rows(self, keys: Sequence[str]) -> list[Row]:
+        """Return the finished ones of some keys."""
+        if self._file is None:
+            return []
+        wanted = "SELECT key, value FROM finished WHERE key = ?"
+        with storing(self._path):
+            found = [self._file.execute(wanted, (key,)).fetchone() for key in keys]
+        return [row for row in found if row]
+
+    def all_rows(self) -> Iterator[Row]:
+        """Yield all finished work."""
+        if self._file is not None:
+            with storing(self._path):
+                yield from self._file.execute("SELECT key, value FROM finished")
+
+    def add_rows(self, rows: Iterable[Row]) -> None:
+        """Store finished work, also that of another store."""
+        if self._file is not None:
+            with storing(self._path):
+                self._file.executemany("INSERT OR REPLACE INTO finished VALUES (?, ?)", rows)
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing is finished yet."""
+        return next(self.all_rows(), None) is None
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    file = sqlite3.connect(path, isolation_level=None)
+    # Under NORMAL only a crash of the machine can lose data, not a killed process.
+    file.execute("PRAGMA journal_mode=WAL")
+    file.execute("PRAGMA synchronous=NORMAL")
+    tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+    if tables - {"finished"}:
+        raise RunMismatchError(
+            f"{path} is of a run that another version of ragassay began: delete this file and "
+            "start again; what was judged to the end is kept beside it"
+        )
+    file.execute("CREATE TABLE IF NOT EXISTS finished (key TEXT PRIMARY KEY, value BLOB NOT NULL)")
+    return file
+
+
+@contextmanager
+def opened_store(path: Path | None) -> Iterator[Store]:
+    """Open the finished work of a file; see `Store`."""
+    with closing(Store(path)) as store:
+        yield store
