@@ -82,7 +82,7 @@ def open_tasks(file: CaseFile, tools: Toolbox, unprepared: list[str]) -> list[Ta
 def _preparations(tools: Toolbox) -> list[str]:
     """Return the preparations that the run's evaluators need."""
     needed = {need for evaluator in tools.evaluators for need in evaluator.needs}
-    if not (tools.measures or tools.jury.readers):
+    if not (tools.measures or tools.readers):
         needed.discard("measures")
     return [name for name in PREPARED_BY if name in needed]
 
