@@ -69,10 +69,9 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
     known = [nugget.text for nugget in state.listed]
 
     async def ask() -> Created:
+        create: Any = tools.agents.creator.acall
         with dspy.context(lm=tools.jury.judge):
-            return await tools.agents.creator.acall(
-                question=state.question, documents=window, known=known
-            )
+            return await create(question=state.question, documents=window, known=known)
 
     shown = (document.model_dump_json() for document in window)
     key = hash_of(tools.identity, "write_nuggets", state.question, *known, "", *shown)
