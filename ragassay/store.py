@@ -141,6 +141,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     file.execute("PRAGMA synchronous=NORMAL")
     tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type='table'")}
     if tables - {"finished"}:
+        file.close()
         raise RunMismatchError(
             f"{path} is of a run that another version of ragassay began: delete this file and "
             "start again; what was judged to the end is kept beside it"

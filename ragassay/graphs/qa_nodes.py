@@ -69,12 +69,15 @@ async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     known = questions_of((*state.kept, *state.open))
 
     async def ask() -> WrittenPairs:
+        found: Any
         with dspy.context(lm=tools.writer):
             if state.way == "self-questioning":
-                return await agents.self_questioner.acall(paragraph=shown.text, number=number)
-            return await agents.qa_writer.acall(
-                paper=shown, keywords=state.keywords, number=number, known=known
-            )
+                found = await agents.self_questioner.acall(paragraph=shown.text, number=number)
+            else:
+                found = await agents.qa_writer.acall(
+                    paper=shown, keywords=state.keywords, number=number, known=known
+                )
+        return found
 
     key = qa_key(tools, paper, "write_pairs", STATE.dump_json(state))
     found, is_new = await tools.tools.store.once(key, ask, WRITTEN)
@@ -169,10 +172,9 @@ async def mend_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     ]
 
     async def ask() -> WrittenPairs:
+        mend: Any = tools.tools.agents.qa_mender.acall
         with dspy.context(lm=tools.writer):
-            return await tools.tools.agents.qa_mender.acall(
-                paper=parts_of(paper, state)[part], pairs=faulty
-            )
+            return await mend(paper=parts_of(paper, state)[part], pairs=faulty)
 
     key = qa_key(tools, paper, "mend_pairs", STATE.dump_json(state))
     found, is_new = await tools.tools.store.once(key, ask, WRITTEN)

@@ -188,7 +188,7 @@ async def write_all(
     Args:
         questions: From `prepared_questions`.
         writers: From `writers_of`.
-        file: The file, which `ragassay evaluate` reads; states are kept beside it.
+        file: The file, which `ragassay evaluate` reads; finished work is kept beside it.
         how: How they are written.
         bar: Opens a progress bar.
 
