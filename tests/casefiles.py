@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from ragassay.evaluators.base import CaseFile, Turn, place_of
+from ragassay.evaluators.base import CaseFile, Evaluator, VerdictKey
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.graphs.asking import CaseQuestion
 from ragassay.records import Case, Record, Signals, VerdictBase
 
 
 def filed(
-    case: Case,
-    verdicts: Sequence[VerdictBase] = (),
-    signals: Signals | None = None,
-    turn: Turn = "first",
+    case: Case, verdicts: Sequence[VerdictBase] = (), signals: Signals | None = None
 ) -> CaseFile:
-    """The file of a case with verdicts of one turn; a judgment stands at its judge's seat."""
-    places = {
-        place_of(one.evaluator, one.item, getattr(one, "judge", ""), turn): one for one in verdicts
-    }
+    """The file of a case with verdicts."""
+    known = {VerdictKey(one.evaluator, one.item): one for one in verdicts}
     record = Record(id=case.record_id, question=case.question, answer=case.answer)
-    return CaseFile("case", record, case, signals=signals, verdicts=places)
+    return CaseFile("case", record, case, signals=signals, verdicts=known)
+
+
+def question(evaluator: Evaluator[Any], item: str, file: CaseFile, tools: Toolbox) -> CaseQuestion:
+    """The question of an evaluator about an item of a case."""
+    subject = file.subjects(evaluator, tools)[item]
+    return CaseQuestion(evaluator, item, subject, file, tools, lambda update: None)

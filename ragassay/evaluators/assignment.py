@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Evaluator, Wording, Words
 from ragassay.metrics.nuggetizer import assignment_scores
 from ragassay.records import Failure, Nugget, NuggetAssignment, Score
 
@@ -53,7 +53,7 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         return {str(position): (position, nugget) for position, nugget in enumerate(gold)}
 
     async def ask(
-        self, subject: tuple[int, Nugget], task: Task, file: CaseFile, tools: Toolbox
+        self, subject: tuple[int, Nugget], file: CaseFile, tools: Toolbox
     ) -> Sequence[NuggetAssignment]:
         """Hold one gold nugget against the answer."""
         position, nugget = subject
@@ -67,7 +67,6 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
     def unscored(
         self,
         subject: tuple[int, Nugget],
-        task: Task,
         file: CaseFile,
         tools: Toolbox,
         failure: Failure,
@@ -76,7 +75,7 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         return [NuggetAssignment(gold=subject[0], failure=failure)]
 
     def depends_on(
-        self, subject: tuple[int, Nugget], task: Task, file: CaseFile, tools: Toolbox
+        self, subject: tuple[int, Nugget], file: CaseFile, tools: Toolbox
     ) -> Sequence[str]:
         """Return the nugget."""
         return [subject[1].text]

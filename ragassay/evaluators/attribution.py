@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Wording, Words
 from ragassay.evaluators.claims import CITATION
 from ragassay.evaluators.comparing import compare, read_of
 from ragassay.metrics.alce import PRECISION, RECALL, CitingSentence, Support, alce_scores
@@ -84,7 +84,7 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
         return found
 
     async def ask(
-        self, subject: CitedTogether, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: CitedTogether, file: CaseFile, tools: Toolbox
     ) -> Sequence[AttributionVerdict]:
         """Compare a sentence with the texts of several documents."""
         text = _text(subject, file, tools)
@@ -96,15 +96,13 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
         ]
 
     def unscored(
-        self, subject: CitedTogether, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: CitedTogether, file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[AttributionVerdict]:
         """Return no verdict."""
         sentence = subject.sentence.index
         return [AttributionVerdict(sentence=sentence, without=subject.without, failure=failure)]
 
-    def depends_on(
-        self, subject: CitedTogether, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str]:
+    def depends_on(self, subject: CitedTogether, file: CaseFile, tools: Toolbox) -> Iterable[str]:
         """Return the texts, and what compares."""
         labels = str(tools.settings.verdict_labels)
         return [_text(subject, file, tools), labels, *tools.verifier_identity]

@@ -7,7 +7,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from ragassay.records import (
     Case,
@@ -31,11 +31,14 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 """What one question of an evaluator is about."""
 
-Turn = Literal["first", "confer", "second"]
-"""Who is asked: a judge for the first time, a panel's judge that has heard the others, or the
-second judge of a cascade."""
-
 Direction = Literal["higher", "lower"]
+
+
+class VerdictKey(NamedTuple):
+    """Where a verdict stands among those of a case."""
+
+    evaluator: str
+    item: str
 
 
 @dataclass(frozen=True)
@@ -46,27 +49,16 @@ class Task:
         evaluator: Name of the evaluator.
         item: What the question is about, as its verdict names it.
         case: Id of the case.
-        judge: Which judge of a panel is asked; "" where there is none.
-        turn: For the first time, after hearing the others, or as the second judge.
-        key: Hash of everything that the verdict depends on; its key in the store.
     """
 
     evaluator: str
     item: str
     case: str = ""
-    judge: str = ""
-    turn: Turn = "first"
-    key: str = ""
 
     @property
-    def place(self) -> str:
-        """Where its verdict is kept."""
-        return place_of(self.evaluator, self.item, self.judge, self.turn)
-
-
-def place_of(evaluator: str, item: str, judge: str = "", turn: Turn = "first") -> str:
-    """Return where a verdict is kept among those of a case."""
-    return "\t".join((evaluator, item, judge, turn))
+    def key(self) -> VerdictKey:
+        """Key of its verdict."""
+        return VerdictKey(self.evaluator, self.item)
 
 
 @dataclass(frozen=True)
@@ -113,7 +105,7 @@ class CaseFile:
         cited: Passages of cited documents.
         signals: Measurements of the answer; None where it was not measured.
         readings: Readings by fine-tuned judges, by their seats.
-        verdicts: The verdicts so far, by `place_of`.
+        verdicts: The verdicts so far, by evaluator and item.
     """
 
     id: str
@@ -123,7 +115,7 @@ class CaseFile:
     cited: tuple[Cited, ...] = ()
     signals: Signals | None = None
     readings: Mapping[str, Reading] = field(default_factory=dict)
-    verdicts: Mapping[str, VerdictBase] = field(default_factory=dict)
+    verdicts: Mapping[VerdictKey, VerdictBase] = field(default_factory=dict)
     _subjects: dict[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
 
     def subjects(self, evaluator: Evaluator[S], tools: Toolbox) -> Mapping[str, S]:
@@ -146,12 +138,6 @@ class CaseFile:
     def case_sha256(self) -> str:
         """Hash of all that the case holds."""
         return hashlib.sha256(self.case.model_dump_json().encode()).hexdigest()
-
-    def verdict(
-        self, evaluator: str, item: str, judge: str = "", turn: Turn = "first"
-    ) -> VerdictBase | None:
-        """Return one verdict; None where there is none yet."""
-        return self.verdicts.get(place_of(evaluator, item, judge, turn))
 
 
 class OpenFiles:
@@ -246,9 +232,7 @@ class Evaluator(ABC, Generic[S]):
         """Return what is asked about, by item, as far as the file tells."""
 
     @abstractmethod
-    async def ask(
-        self, subject: S, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Sequence[VerdictBase]:
+    async def ask(self, subject: S, file: CaseFile, tools: Toolbox) -> Sequence[VerdictBase]:
         """Answer one question. The first verdict is its own; others may be another evaluator's.
 
         Raises:
@@ -257,25 +241,46 @@ class Evaluator(ABC, Generic[S]):
 
     @abstractmethod
     def unscored(
-        self, subject: S, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: S, file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return what stands where a question got no answer."""
 
-    def depends_on(
-        self, subject: S, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str | None]:
+    def depends_on(self, subject: S, file: CaseFile, tools: Toolbox) -> Iterable[str | None]:
         """Return what a verdict depends on besides the case, the item and the judge's model."""
         return ()
 
     def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
-        """Return the questions of a case; later turns may add some."""
+        """Return the questions of a case."""
         return [Task(self.name, item, file.id) for item in file.subjects(self, tools)]
 
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[VerdictBase]:
-        """Return the verdicts that stand, in order, with those that needed no question.
+    @property
+    def asks_panel(self) -> bool:
+        """Return whether each member of a panel is asked, or the first for all."""
+        return False
 
-        The second judge's stand in the place of the first one's.
+    def second_round(self, subject: S, verdicts: Sequence[Any], tools: Toolbox) -> Mapping[str, S]:
+        """Return what members of a panel are asked once they know the others' verdicts.
+
+        Args:
+            subject: What all were asked.
+            verdicts: What each said.
+            tools: The run.
+
+        Returns:
+            By the member's name; empty where the first round is enough.
         """
+        return {}
+
+    def joined(self, verdicts: Sequence[Any]) -> VerdictBase:
+        """Return the verdict of a panel, where each member is asked."""
+        raise NotImplementedError
+
+    def alone(self, subject: S) -> S:
+        """Return what a second judge is asked of a batch: its first thing."""
+        return subject
+
+    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[VerdictBase]:
+        """Return the verdicts in order, with those that needed no question."""
         return standing(self, file, tools)
 
     def judged_by(self, tools: Toolbox) -> str:
@@ -308,12 +313,9 @@ class Evaluator(ABC, Generic[S]):
 
 
 def standing(evaluator: Evaluator[Any], file: CaseFile, tools: Toolbox) -> list[Any]:
-    """Return an evaluator's verdicts in the order of its subjects, the second judge's first."""
-    found = (
-        file.verdict(evaluator.name, item, turn="second") or file.verdict(evaluator.name, item)
-        for item in file.subjects(evaluator, tools)
-    )
-    return [verdict for verdict in found if verdict is not None]
+    """Return an evaluator's verdicts in the order of its subjects."""
+    keys = (VerdictKey(evaluator.name, item) for item in file.subjects(evaluator, tools))
+    return [file.verdicts[key] for key in keys if key in file.verdicts]
 
 
 def panel_names(tools: Toolbox) -> tuple[str, ...]:

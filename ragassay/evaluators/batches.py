@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ragassay.evaluators.base import CaseFile, Evaluator, Task
@@ -26,10 +26,6 @@ class Batch(Generic[T]):
     things: tuple[T, ...]
     is_sent: bool
 
-    def asked(self, turn: str) -> tuple[T, ...]:
-        """Return what a call is about: all at first, one where a second judge is asked."""
-        return self.things if turn == "first" else self.things[:1]
-
 
 class BatchEvaluator(Evaluator[Batch[T]]):
     """An evaluator that asks about several things in a call."""
@@ -38,6 +34,10 @@ class BatchEvaluator(Evaluator[Batch[T]]):
         """Return one task a call."""
         asked = file.subjects(self, tools)
         return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
+
+    def alone(self, subject: Batch[T]) -> Batch[T]:
+        """Return the first thing: a second judge is asked about one at a time."""
+        return replace(subject, things=subject.things[:1])
 
 
 def batches(things: Sequence[T], n: int, key: Callable[[T], str]) -> dict[str, Batch[T]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Words
+from ragassay.evaluators.base import CaseFile, Evaluator, Words
 from ragassay.evaluators.cited_passages import sources_of
 from ragassay.evaluators.comparing import compare
 from ragassay.records import (
@@ -48,7 +48,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         return _windows(file, dict.fromkeys(source.id for source in sources))
 
     async def ask(
-        self, subject: EvidenceSpan, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: EvidenceSpan, file: CaseFile, tools: Toolbox
     ) -> Sequence[DocumentFacts]:
         """List the facts of a passage; without a judge, its sentences."""
         if tools.judge.lm is None:
@@ -67,7 +67,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         ]
 
     def unscored(
-        self, subject: EvidenceSpan, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: EvidenceSpan, file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[DocumentFacts]:
         """Let the passage's sentences stand for its facts."""
         return [
@@ -79,9 +79,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
             )
         ]
 
-    def depends_on(
-        self, subject: EvidenceSpan, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Sequence[str]:
+    def depends_on(self, subject: EvidenceSpan, file: CaseFile, tools: Toolbox) -> Sequence[str]:
         """Return the passage."""
         return [subject.text]
 
@@ -164,7 +162,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         }
 
     async def ask(
-        self, subject: CitedNugget, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: CitedNugget, file: CaseFile, tools: Toolbox
     ) -> Sequence[NuggetVerdict]:
         """Compare a nugget with the facts of a document."""
         found = await compare(tools, file.case, subject.nugget, "\n".join(subject.facts))
@@ -178,7 +176,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         ]
 
     def unscored(
-        self, subject: CitedNugget, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: CitedNugget, file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[NuggetVerdict]:
         """Return no verdict."""
         return [
@@ -190,9 +188,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
             )
         ]
 
-    def depends_on(
-        self, subject: CitedNugget, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Sequence[str]:
+    def depends_on(self, subject: CitedNugget, file: CaseFile, tools: Toolbox) -> Sequence[str]:
         """Return the facts, and what compares."""
         labels = str(tools.settings.verdict_labels)
         return [*subject.facts, labels, *tools.verifier_identity]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Found, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Found, Wording, Words
 from ragassay.evaluators.cited_nugget import CITED_NUGGET
 from ragassay.evaluators.claim_findings import citation_findings, evidence_findings
 from ragassay.evaluators.comparing import compare, read_of
@@ -82,9 +82,7 @@ class _ClaimEvaluator(Evaluator[Claim]):
     needs = ("passages",)
     is_weighed = True
 
-    async def ask(
-        self, subject: Claim, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Sequence[VerdictBase]:
+    async def ask(self, subject: Claim, file: CaseFile, tools: Toolbox) -> Sequence[VerdictBase]:
         """Compare a sentence with a passage."""
         passage, sentence = subject.passage, file.case.sentences[subject.sentence - 1]
         read = read_of(passage, sentence, file.case, tools)
@@ -94,14 +92,12 @@ class _ClaimEvaluator(Evaluator[Claim]):
         return _verdicts(subject, file, **vars(found))
 
     def unscored(
-        self, subject: Claim, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: Claim, file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return no verdict, neither on the evidence nor on the citations."""
         return _verdicts(subject, file, failure=failure)
 
-    def depends_on(
-        self, subject: Claim, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str]:
+    def depends_on(self, subject: Claim, file: CaseFile, tools: Toolbox) -> Iterable[str]:
         """Return the passage, what it stands for, and what compares."""
         passage = subject.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))

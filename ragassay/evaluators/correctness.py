@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Evaluator, Wording, Words
 from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
 from ragassay.evaluators.comparing import read_of
 from ragassay.metrics.scores import correctness_scores
@@ -74,7 +74,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         }
 
     async def ask(
-        self, subject: SentencePassages, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: SentencePassages, file: CaseFile, tools: Toolbox
     ) -> Sequence[SentenceCorrectness]:
         """Ask the model about a sentence with each of its passages."""
         assert tools.models.correctness is not None  # else there are no subjects
@@ -84,7 +84,6 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     def unscored(
         self,
         subject: SentencePassages,
-        task: Task,
         file: CaseFile,
         tools: Toolbox,
         failure: Failure,
@@ -93,7 +92,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         return [SentenceCorrectness(sentence=subject.sentence, failure=failure)]
 
     def depends_on(
-        self, subject: SentencePassages, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: SentencePassages, file: CaseFile, tools: Toolbox
     ) -> Sequence[str]:
         """Return the model and the passages."""
         model = tools.models.correctness

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Wording, Words
 from ragassay.evaluators.batches import Batch, BatchEvaluator, batches
 from ragassay.metrics.exam import exam_scores
 from ragassay.records import (
@@ -62,11 +62,11 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         }
 
     async def ask(
-        self, subject: Batch[Graded], task: Task, file: CaseFile, tools: Toolbox
+        self, subject: Batch[Graded], file: CaseFile, tools: Toolbox
     ) -> Sequence[ExamGrade]:
         """Grade by one item, or by those that share its call."""
         grader, _ = subject.things[0]
-        items = [item for _, item in subject.asked(task.turn)]
+        items = [item for _, item in subject.things]
         instrument = tools.grading.instrument
         if instrument is not None:
             case = file.case
@@ -80,20 +80,18 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         return [await _extracted(items[0], file.case, tools)]
 
     def unscored(
-        self, subject: Batch[Graded], task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: Batch[Graded], file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[ExamGrade]:
         """Return no grade, for each item of the call."""
         return [
             ExamGrade(exam_item=item.id, grader=grader, failure=failure)
-            for grader, item in subject.asked(task.turn)
+            for grader, item in subject.things
         ]
 
-    def depends_on(
-        self, subject: Batch[Graded], task: Task, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str]:
+    def depends_on(self, subject: Batch[Graded], file: CaseFile, tools: Toolbox) -> Iterable[str]:
         """Return the items that are graded together, the passage, and what grades it."""
         yield file.case.judged_answer
-        yield from (item.model_dump_json() for _, item in subject.asked(task.turn))
+        yield from (item.model_dump_json() for _, item in subject.things)
         yield from tools.grading.identity
 
     def judged_by(self, tools: Toolbox) -> str:

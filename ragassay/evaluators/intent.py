@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Wording, Words
 from ragassay.evaluators.batches import Batch, BatchEvaluator, batches
 from ragassay.metrics.qa.racar import intent_scores
 from ragassay.records import Failure, IntentSimilarity, QAPair, Score
@@ -45,29 +45,27 @@ class IntentEvaluator(BatchEvaluator[Two]):
         return found
 
     async def ask(
-        self, subject: Batch[Two], task: Task, file: CaseFile, tools: Toolbox
+        self, subject: Batch[Two], file: CaseFile, tools: Toolbox
     ) -> Sequence[IntentSimilarity]:
         """Compare one question with those that share its call."""
-        two = subject.asked(task.turn)
+        two = subject.things
         found: Any = await tools.judge.ask(
             tools.agents.intent_comparer, pair=two[0][0], others=[other for _, other in two]
         )
         return found
 
     def unscored(
-        self, subject: Batch[Two], task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: Batch[Two], file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[IntentSimilarity]:
         """Return no similarity, for each two of the call."""
         return [
             IntentSimilarity(first=first.id, second=second.id, failure=failure)
-            for first, second in subject.asked(task.turn)
+            for first, second in subject.things
         ]
 
-    def depends_on(
-        self, subject: Batch[Two], task: Task, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str]:
+    def depends_on(self, subject: Batch[Two], file: CaseFile, tools: Toolbox) -> Iterable[str]:
         """Return the questions that are compared in the call."""
-        for first, second in subject.asked(task.turn):
+        for first, second in subject.things:
             yield from (first.question, second.question)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Evaluator, Wording, Words
 from ragassay.metrics.nuggets import (
     align_greedily,
     align_optimally,
@@ -98,7 +98,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         return {f"{one.origin}/{one.number}": one for of_origin in found for one in of_origin}
 
     async def ask(
-        self, subject: OriginText, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: OriginText, file: CaseFile, tools: Toolbox
     ) -> Sequence[SentenceNuggets]:
         """Write the facts of a sentence, or of all; without a judge, these are its clauses."""
         if tools.judge.lm is None:
@@ -116,7 +116,6 @@ class NuggetsEvaluator(Evaluator[OriginText]):
     def unscored(
         self,
         subject: OriginText,
-        task: Task,
         file: CaseFile,
         tools: Toolbox,
         failure: Failure,
@@ -124,9 +123,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         """Return no nuggets."""
         return [SentenceNuggets(origin=subject.origin, sentence=subject.number, failure=failure)]
 
-    def depends_on(
-        self, subject: OriginText, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Sequence[str]:
+    def depends_on(self, subject: OriginText, file: CaseFile, tools: Toolbox) -> Sequence[str]:
         """Return the sentences: those of a reference are not in the case's context."""
         return [*subject.sentences, tools.settings.nugget_unit]
 

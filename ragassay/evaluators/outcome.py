@@ -98,7 +98,7 @@ def _refuse_broken_off(file: CaseFile, tools: Toolbox) -> None:
         f"{evaluator.name} {task.item}".strip()
         for evaluator in tools.evaluators
         for task in evaluator.tasks(file, tools)
-        if task.place not in file.verdicts
+        if task.key not in file.verdicts
     ]
     if missing:
         raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was broken off")

@@ -15,11 +15,8 @@ from ragassay.errors import EvaluatorError, SettingsError
 from ragassay.evaluators.base import (
     CaseFile,
     Evaluator,
-    Task,
     Wording,
     Words,
-    panel_names,
-    standing,
 )
 from ragassay.metrics.scoring import mean_score
 from ragassay.records import (
@@ -32,6 +29,7 @@ from ragassay.records import (
     Said,
     Score,
     Usage,
+    VerdictBase,
 )
 
 if TYPE_CHECKING:
@@ -187,21 +185,22 @@ class OwnEvaluator(Evaluator[Subject]):
             found = [Subject(s, c) for s in sentences for c in s.citations if c.document]
         return {self._verdict(one).item: one for one in found}
 
-    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
-        """Ask every judge of a panel, if a judge is asked at all."""
-        judges = panel_names(tools) if self.is_weighed else ()
-        items = file.subjects(self, tools)
-        return [Task(self.name, item, file.id, one) for item in items for one in judges or ("",)]
+    @property
+    def asks_panel(self) -> bool:
+        """Every member of a panel is asked, if a judge is asked at all."""
+        return self.is_weighed
 
-    async def ask(
-        self, subject: Subject, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Sequence[OwnVerdict]:
+    def joined(self, verdicts: Sequence[VerdictBase]) -> OwnVerdict:
+        """Return a panel's verdict: the mean of the numbers, or the most frequent label."""
+        return _joint(verdicts)
+
+    async def ask(self, subject: Subject, file: CaseFile, tools: Toolbox) -> Sequence[OwnVerdict]:
         """Call the function.
 
         Raises:
             EvaluatorError: It returned something else than it declared.
         """
-        judge = Judge(file.case, tools.judge.member(task.judge), tools.agents.asker)
+        judge = Judge(file.case, tools.judge, tools.agents.asker)
         value = await self.says_of(subject, judge)
         said = value if isinstance(value, Said) else Said(value=value)
         self._check(said.value)
@@ -209,7 +208,6 @@ class OwnEvaluator(Evaluator[Subject]):
         return [
             self._verdict(
                 subject,
-                judge=task.judge,
                 label=said.value if is_label else None,
                 score=None if is_label else float(said.value),
                 reason=said.reason,
@@ -253,26 +251,14 @@ class OwnEvaluator(Evaluator[Subject]):
         )
 
     def unscored(
-        self, subject: Subject, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: Subject, file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[OwnVerdict]:
         """Return no verdict."""
-        return [self._verdict(subject, judge=task.judge, failure=failure)]
+        return [self._verdict(subject, failure=failure)]
 
-    def depends_on(
-        self, subject: Subject, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str]:
-        """Return the function's source, the judge's seat, and the case: it may read all of it."""
-        return (self.digest, task.judge, file.case_sha256)
-
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[OwnVerdict]:
-        """Return one verdict a subject: the panel's, or the judge's."""
-        judges = panel_names(tools)
-        if not (self.is_weighed and judges):
-            return standing(self, file, tools)
-        return [
-            _joint([v for judge in judges if (v := file.verdict(self.name, item, judge))])
-            for item in file.subjects(self, tools)
-        ]
+    def depends_on(self, subject: Subject, file: CaseFile, tools: Toolbox) -> Iterable[str]:
+        """Return the function's source, and the case: it may read all of it."""
+        return (self.digest, file.case_sha256)
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name the judge, the panel, or the evaluator itself where it asks none."""
@@ -307,7 +293,8 @@ class OwnEvaluator(Evaluator[Subject]):
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """Count one call a subject and judge; the function may make more."""
-        return len(self.tasks(file, tools)) if self.is_weighed else 0
+        n_judges = len(tools.judge.members) or 1
+        return len(file.subjects(self, tools)) * n_judges if self.is_weighed else 0
 
 
 def _credit(label: str | None, wanted: Sequence[str]) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Wording, Words
 from ragassay.evaluators.batches import Batch, BatchEvaluator, batches
 from ragassay.metrics.qa.racar import racar_scores
 from ragassay.records import RACAR, Failure, QAPair, RacarDimension, RacarRating, Score
@@ -45,11 +45,11 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         return found
 
     async def ask(
-        self, subject: Batch[Rated], task: Task, file: CaseFile, tools: Toolbox
+        self, subject: Batch[Rated], file: CaseFile, tools: Toolbox
     ) -> Sequence[RacarRating]:
         """Rate the pairs that share a call."""
         dimension, _ = subject.things[0]
-        pairs = [pair for _, pair in subject.asked(task.turn)]
+        pairs = [pair for _, pair in subject.things]
         instrument = tools.models.pair_rater
         if instrument is not None:
             return await in_thread(instrument.rate, dimension, pairs, file.case)
@@ -60,19 +60,17 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         return rated
 
     def unscored(
-        self, subject: Batch[Rated], task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: Batch[Rated], file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[RacarRating]:
         """Return no rating, for each pair of the call."""
         return [
             RacarRating(pair=pair.id, dimension=dimension, failure=failure)
-            for dimension, pair in subject.asked(task.turn)
+            for dimension, pair in subject.things
         ]
 
-    def depends_on(
-        self, subject: Batch[Rated], task: Task, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str]:
+    def depends_on(self, subject: Batch[Rated], file: CaseFile, tools: Toolbox) -> Iterable[str]:
         """Return the pairs that are rated together, and what rates them."""
-        yield from (pair.model_dump_json() for _, pair in subject.asked(task.turn))
+        yield from (pair.model_dump_json() for _, pair in subject.things)
         if tools.models.pair_rater is not None:
             yield from tools.models.pair_rater.identity
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Evaluator, Wording, Words
 from ragassay.metrics.exam import relevance_scores
 from ragassay.records import DirectGrader, Failure, RelevanceGrade, Score
 from ragassay.threads import in_thread
@@ -47,7 +47,7 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         return {name: name for name in chosen}
 
     async def ask(
-        self, subject: DirectGrader, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: DirectGrader, file: CaseFile, tools: Toolbox
     ) -> Sequence[RelevanceGrade]:
         """Grade once."""
         instrument, case = tools.grading.instrument, file.case
@@ -60,14 +60,12 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         return [found]
 
     def unscored(
-        self, subject: DirectGrader, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: DirectGrader, file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[RelevanceGrade]:
         """Return no grade."""
         return [RelevanceGrade(grader=subject, failure=failure)]
 
-    def depends_on(
-        self, subject: DirectGrader, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str]:
+    def depends_on(self, subject: DirectGrader, file: CaseFile, tools: Toolbox) -> Iterable[str]:
         """Return query, passage, and what grades."""
         return (file.case.question, file.case.judged_answer, *tools.grading.identity)
 

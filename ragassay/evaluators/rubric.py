@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Words, panel_names
+from ragassay.evaluators.base import CaseFile, Evaluator, Words
 from ragassay.judges.base import RatedAnswer
 from ragassay.judges.panel import disputed_members, others_text
-from ragassay.metrics.panel import panel_judgments, single_judgments
+from ragassay.metrics.panel import panel_judgment, single_judgments
 from ragassay.metrics.scores import rubric_scores
 from ragassay.records import (
     NOTHING_TO_JUDGE,
@@ -24,7 +25,22 @@ if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
 
 
-class RubricEvaluator(Evaluator[str]):
+@dataclass(frozen=True)
+class AskedRubric:
+    """A rubric that the answer is rated on.
+
+    Attributes:
+        name: The rubric's name.
+        first: The judge's rating in the first round of a panel; None in that round.
+        others: The other members' ratings in that round.
+    """
+
+    name: str
+    first: Judgment | None = None
+    others: tuple[Judgment, ...] = ()
+
+
+class RubricEvaluator(Evaluator[AskedRubric]):
     """Rate the answer on each rubric of the run, by each judge of the panel."""
 
     name = "rubric"
@@ -41,59 +57,54 @@ class RubricEvaluator(Evaluator[str]):
         direction="higher",
     )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, str]:
-        """Return the names of the rubrics; none for an answer without a sentence."""
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, AskedRubric]:
+        """Return the rubrics; none for an answer without a sentence."""
         chosen = rubrics_of(file.case, tools.rubrics) if file.case.sentences else ()
-        return {name: name for name in chosen}
+        return {name: AskedRubric(name) for name in chosen}
 
-    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
-        """Ask every judge; when all have rated, those who disagree hear each other once."""
-        first = [
-            Task(self.name, rubric, file.id, judge)
-            for rubric in file.subjects(self, tools)
-            for judge in panel_names(tools) or ("",)
-        ]
-        known = [file.verdicts.get(task.place) for task in first]
-        rated = [one for one in known if isinstance(one, Judgment)]
-        if not tools.judge.members or len(rated) < len(first):
-            return first
-        return first + [
-            Task(self.name, one.rubric, file.id, one.judge, "confer")
-            for one, _ in disputed_members(rated)
+    @property
+    def asks_panel(self) -> bool:
+        """Every member of a panel rates."""
+        return True
+
+    def second_round(
+        self, subject: AskedRubric, verdicts: Sequence[Judgment], tools: Toolbox
+    ) -> Mapping[str, AskedRubric]:
+        """Show members that disagree the others' ratings, once."""
+        return {
+            one.judge: AskedRubric(one.rubric, one, tuple(others))
+            for one, others in disputed_members(verdicts)
             if tools.judge.member(one.judge).deliberates(one.rubric)
-        ]
+        }
 
-    async def ask(
-        self, subject: str, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Sequence[Judgment]:
+    def joined(self, verdicts: Sequence[Judgment]) -> Judgment:
+        """Return the panel's judgment."""
+        return panel_judgment(verdicts)
+
+    async def ask(self, subject: AskedRubric, file: CaseFile, tools: Toolbox) -> Sequence[Judgment]:
         """Rate the answer on a rubric."""
-        judge, first = tools.judge.member(task.judge), _first(task, file)
-        judgment = await judge.rate(
-            tools.rubrics[subject], _answer(file, tools), tools.agents, _others(task, file)
-        )
-        return [judgment.model_copy(update={"judge": task.judge, "first": first})]
+        rubric, others = tools.rubrics[subject.name], others_text(subject.others)
+        rated = await tools.judge.rate(rubric, _answer(file, tools), tools.agents, others)
+        return [rated.model_copy(update={"first": subject.first})]
 
     def unscored(
-        self, subject: str, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: AskedRubric, file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[Judgment]:
         """Return no rating; a judge that failed to answer the others keeps its first rating."""
-        first = _first(task, file)
-        scale = first.scale if first else tools.rubrics[subject].bounds
-        return [
-            Judgment(rubric=subject, scale=scale, judge=task.judge, first=first, failure=failure)
-        ]
+        name, first = subject.name, subject.first
+        scale = first.scale if first else tools.rubrics[name].bounds
+        return [Judgment(rubric=name, scale=scale, first=first, failure=failure)]
 
     def depends_on(
-        self, subject: str, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: AskedRubric, file: CaseFile, tools: Toolbox
     ) -> Iterable[str | None]:
-        """Return rubric, strategy, seat, what the others said, measurements and readings."""
-        rubric, first = tools.rubrics[subject], _first(task, file)
+        """Return rubric, strategy, what the others said, measurements and readings."""
+        rubric, first = tools.rubrics[subject.name], subject.first
         yield from (tools.settings.rubric_set, tools.settings.strategy)
         yield rubric.model_dump_json()
         yield from tools.tuned_weights
-        if task.judge:
-            yield from (task.judge, _others(task, file), first and first.model_dump_json())
-        yield from tools.judge.member(task.judge).rating_inputs(rubric, _answer(file, tools))
+        yield from (others_text(subject.others), first and first.model_dump_json())
+        yield from tools.judge.rating_inputs(rubric, _answer(file, tools))
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[Judgment]:
         """Return one judgment a rubric: the panel's, or the judge's; none of an empty answer."""
@@ -101,9 +112,6 @@ class RubricEvaluator(Evaluator[str]):
         if not file.case.sentences:
             empty = Failure(reason="empty_answer", detail="the answer has no sentence")
             return [Judgment(rubric=name, failure=empty) for name in rubrics]
-        own = (one for one in file.verdicts.values() if isinstance(one, Judgment))
-        if tools.judge.members:
-            return panel_judgments(list(own), rubrics, panel_names(tools))
         return super().settled(file, tools)  # type: ignore[return-value]
 
     def judged_by(self, tools: Toolbox) -> str:
@@ -146,29 +154,6 @@ def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
 def _answer(file: CaseFile, tools: Toolbox) -> RatedAnswer:
     chosen = tuple(file.subjects(RUBRIC, tools))
     return RatedAnswer(file.case, chosen, file.signals, file.readings)
-
-
-def _first(task: Task, file: CaseFile) -> Judgment | None:
-    """Return what a panel's judge said before it heard the others; None in the first turn."""
-    if task.turn != "confer":
-        return None
-    found = file.verdict(task.evaluator, task.item, task.judge)
-    return found if isinstance(found, Judgment) else None
-
-
-def _others(task: Task, file: CaseFile) -> str:
-    """Return what the panel's other judges said, where this one hears them."""
-    if task.turn != "confer":
-        return ""
-    rated = [
-        one
-        for one in file.verdicts.values()
-        if isinstance(one, Judgment) and one.rubric == task.item and one.first is None
-    ]
-    return next(
-        (others_text(others) for one, others in disputed_members(rated) if one.judge == task.judge),
-        "",
-    )
 
 
 RUBRIC = RubricEvaluator()

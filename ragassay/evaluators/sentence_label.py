@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Evaluator, Wording, Words
 from ragassay.instruments.signal_labeller import FOREIGN, REPEATED, SignalLabeller
 from ragassay.metrics.scores import sentence_scores
 from ragassay.records import AnswerSentence, Failure, Finding, Score, SentenceLabel
@@ -52,7 +52,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         return {str(sentence.index): sentence for sentence in file.case.sentences}
 
     async def ask(
-        self, subject: AnswerSentence, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: AnswerSentence, file: CaseFile, tools: Toolbox
     ) -> Sequence[SentenceLabel]:
         """Label one sentence."""
         if tools.models.labeller is not None:
@@ -66,7 +66,6 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
     def unscored(
         self,
         subject: AnswerSentence,
-        task: Task,
         file: CaseFile,
         tools: Toolbox,
         failure: Failure,
@@ -74,9 +73,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         """Return no label."""
         return [SentenceLabel(sentence=subject.index, failure=failure)]
 
-    def depends_on(
-        self, subject: AnswerSentence, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str]:
+    def depends_on(self, subject: AnswerSentence, file: CaseFile, tools: Toolbox) -> Iterable[str]:
         """Return the labeller, or the measurements, where they decide."""
         if tools.models.labeller is not None:
             yield from (*tools.models.labeller.identity, file.case.question)

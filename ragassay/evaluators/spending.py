@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.evaluators.base import CaseFile, place_of
+from ragassay.evaluators.base import CaseFile
 from ragassay.records import EvidenceSearch, Usage
 
 if TYPE_CHECKING:
@@ -25,11 +25,8 @@ def usage_by_part(
     """
     part_of = {evaluator.name: evaluator.part for evaluator in tools.registered}
     found = {evaluator.part: Usage() for evaluator in tools.evaluators}
-    for place, verdict in file.verdicts.items():
-        name, rest = place.split("\t", 1)
-        item, judge, turn = rest.rsplit("\t", 2)
-        # The second judge's verdict includes the usage of the first one's.
-        if turn == "second" or place_of(name, item, judge, "second") not in file.verdicts:
-            found[part_of[name]] = found.get(part_of[name], Usage()) + verdict.usage
+    for key, verdict in file.verdicts.items():
+        part = part_of[key.evaluator]
+        found[part] = found.get(part, Usage()) + verdict.usage
     found[SEARCHES] = sum((search.usage for search in searches), Usage())
     return {part: usage for part, usage in found.items() if usage.n_calls}

@@ -24,8 +24,9 @@ from ragassay.evaluators.grading import Grading
 from ragassay.evaluators.models import Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.registry import OURS
-from ragassay.judges import BaseJudge, build_judge
+from ragassay.judges import BaseJudge, Cascade, build_judge
 from ragassay.metrics.cascade import joint_name
+from ragassay.metrics.uncertainty import parse_condition
 from ragassay.models.gateway import NEEDS_JUDGE
 from ragassay.models.limiter import RunLimiter
 from ragassay.models.signal_rater import shipped_rater
@@ -97,6 +98,7 @@ class Toolbox:
     store: Store = field(default_factory=Store, compare=False, repr=False)
     given: Given | None = field(default=None, compare=False, repr=False)
     limiter: RunLimiter = field(default_factory=RunLimiter, compare=False, repr=False)
+    _of_members: dict[str, Toolbox] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Have the agents say what was compiled for them, also those that were replaced."""
@@ -106,6 +108,24 @@ class Toolbox:
             (*load_rubrics(self.settings.rubric_set), *self.rubrics),
             self._unasked,
         )
+
+    @property
+    def judges(self) -> BaseJudge | Cascade:
+        """The judge, or the cascade of it and the second one."""
+        when = self.settings.escalated_when
+        if self.second is None or when is None:
+            return self.judge
+        return Cascade(self.judge, self.second.judge, parse_condition(when))
+
+    def with_judge(self, judge: BaseJudge) -> Toolbox:
+        """Return the tools with which a judge is asked: a panel's member, or the second one."""
+        if judge is self.judge:
+            return self
+        if self.second is not None and judge is self.second.judge:
+            return self.second
+        if judge.name not in self._of_members:
+            self._of_members[judge.name] = replace(self, judge=judge)
+        return self._of_members[judge.name]
 
     def with_models(self, **models: Any) -> Toolbox:
         """Return the same toolbox with other models, by the names of `Models`."""

@@ -17,7 +17,6 @@ from ragassay.evaluators import OURS, Evaluator, Task
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs import nodes
 from ragassay.graphs.evidence import build_evidence_graph
-from ragassay.graphs.failures import file_failure, retry_policies
 from ragassay.graphs.picture import make_drawn
 from ragassay.graphs.state import Input, Output, State
 
@@ -34,11 +33,9 @@ def build_evaluate_graph(
         evaluators: What may be asked; each has a node of its own.
     """
     builder = StateGraph(State, context_schema=Toolbox, input_schema=Input, output_schema=Output)
-    # LangGraph's types know neither that a node's input may have another name than `state` nor that
-    # a handler may take the error.
+    # LangGraph's types do not know that a node's input may have another name than `state`.
     segment: Any = nodes.segment
     ask: Any = nodes.ask
-    on_failure: Any = file_failure
     builder.add_node("segment", segment, input_schema=Input)
     builder.add_node("find_evidence", build_evidence_graph(max_attempts))
     builder.add_node("check_citations", nodes.check_citations)
@@ -46,13 +43,7 @@ def build_evaluate_graph(
     builder.add_node("aggregate", nodes.aggregate)
     asking = [nodes.node_of(Task(evaluator.name, "")) for evaluator in evaluators]
     for name in asking:
-        builder.add_node(
-            name,
-            ask,
-            input_schema=Task,
-            retry_policy=retry_policies(max_attempts),
-            error_handler=on_failure,
-        )
+        builder.add_node(name, ask, input_schema=Task)
     preparing = list(nodes.PREPARED_BY.values())
     builder.add_node("dispatch", nodes.dispatch, destinations=(*preparing, *asking, "aggregate"))
     builder.add_edge(START, "segment")

@@ -71,7 +71,7 @@ def leave_unwritten(state: ExamState, error: NodeError, runtime: Runtime[Toolbox
     Raises:
         FatalModelError: The run cannot go on.
     """
-    failure = failure_of(error)
+    failure = failure_of(error.error)
     runtime.stream_writer({"done": 1, "failed": 1})
     nothing = {"texts": (), "answers": (), "n_unfounded": 0}
     return Command(update=nothing | {"failures": [failure]}, goto=END)

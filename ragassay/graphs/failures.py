@@ -19,9 +19,7 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
-from ragassay.evaluators.base import Task
-from ragassay.evaluators.toolbox import Toolbox, toolbox
-from ragassay.graphs.escalation import upheld
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evidence_state import (
     Draft,
     QueryTask,
@@ -29,8 +27,6 @@ from ragassay.graphs.evidence_state import (
     SufficiencyJudgment,
     SufficiencyTask,
 )
-from ragassay.graphs.files import opened_file
-from ragassay.graphs.nodes import filed
 from ragassay.records import Failure
 from ragassay.redaction import without_secrets
 
@@ -65,37 +61,15 @@ def is_retried(error: Exception, attempt: int, policies: Sequence[RetryPolicy]) 
     return False
 
 
-def file_failure(
-    task: Task, error: NodeError, runtime: Runtime[Toolbox]
-) -> Command[Literal["dispatch"]]:
-    """Record the unscored verdicts of a question that failed for good.
-
-    The edges of the failed node do not apply to its handler, so this names the next node.
-
-    Raises:
-        FatalModelError: The run cannot go on: a wrong key, an unknown model.
-        InputError: The record itself is wrong.
-        CorpusError: The corpus cannot be reached.
-    """
-    failure, tools = failure_of(error), toolbox(runtime)
-    runtime.stream_writer({"done": 1, "failed": 1})
-    file, evaluator = opened_file(task.case, tools), tools.evaluator(task.evaluator)
-    subject = file.subjects(evaluator, tools)[task.item]
-    verdicts = evaluator.unscored(subject, task, file, tools, failure)
-    if task.turn == "second":
-        verdicts = upheld(verdicts, failure, file, tools)
-    return Command(update=filed(task, verdicts), goto="dispatch")
-
-
 def file_failed_query(
     task: QueryTask, error: NodeError, runtime: Runtime[Toolbox]
 ) -> Command[Literal["retrieve"]]:
     """Record that a sentence has no queries: it is searched for as it stands.
 
     Raises:
-        FatalModelError, InputError, CorpusError: As `file_failure`.
+        FatalModelError, InputError, CorpusError: As `failure_of`.
     """
-    draft = Draft(task.item, task.round, failure=failure_of(error))
+    draft = Draft(task.item, task.round, failure=failure_of(error.error))
     runtime.stream_writer({"done": 1, "failed": 1})
     return Command(update={"drafts": [draft]}, goto="retrieve")
 
@@ -106,9 +80,9 @@ def file_failed_judgment(
     """Record that it was not judged whether passages are enough: the search goes on.
 
     Raises:
-        FatalModelError, InputError, CorpusError: As `file_failure`.
+        FatalModelError, InputError, CorpusError: As `failure_of`.
     """
-    judgment = SufficiencyJudgment(task.item, task.key, failure=failure_of(error))
+    judgment = SufficiencyJudgment(task.item, task.key, failure=failure_of(error.error))
     runtime.stream_writer({"done": 1, "failed": 1})
     return Command(update={"judgments": [judgment]}, goto="end_searches")
 
@@ -119,23 +93,23 @@ def file_failed_search(
     """Record that an agent failed: the other sentences' hits are used.
 
     Raises:
-        FatalModelError, InputError, CorpusError: As `file_failure`.
+        FatalModelError, InputError, CorpusError: As `failure_of`.
     """
-    report = Report(task.item, failure=failure_of(error))
+    report = Report(task.item, failure=failure_of(error.error))
     runtime.stream_writer({"done": 1, "failed": 1})
     return Command(update={"reports": [report]}, goto="choose_passages")
 
 
-def failure_of(error: NodeError) -> Failure:
+def failure_of(error: BaseException) -> Failure:
     """Return the failure to record for an error.
 
     Raises:
         FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot go on.
     """
-    if isinstance(error.error, FatalModelError | InputError | CorpusError | StorageError):
-        raise error.error
-    reason = error.error.reason if isinstance(error.error, ModelError) else "error"
-    told = without_secrets(str(error.error))
-    if not isinstance(error.error, RagassayError):
-        told = f"{type(error.error).__name__}: {told}"
+    if isinstance(error, FatalModelError | InputError | CorpusError | StorageError):
+        raise error
+    reason = error.reason if isinstance(error, ModelError) else "error"
+    told = without_secrets(str(error))
+    if not isinstance(error, RagassayError):
+        told = f"{type(error).__name__}: {told}"
     return Failure(reason=reason, detail=told[:400])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragassay.evaluators.base import CaseFile, Task
+from ragassay.evaluators.base import CaseFile
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.graphs.evidence_state import QueryTask, SufficiencyTask
 from ragassay.model_options import noted_options
@@ -14,22 +14,15 @@ def fingerprint(tools: Toolbox, record: Record) -> str:
     return hash_of(tools.identity, record.model_dump_json())
 
 
-def task_key(tools: Toolbox, task: Task, file: CaseFile) -> str:
+def question_key(tools: Toolbox, file: CaseFile, *parts: str | None) -> str:
     """Hash everything that one verdict depends on.
 
-    The second judge's depends on the first one's verdict, which is kept in it.
+    Args:
+        tools: With the judge that is asked.
+        file: The case.
+        parts: Evaluator, item, the judge's role, and what the evaluator names.
     """
-    evaluator = tools.evaluator(task.evaluator)
-    subject = file.subjects(evaluator, tools)[task.item]
-    asked = tools.second if task.turn == "second" and tools.second else tools
-    first = file.verdict(task.evaluator, task.item) if task.turn == "second" else None
-    return hash_of(
-        *_asking(asked),
-        file.context_sha256,
-        *(task.evaluator, task.item, task.turn),
-        *(part or "" for part in evaluator.depends_on(subject, task, file, asked)),
-        first.model_dump_json() if first else "",
-    )
+    return hash_of(*_asking(tools), file.context_sha256, *(part or "" for part in parts))
 
 
 def query_key(tools: Toolbox, node: str, task: QueryTask, context: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -12,16 +10,15 @@ from langgraph.types import Command, Send
 from pydantic import TypeAdapter
 
 from ragassay.errors import ModelError
-from ragassay.evaluators.base import CaseFile, Task, place_of, total_usage
+from ragassay.evaluators.base import CaseFile, Task, VerdictKey
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.evaluators.toolbox import Toolbox, ready_toolbox, toolbox
-from ragassay.graphs.escalation import decided, unsure_tasks
+from ragassay.graphs.asking import CaseQuestion
 from ragassay.graphs.files import open_file, opened_file, updated_file
-from ragassay.graphs.keys import reading_key, task_key
+from ragassay.graphs.keys import reading_key
 from ragassay.graphs.state import Input, State
 from ragassay.judges import BaseJudge
-from ragassay.records import Reading, Record, Usage, VerdictBase
-from ragassay.records.evaluation import AnyVerdict
+from ragassay.records import Reading, Record
 from ragassay.retrievers.hygiene import citation_findings
 from ragassay.threads import in_thread
 from ragassay.tracing import step_span
@@ -29,7 +26,6 @@ from ragassay.tracing import step_span
 Update = dict[str, Any]
 """A part of the state."""
 
-VERDICTS: TypeAdapter[Sequence[VerdictBase]] = TypeAdapter(Sequence[AnyVerdict])
 READING = TypeAdapter(Reading)
 
 PREPARED_BY = {"passages": "find_evidence", "measures": "measure", "notices": "check_citations"}
@@ -56,11 +52,7 @@ async def dispatch(state: State, runtime: Runtime[Toolbox]) -> Command[Any]:
     file = updated_file(state, tools)
     unprepared = [name for name in _preparations(tools) if name not in state.prepared]
     tasks = open_tasks(file, tools, unprepared)
-    if not tasks and not unprepared:
-        tasks = unsure_tasks(file, tools)
-    runtime.stream_writer({"expected": len(tasks)})
-    keyed = (replace(task, key=task_key(tools, task, file)) for task in tasks)
-    sends = [Send(node_of(task), task) for task in keyed]
+    sends = [Send(node_of(task), task) for task in tasks]
     nodes = [PREPARED_BY[name] for name in unprepared]
     return Command(update={"prepared": unprepared}, goto=[*nodes, *sends] or "aggregate")
 
@@ -72,7 +64,7 @@ def open_tasks(file: CaseFile, tools: Toolbox, unprepared: list[str]) -> list[Ta
         if not unfinished.isdisjoint(evaluator.needs):
             unfinished.add(evaluator.name)
             continue
-        own = [task for task in evaluator.tasks(file, tools) if task.place not in file.verdicts]
+        own = [task for task in evaluator.tasks(file, tools) if task.key not in file.verdicts]
         if own:
             unfinished.add(evaluator.name)
         tasks += own
@@ -93,25 +85,13 @@ def node_of(task: Task) -> str:
 
 
 async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
-    """Answer one question, by the first judge or by the second."""
+    """Have the judges answer one question."""
     tools = toolbox(runtime)
     file, evaluator = opened_file(task.case, tools), tools.evaluator(task.evaluator)
     subject = file.subjects(evaluator, tools)[task.item]
-    is_second = task.turn == "second" and tools.second is not None
-    asked = tools.second if is_second and tools.second else tools
-    runtime.stream_writer({"phase": f"judging {evaluator.part}"})
-    with step_span("ask", task.evaluator, task.item, task.turn):
-        verdicts, is_new = await tools.store.once(
-            task.key, lambda: evaluator.ask(subject, task, file, asked), VERDICTS
-        )
-    usage = total_usage(verdicts) if is_new else Usage()
-    runtime.stream_writer({"done": 1, "usage": usage})
-    return filed(task, decided(verdicts, file, tools) if is_second else verdicts)
-
-
-def filed(task: Task, verdicts: Sequence[VerdictBase]) -> Update:
-    """Return the update that keeps a task's verdicts."""
-    return {"verdicts": {place_of(v.evaluator, v.item, task.judge, task.turn): v for v in verdicts}}
+    question = CaseQuestion(evaluator, task.item, subject, file, tools, runtime.stream_writer)
+    verdicts = await tools.judges.answer(question)
+    return {"verdicts": {VerdictKey(one.evaluator, one.item): one for one in verdicts}}
 
 
 async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:

@@ -93,7 +93,7 @@ def skip_window(state: NuggetState, error: NodeError, runtime: Runtime[Toolbox])
     Raises:
         FatalModelError: The run cannot go on.
     """
-    failure = failure_of(error)
+    failure = failure_of(error.error)
     runtime.stream_writer({"done": 1, "failed": 1})
     update = {"facts": (), "n_read": state.n_read + 1, "failures": [failure]}
     return Command(update=update, goto="merge_nuggets")
@@ -136,7 +136,7 @@ def leave_unrated(
     Raises:
         FatalModelError: The run cannot go on.
     """
-    failure = failure_of(error)
+    failure = failure_of(error.error)
     runtime.stream_writer({"done": 1, "failed": 1})
     update = {"importances": [NuggetImportance(task.position)], "failures": [failure]}
     return Command(update=update, goto="rank_nuggets")

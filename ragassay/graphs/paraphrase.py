@@ -109,6 +109,6 @@ def file_failed_paraphrase(
     Raises:
         FatalModelError: The model is unavailable.
     """
-    found = Paraphrase(sentence=task.sentence, failure=failure_of(error))
+    found = Paraphrase(sentence=task.sentence, failure=failure_of(error.error))
     runtime.stream_writer({"paraphrase": found})
     return Command(update={"paraphrases": [found]}, goto=END)

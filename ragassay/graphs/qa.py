@@ -10,7 +10,6 @@ import functools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -69,7 +68,7 @@ def _add_call(
             if info is not None and is_retried(error, info.node_attempt, retried):
                 raise
             runtime.stream_writer({"done": 1, "failed": 1})
-            return on_failure(state, failure_of(NodeError(name, error)))
+            return on_failure(state, failure_of(error))
 
     node: Any = asked  # LangGraph's types do not allow for a node of two kinds of input.
     builder.add_node(name, node, input_schema=given, retry_policy=retried)

@@ -122,6 +122,6 @@ def file_failed_check(
     Raises:
         FatalModelError: The model is unavailable.
     """
-    checked = CheckedReason(one.id, failure=failure_of(error))
+    checked = CheckedReason(one.id, failure=failure_of(error.error))
     runtime.stream_writer({"checked": checked})
     return Command(update={"checked": [checked]}, goto=END)

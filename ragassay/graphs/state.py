@@ -9,14 +9,14 @@ from typing import Annotated
 
 from langgraph.channels import UntrackedValue
 
-from ragassay.evaluators.base import Cited, Found
+from ragassay.evaluators.base import Cited, Found, VerdictKey
 from ragassay.records import Evaluation, EvidenceSearch, Finding, Reading, Signals, VerdictBase
 from ragassay.records import Record as Record  # LangGraph resolves the annotations below.
 
 
 def merge_verdicts(
-    known: Mapping[str, VerdictBase], new: Mapping[str, VerdictBase]
-) -> dict[str, VerdictBase]:
+    known: Mapping[VerdictKey, VerdictBase], new: Mapping[VerdictKey, VerdictBase]
+) -> dict[VerdictKey, VerdictBase]:
     """Return all verdicts; a new one takes the place of a known one."""
     return {**known, **new}
 
@@ -34,7 +34,7 @@ class State:
         notices: What is known against cited articles.
         signals: Measurements of the answer; None where there are none.
         readings: Readings by fine-tuned judges, by their seats in a panel; "" where there is none.
-        verdicts: All verdicts, by `place_of`.
+        verdicts: All verdicts, by evaluator and item.
         evaluation: The outcome.
     """
 
@@ -46,7 +46,7 @@ class State:
     notices: tuple[Finding, ...] = ()
     signals: Signals | None = None
     readings: dict[str, Reading] = field(default_factory=dict)
-    verdicts: Annotated[dict[str, VerdictBase], merge_verdicts] = field(default_factory=dict)
+    verdicts: Annotated[dict[VerdictKey, VerdictBase], merge_verdicts] = field(default_factory=dict)
     evaluation: Evaluation | None = None
 
 

@@ -67,6 +67,6 @@ def leave_unwritten(
     Raises:
         FatalModelError: The run cannot go on.
     """
-    failure = failure_of(error)
+    failure = failure_of(error.error)
     runtime.stream_writer({"done": 1, "failed": 1})
     return Command(update={"text": "", "failures": [failure]}, goto=END)

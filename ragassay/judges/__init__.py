@@ -4,8 +4,9 @@ Every judge has the surface of `BaseJudge`: it rates rubrics and asks agents. Wh
 asks does not depend on which judge it has.
 """
 
-from ragassay.judges.base import BaseJudge, RatedAnswer
+from ragassay.judges.base import BaseJudge, Question, RatedAnswer
 from ragassay.judges.build import build_judge
+from ragassay.judges.cascade import Cascade
 from ragassay.judges.panel import Panel
 
-__all__ = ["BaseJudge", "Panel", "RatedAnswer", "build_judge"]
+__all__ = ["BaseJudge", "Cascade", "Panel", "Question", "RatedAnswer", "build_judge"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import FatalModelError, SettingsError
+from ragassay.metrics.uncertainty import Condition
 from ragassay.model_names import INSTRUMENTS
 from ragassay.models.gateway import NEEDS_JUDGE, JudgeLM
 from ragassay.prompts import Rubric
-from ragassay.records import Case, Judgment, Reading, Signals
+from ragassay.records import Case, Failure, Judgment, Reading, Signals, VerdictBase
 
 if TYPE_CHECKING:
     from ragassay.agents.agent_set import Agents
@@ -35,6 +36,45 @@ class RatedAnswer:
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
+class Question(ABC):
+    """A question that a judge answers by verdicts.
+
+    Attributes:
+        first: The first judge's verdict, for the second judge of a cascade.
+    """
+
+    first: VerdictBase | None = None
+
+    @property
+    @abstractmethod
+    def asks_panel(self) -> bool:
+        """Return whether each member of a panel is asked, or the first for all."""
+
+    @abstractmethod
+    async def ask(self, judge: BaseJudge) -> Sequence[VerdictBase] | Failure:
+        """Ask one judge; return its verdicts, or why there are none."""
+
+    @abstractmethod
+    def unscored(self, failure: Failure) -> Sequence[VerdictBase]:
+        """Return what stands where a judge gave no verdict."""
+
+    @abstractmethod
+    def second_round(self, verdicts: Sequence[VerdictBase]) -> Mapping[str, Question]:
+        """Return what members of a panel are asked again, by their names, after the first round."""
+
+    @abstractmethod
+    def joined(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
+        """Return the verdict of a panel, from those of its members."""
+
+    @abstractmethod
+    def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
+        """Return whether a second judge is asked about a verdict."""
+
+    @abstractmethod
+    def alone(self, verdict: VerdictBase) -> Question:
+        """Return the question about one verdict of several."""
+
+
 class BaseJudge(ABC):
     """A judge answers the questions of a run.
 
@@ -45,6 +85,11 @@ class BaseJudge(ABC):
 
     name: str
     lm: JudgeLM | None = None
+
+    async def answer(self, question: Question) -> Sequence[VerdictBase]:
+        """Answer a question; a failure becomes an unscored verdict."""
+        found = await question.ask(self)
+        return question.unscored(found) if isinstance(found, Failure) else found
 
     async def ask(self, agent: Agent, **inputs: Any) -> Any:
         """Put an agent's question to the model, and return what the agent reads in the reply.

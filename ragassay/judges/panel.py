@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.errors import RagassayError
-from ragassay.judges.base import BaseJudge, RatedAnswer
+from ragassay.judges.base import BaseJudge, Question, RatedAnswer
 from ragassay.metrics.panel import is_disputed
 from ragassay.models.gateway import JudgeLM
 from ragassay.prompts import Rubric, load_prompts
-from ragassay.records import Judgment
+from ragassay.records import Failure, Judgment, VerdictBase
 
 if TYPE_CHECKING:
     from ragassay.agents.agent_set import Agents
@@ -37,10 +38,22 @@ class Panel(BaseJudge):
         """The models of all members."""
         return tuple(dict.fromkeys(lm for one in self._members for lm in one.models))
 
+    async def answer(self, question: Question) -> Sequence[VerdictBase]:
+        """Ask each member, and those that disagree once more; return one joint verdict."""
+        if not question.asks_panel:
+            return await super().answer(question)
+        first = await asyncio.gather(*(_ask(question, one) for one in self._members))
+        again = question.second_round(first)
+        second = await asyncio.gather(
+            *(_ask(again[one.name], one) for one in self._members if one.name in again)
+        )
+        last = {one.judge: one for one in (*first, *second)}
+        return [question.joined([last[one.name] for one in self._members])]
+
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
-        """Refuse: each member is a question of its own, so that one can fail alone."""
+        """Refuse: each member is asked by itself, so that one can fail alone."""
         raise RagassayError("a panel rates by its members")
 
     def calls_model(self, rubric: str) -> bool:
@@ -59,6 +72,12 @@ class Panel(BaseJudge):
     def rated_by(self, rubrics: Iterable[str]) -> str:
         """Name the members."""
         return f"a panel of {', '.join(one.name for one in self._members)}"
+
+
+async def _ask(question: Question, member: BaseJudge) -> VerdictBase:
+    found = await question.ask(member)
+    verdicts = question.unscored(found) if isinstance(found, Failure) else found
+    return verdicts[0].model_copy(update={"judge": member.name})
 
 
 def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:

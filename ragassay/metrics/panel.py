@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from ragassay.errors import RagassayError
 from ragassay.records import Failure, Judgment, Usage
 
 DISPUTED_POINTS = 2.0
@@ -28,30 +27,6 @@ def is_disputed(members: Sequence[Judgment]) -> bool:
     """Return whether two scores differ by two points or more; unscored members do not count."""
     scores = [member.score for member in members if member.score is not None]
     return any(abs(a - b) >= DISPUTED_POINTS for a, b in combinations(scores, 2))
-
-
-def panel_judgments(
-    found: Sequence[Judgment], rubrics: Sequence[str], judges: Sequence[str]
-) -> list[Judgment]:
-    """Return one judgment for each rubric, merged from the panel members'.
-
-    Args:
-        found: The members' judgments in any order, possibly repeated; one with a `first` replaces
-            the member's previous one.
-        rubrics: The rubrics to judge.
-        judges: The members, in the order in which the panel keeps them.
-
-    Raises:
-        RagassayError: A member has no judgment on a rubric, not even an unscored one.
-    """
-    latest: dict[tuple[str, str], Judgment] = {}
-    for one in sorted(found, key=lambda judgment: judgment.first is not None):
-        latest[one.rubric, one.judge] = one
-    seats = [(rubric, judge) for rubric in rubrics for judge in judges]
-    missing = [f"{rubric} by {judge}" for rubric, judge in seats if (rubric, judge) not in latest]
-    if missing:
-        raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was broken off")
-    return [panel_judgment([latest[rubric, judge] for judge in judges]) for rubric in rubrics]
 
 
 def panel_judgment(members: Sequence[Judgment]) -> Judgment:

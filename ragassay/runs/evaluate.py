@@ -9,10 +9,10 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ragassay.evaluators.base import CaseFile
 from ragassay.evaluators.questions import questions_of
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.extras import installed_versions
-from ragassay.graphs.escalation import n_most_escalated
 from ragassay.graphs.evidence import n_most_searches
 from ragassay.graphs.files import file_of
 from ragassay.metrics.cascade import cascade_of
@@ -160,6 +160,14 @@ def plan(job: Job, tools: Toolbox) -> Plan:
         _most_usd(tools.settings, n_escalated, n_sent_on),
         estimate_cost(sharing, tools.settings) if sharing else Estimate(),
     )
+
+
+def n_most_escalated(file: CaseFile, tools: Toolbox) -> int:
+    """Return how many calls of the second judge an answer can take at most: one a question."""
+    if tools.second is None or not file.case.sentences:
+        return 0
+    weighed = (evaluator for evaluator in tools.evaluators if evaluator.is_weighed)
+    return sum(evaluator.n_most_questions(file, tools) for evaluator in weighed)
 
 
 def _most_calls_a_question(tools: Toolbox) -> int:

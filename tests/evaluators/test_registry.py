@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from case_tables import each_case
-from casefiles import filed
+from casefiles import filed, question
 
 import ragassay.records
-from ragassay.evaluators import OURS, Evaluator, Task
+from ragassay.evaluators import OURS, CaseFile, Evaluator, Task
 from ragassay.evaluators.base import Cited, Found
 from ragassay.evaluators.outcome import Outcome
 from ragassay.evaluators.questions import questions_of, single_verdicts
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.graphs.escalation import n_most_escalated, unsure_tasks
+from ragassay.graphs.asking import VERDICTS
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.keys import task_key
-from ragassay.graphs.nodes import PREPARED_BY, VERDICTS, open_tasks
+from ragassay.graphs.nodes import PREPARED_BY, open_tasks
 from ragassay.metrics.scores import LOWER_IS_BETTER
+from ragassay.metrics.uncertainty import parse_condition
 from ragassay.records import (
     PARTS,
     AnswerSentence,
@@ -43,6 +43,7 @@ from ragassay.reports.cascade_view import value_text
 from ragassay.reports.findings_view import view_open
 from ragassay.reports.text import group_title, humanise, question_title, score_title, verdict_title
 from ragassay.runs.audit_job import PART_OF
+from ragassay.runs.evaluate import n_most_escalated
 from ragassay.settings import load_settings
 
 LOST = Failure(reason="timeout", detail="no reply")
@@ -116,9 +117,7 @@ def task_of(evaluator: Evaluator[Any], tools: Toolbox) -> Task:
 def unscored(evaluator: Evaluator[Any]) -> VerdictBase:
     tools, file = toolbox(evaluator), file_for(evaluator)
     task = task_of(evaluator, tools)
-    return evaluator.unscored(file.subjects(evaluator, tools)[task.item], task, file, tools, LOST)[
-        0
-    ]
+    return evaluator.unscored(file.subjects(evaluator, tools)[task.item], file, tools, LOST)[0]
 
 
 def test_names_differ_and_each_stands_behind_what_it_needs():
@@ -148,9 +147,9 @@ def test_the_graph_asks_it_and_its_verdict_is_filed_at_its_task(evaluator):
     assert isinstance(verdict, evaluator.record)
     assert (verdict.evaluator, verdict.item) == (evaluator.name, task.item)
     assert verdict.failure == LOST
-    asked = [one.place for one in open_tasks(file, tools, [])]
-    answered = [one.place for one in open_tasks(file_for(evaluator, [verdict]), tools, [])]
-    assert task.place in asked and task.place not in answered
+    asked = [one.key for one in open_tasks(file, tools, [])]
+    answered = [one.key for one in open_tasks(file_for(evaluator, [verdict]), tools, [])]
+    assert task.key in asked and task.key not in answered
 
 
 @every
@@ -183,12 +182,14 @@ def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
             else []
         ),
     ]
-    keys = [
-        task_key(tools, task, one) for one in (file, *(replace(o, _subjects={}) for o in others))
-    ]
+
+    def key(one: CaseFile, run: Toolbox = tools) -> str:
+        asked = question(evaluator, task.item, replace(one, _subjects={}), run)
+        return asked.key(run.judge)
+
+    keys = [key(one) for one in (file, *others)]
     assert len(set(keys)) == len(keys)
-    other_judge = toolbox(evaluator, model="openai/b")
-    assert task_key(other_judge, task, replace(file, _subjects={})) != keys[0]
+    assert key(file, toolbox(evaluator, model="openai/b")) != keys[0]
 
 
 def undecided(evaluator: Evaluator[Any]) -> VerdictBase:
@@ -226,14 +227,13 @@ def test_the_cascade_sends_on_what_it_is_not_sure_of_and_counts_it(evaluator):
     tools = toolbox(evaluator, escalate="openai/b", when="entropy>1", correctness="judge")
     if not evaluator.is_weighed:
         return
-    verdict = undecided(evaluator)
-    file = file_for(evaluator, [verdict])
-    only = replace(tools, settings=tools.settings.model_copy(update={"when": "undecided"}))
-    assert evaluator.name in {task.evaluator for task in unsure_tasks(file, only)}
+    file, task = file_for(evaluator), task_of(evaluator, tools)
+    asked = question(evaluator, task.item, file, tools)
+    assert asked.is_unsure(undecided(evaluator), parse_condition("undecided"))
     verdict = unscored(evaluator)
-    file = file_for(evaluator, [verdict])
-    sent = [task for task in unsure_tasks(file, tools) if task.evaluator == evaluator.name]
-    assert [task.turn for task in sent] == ["second"]
+    assert asked.is_unsure(verdict, tools.judges.condition)
+    again = asked.alone(verdict)
+    assert (again.item, again.first) == (task.item, verdict)
     assert n_most_escalated(file, tools) >= 1
     # It says how sure it is, and what it said, in the report's words.
     assert evaluator.record.model_fields.keys() >= {"escalation", "escalated_from", "confidence"}

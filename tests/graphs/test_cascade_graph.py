@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from casefiles import filed
+from casefiles import filed, question
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
-from ragassay.evaluators import Task
+from ragassay.evaluators.rubric import RUBRIC
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.graphs.escalation import n_most_escalated, unsure_tasks
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.metrics.uncertainty import entropy_of
@@ -35,7 +33,7 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.retrievers.memory import Corpus
-from ragassay.runs.evaluate import job_of, plan, run
+from ragassay.runs.evaluate import job_of, n_most_escalated, plan, run
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel, default_reply
@@ -401,27 +399,32 @@ def tools() -> Toolbox:
 def test_verdicts_of_the_second_judge_are_kept_by_it_by_what_was_said_and_measured(tools):
     said = Judgment(rubric="cohesion", rating=3, score=3.0)
     other = said.model_copy(update={"rating": 2})
-    task = Task("rubric", "cohesion")
-    again = replace(task, turn="second")
     third = Toolbox.of(tools.settings.model_copy(update={"escalate": "openai/c"}))
+
+    def first_key(run: Toolbox) -> str:
+        return question(RUBRIC, "cohesion", filed(CASE), run).key(run.judge)
+
+    def second_key(run: Toolbox, first: Judgment, signals: Signals | None = None) -> str:
+        asked = question(RUBRIC, "cohesion", filed(CASE, signals=signals), run).alone(first)
+        return asked.key(run.second.judge)
+
     keys = [
-        task_key(tools, task, filed(CASE)),
-        task_key(tools, again, filed(CASE, [said])),
-        task_key(tools, again, filed(CASE, [other])),
-        task_key(tools, again, filed(CASE, [said], Signals(values={"x": 1.0}))),
-        task_key(third, again, filed(CASE, [said])),
+        first_key(tools),
+        second_key(tools, said),
+        second_key(tools, other),
+        second_key(tools, said, Signals(values={"x": 1.0})),
+        second_key(third, said),
     ]
     assert len(set(keys)) == len(keys)
-    of_first = (task_key(one, task, filed(CASE)) for one in (third, tools))
+    of_first = map(first_key, (third, tools))
     assert len(set(of_first)) == 1, "the first judge's do not depend on it"
     assert third.identity != tools.identity
 
 
 def test_without_a_second_judge_nothing_is_unsure():
     alone = Toolbox.of(load_settings(model="openai/a", signals=False))
-    file = filed(CASE, [Judgment(rubric="cohesion", rating=3, score=3.0)])
-    assert unsure_tasks(file, alone) == []
-    assert n_most_escalated(file, alone) == 0
+    assert alone.judges is alone.judge
+    assert n_most_escalated(filed(CASE), alone) == 0
     assert (alone.settings.escalated_to, alone.settings.escalated_when) == (None, None)
 
 
@@ -430,8 +433,8 @@ def test_what_lies_in_the_data_is_not_sent_on(tools):
         Judgment.model_validate({"rubric": rubric, "failure": {"reason": reason}})
         for rubric, reason in (("cohesion", "no_evidence"), ("relevancy", "timeout"))
     ]
-    tasks = unsure_tasks(filed(CASE, judgments), tools)
-    assert [(task.item, task.turn) for task in tasks] == [("relevancy", "second")]
+    asked = question(RUBRIC, "relevancy", filed(CASE), tools)
+    assert [asked.is_unsure(one, tools.judges.condition) for one in judgments] == [False, True]
 
 
 def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pytest
-from casefiles import filed
+from casefiles import filed, question
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
-from ragassay.evaluators import CaseFile, Task
 from ragassay.evaluators.base import panel_names
-from ragassay.evaluators.rubric import RUBRIC
+from ragassay.evaluators.rubric import RUBRIC, AskedRubric
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input
 from ragassay.judges.panel import disputed_members, others_text
 from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
@@ -27,7 +24,6 @@ from ragassay.records import (
     Evaluation,
     Judgment,
     Record,
-    Signals,
     Usage,
 )
 from ragassay.retrievers.memory import Corpus
@@ -297,20 +293,15 @@ def tools() -> Toolbox:
 
 
 def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(tools):
-    def file(own: int, other: int):
-        return filed(CASE, [rated("openai/a", own), rated("openai/b", other)])
+    def again(own: int, other: int) -> str:
+        first = [rated("openai/a", own), rated("openai/b", other)]
+        return asked.second_round(first)["openai/a"].key(one)
 
-    task = Task("rubric", "cohesion", judge="openai/a")
-    again = replace(task, turn="confer")
-    asked = [
-        (task, filed(CASE)),
-        (replace(task, judge="openai/b"), filed(CASE)),
-        (replace(task, judge=""), filed(CASE)),
-        (again, file(5, 2)),
-        (again, file(5, 1)),
-        (again, file(4, 1)),
-    ]
-    assert len({task_key(tools, *one) for one in asked}) == len(asked)
+    asked = question(RUBRIC, "cohesion", filed(CASE), tools)
+    one, two = tools.judge.members
+    keys = [asked.key(judge) for judge in (one, two, tools.judge)]
+    keys += [again(5, 2), again(5, 1), again(4, 1)]
+    assert len(set(keys)) == len(keys)
 
 
 def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):
@@ -365,12 +356,10 @@ def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
     ratings = (("openai/a", 5), (EMBEDDED_BASE, 1))
     said = [Judgment(rubric="cohesion", judge=j, rating=r, score=float(r)) for j, r in ratings]
 
-    def again(file: CaseFile) -> list[str]:
-        return [task.judge for task in RUBRIC.tasks(file, tools) if task.turn == "confer"]
-
-    assert again(filed(CASE, said, Signals())) == ["openai/a"]
-    unmeasured = replace(tools, judge=Toolbox.of(load_settings(**seats, signals=False)).judge)
-    both = [t.judge for t in RUBRIC.tasks(filed(CASE, said), unmeasured) if t.turn == "confer"]
+    subject = AskedRubric("cohesion")
+    assert list(RUBRIC.second_round(subject, said, tools)) == ["openai/a"]
+    unmeasured = Toolbox.of(load_settings(**seats, signals=False))
+    both = RUBRIC.second_round(subject, said, unmeasured)
     assert len(both) == 2, "without signals it is asked as any other"
     assert RUBRIC.n_most_calls(filed(CASE), tools) == 2
 

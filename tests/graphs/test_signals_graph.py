@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from casefiles import filed
+from casefiles import filed, question
 
-from ragassay.evaluators import Task
+from ragassay.evaluators.rubric import RUBRIC
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.files import case_of
-from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input
 from ragassay.model_names import EMBEDDED_BASE
 from ragassay.models.signal_rater import shipped_rater
@@ -106,7 +105,7 @@ async def test_the_signals_of_an_answer_are_part_of_a_verdicts_key():
     other = Signals(values={"order": -1.0}, sentences=found.signals.sentences)
     cut = case_of(record(), chosen.settings, chosen.retrieval.corpus)
     keys = {
-        task_key(chosen, Task("rubric", "cohesion"), filed(cut, signals=signals))
+        question(RUBRIC, "cohesion", filed(cut, signals=signals), chosen).key(chosen.judge)
         for signals in (None, found.signals, other)
     }
     assert len(keys) == 3

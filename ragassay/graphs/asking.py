@@ -1,0 +1,141 @@
+"""Ask one question: from the store, in a call under way, or anew with retries."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from ragassay.errors import TransientModelError, UnparsableReplyError
+from ragassay.evaluators.base import CaseFile, Evaluator, total_usage
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.graphs.failures import failure_of
+from ragassay.graphs.keys import question_key
+from ragassay.judges import BaseJudge, Question
+from ragassay.metrics.uncertainty import Condition
+from ragassay.records import Failure, Usage, VerdictBase
+from ragassay.records.evaluation import AnyVerdict
+from ragassay.tracing import step_span
+
+T = TypeVar("T")
+
+VERDICTS: TypeAdapter[Sequence[VerdictBase]] = TypeAdapter(Sequence[AnyVerdict])
+
+FIRST_PAUSE_S, MOST_PAUSE_S = 0.2, 20.0
+MOST_UNPARSABLE = 2
+
+
+@dataclass(frozen=True)
+class CaseQuestion(Question):
+    """A question of an evaluator about an answer.
+
+    Attributes:
+        evaluator: Whose question it is.
+        item: What it is about, as its verdict names it.
+        subject: The same, as the evaluator's `ask` takes it.
+        file: The answer.
+        tools: The run.
+        tell: Receives progress: calls expected and done, and their usage.
+        first: The first judge's verdict, for the second judge of a cascade.
+    """
+
+    evaluator: Evaluator[Any]
+    item: str
+    subject: Any
+    file: CaseFile
+    tools: Toolbox
+    tell: Callable[[dict[str, Any]], None]
+    first: VerdictBase | None = None
+
+    @property
+    def asks_panel(self) -> bool:
+        """Return whether each member of a panel is asked."""
+        return self.evaluator.asks_panel
+
+    def key(self, judge: BaseJudge) -> str:
+        """Return the hash of everything that a judge's verdicts depend on."""
+        tools = self.tools.with_judge(judge)
+        first = self.first.model_dump_json() if self.first else ""
+        parts = (self.evaluator.name, self.item, self._role(judge), first)
+        more = self.evaluator.depends_on(self.subject, self.file, tools)
+        return question_key(tools, self.file, *parts, *more)
+
+    def _role(self, judge: BaseJudge) -> str:
+        if self.tools.second is not None and judge is self.tools.second.judge:
+            return "second"
+        return judge.name if judge in self.tools.judge.members else ""
+
+    async def ask(self, judge: BaseJudge) -> Sequence[VerdictBase] | Failure:
+        """Ask one judge; return its verdicts, or why there are none.
+
+        Raises:
+            FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot go
+                on.
+        """
+        evaluator, tools = self.evaluator, self.tools.with_judge(judge)
+        key, role = self.key(judge), self._role(judge)
+        self.tell({"expected": 1, "phase": f"judging {evaluator.part}"})
+
+        async def find() -> tuple[Sequence[VerdictBase], bool]:
+            return await self.tools.store.once(
+                key, lambda: evaluator.ask(self.subject, self.file, tools), VERDICTS
+            )
+
+        try:
+            with step_span("ask", evaluator.name, self.item, role):
+                verdicts, is_new = await with_retries(find, tools.settings.max_attempts)
+        except Exception as error:
+            failure = failure_of(error)
+            self.tell({"done": 1, "failed": 1})
+            return failure
+        self.tell({"done": 1, "usage": total_usage(verdicts) if is_new else Usage()})
+        return verdicts
+
+    def unscored(self, failure: Failure) -> Sequence[VerdictBase]:
+        """Return what stands where a judge gave no verdict."""
+        return self.evaluator.unscored(self.subject, self.file, self.tools, failure)
+
+    def second_round(self, verdicts: Sequence[VerdictBase]) -> dict[str, Question]:
+        """Return what a panel's members are asked once they know the others' verdicts."""
+        again = self.evaluator.second_round(self.subject, verdicts, self.tools)
+        return {name: replace(self, subject=subject) for name, subject in again.items()}
+
+    def joined(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
+        """Return the verdict of a panel."""
+        return self.evaluator.joined(verdicts)
+
+    def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
+        """Return whether a second judge is asked about a verdict."""
+        is_own = self.evaluator.is_weighed and verdict.evaluator == self.evaluator.name
+        return is_own and condition.is_unsure(verdict)
+
+    def alone(self, verdict: VerdictBase) -> Question:
+        """Return the question about one verdict of a batch."""
+        subject = self.evaluator.alone(self.file.subjects(self.evaluator, self.tools)[verdict.item])
+        return replace(self, item=verdict.item, subject=subject, first=verdict)
+
+
+async def with_retries(ask: Callable[[], Awaitable[T]], max_attempts: int) -> T:
+    """Ask again after a passing error with growing pauses, and once after an unparsable reply.
+
+    Args:
+        ask: Asks.
+        max_attempts: Most attempts, including the first.
+    """
+    for attempt in itertools.count(1):
+        try:
+            return await ask()
+        except TransientModelError:
+            if attempt >= max_attempts:
+                raise
+            pause = min(MOST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1))
+            await asyncio.sleep(pause + random.random())
+        except UnparsableReplyError:
+            if attempt >= MOST_UNPARSABLE:
+                raise
+    raise AssertionError("unreachable")
