@@ -117,9 +117,8 @@ class Keywords(TypedDict, total=False):
         CorpusLike | None,
         Option(
             "Where to look up evidence and cited ids: a folder that `ragassay corpus build` wrote, "
-            "a file of documents (JSONL), `pubmed` for PubMed itself, or an index in an OpenSearch "
-            "or Elasticsearch cluster (https://HOST:PORT/INDEX); from Python also documents, a "
-            "LangChain retriever, or anything that fulfils `Literature`."
+            "a file of documents (JSONL), or `pubmed` for PubMed itself; from Python also "
+            "documents, a LangChain retriever, or anything that fulfils `Literature`."
         ),
     ]
     out: Annotated[
