@@ -125,9 +125,9 @@ class Keywords(TypedDict, total=False):
         str | Path | None,
         Option(
             "Folder of the run: finished work is kept there and not done again. The command line "
-            "makes one in runs/ that is named as the file of answers. An address of storage "
-            "(s3://BUCKET/RUN, gs://BUCKET/RUN) keeps a copy of it.",
+            "makes one in runs/ that is named as the file of answers.",
             metavar="PATH",
+            kind=Path,
         ),
     ]
     model: Annotated[

@@ -163,8 +163,6 @@ REFUSED = {
     "similarity answers.jsonl --metric wmd --wmd-vectors folder": "ragassay[similarity]",
     "similarity answers.jsonl --metric meteor --out alike": "ragassay[similarity]",
     "qa generate papers.jsonl --out x.jsonl --evaluator ragassay/judge": "ragassay[local]",
-    "evaluate one.jsonl --out s3://bucket/run": "s3fs",
-    "evaluate one.jsonl --out gs://bucket/run": "gcsfs",
 }
 """Commands that need more than the base dependencies, and what they say to install."""
 
