@@ -46,7 +46,7 @@ def generate_pairs(
         plan: How many pairs, and how they are written; by default ten a paper.
         evaluator: LiteLLM name of a second model, which rates each pair; empty: rules alone check.
         settings: As for `evaluate`.
-        options: See below; `model` writes. Without it, rules make pairs of sentences.
+        options: See below; `model` writes, and must be named.
 
     Returns:
         The pairs by paper, with what was repaired, left out, and why.

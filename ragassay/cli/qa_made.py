@@ -85,15 +85,10 @@ def generate(
     until all is well, or --rounds or --max-tokens ends it; pairs that still have a flaw are left
     out and counted.
 
-    Without a model, pairs are sentences of the paper with questions that rules make of them: few,
-    and only where a rule is sure.
-
     The same command again resumes a stopped run and tries papers without pairs again; its state is
     in OUT.state.sqlite.
 
     For example:
-
-      ragassay qa generate papers/ --out pairs.jsonl
 
       ragassay qa generate papers/ --n 10 --out pairs.jsonl --model openai/gpt-4.1-mini
       --evaluator mistral/mistral-large-latest

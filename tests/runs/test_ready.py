@@ -163,7 +163,9 @@ def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path, 
 
 def test_an_address_is_no_folder():
     for out in ("s3://ann:hush@bucket/run", Path("gs://ann:hush@bucket/run")):
-        with pytest.raises(InputError, match=r"\*\*\*@bucket/run is an address, a folder is needed"):
+        with pytest.raises(
+            InputError, match=r"\*\*\*@bucket/run is an address, a folder is needed"
+        ):
             check_ready(load_settings(), {"out": out})
 
 

@@ -29,7 +29,6 @@ from ragassay.graphs.persistence import Saver
 from ragassay.graphs.qa import QAGraph, build_qa_graph
 from ragassay.graphs.qa_parts import window_of
 from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, Rate
-from ragassay.instruments.qa_extractor import EXTRACTOR, extract_pairs
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
 from ragassay.records.papers import paper_record
@@ -49,7 +48,7 @@ class PaperPairs:
     Attributes:
         paper: The paper's id.
         pairs: Numbered anew, in the order of the paper's parts.
-        found: What the graph did; None where no model wrote, or none could.
+        found: What the graph did; None where the model could not be asked.
         problem: Why there are no pairs, or which calls failed; empty where none did.
     """
 
@@ -118,6 +117,11 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
         InputError: Two papers have the same id.
         SettingsError: No writer is named, or several are.
     """
+    if not settings.has_judge:
+        raise SettingsError(
+            "question-answer pairs are written by a model: name one, --model openai/gpt-4.1-mini "
+            "or another"
+        )
     known = {paper.id: paper for paper in papers}
     if len(known) < len(papers):
         twice, _ = Counter(paper.id for paper in papers).most_common(1)[0]
@@ -166,7 +170,7 @@ async def make_pairs(
     *,
     listen: Listener = lambda event: None,
 ) -> Generated:
-    """Write pairs by the model that the settings name, or by rules where they name none.
+    """Write pairs by the model that the settings name.
 
     Args:
         papers: With distinct ids.
@@ -179,17 +183,10 @@ async def make_pairs(
     Raises:
         FatalModelError: A model is unavailable.
         InputError: Two papers have the same id, or the file cannot be written.
-        SettingsError: What is asked for takes a model, and none is named; or several are.
+        SettingsError: No model is named, or several are.
     """
-    if settings.has_judge:
-        tools = qa_tools(settings, papers, evaluator)
-        return await generate_pairs(papers, plan, tools, out, listen=listen)
-    asked = "--evaluator" if evaluator else "--baseline" if plan.way != "pairs" else ""
-    if asked:
-        raise SettingsError(
-            f"{asked} takes a model that writes: name one, --model openai/gpt-4.1-mini or another"
-        )
-    return await in_thread(extract_all, papers, plan, out, listen)
+    tools = qa_tools(settings, papers, evaluator)
+    return await generate_pairs(papers, plan, tools, out, listen=listen)
 
 
 async def generate_pairs(
@@ -224,29 +221,6 @@ async def generate_pairs(
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
     return _written([task.result() for task in started], out)
-
-
-def extract_all(
-    papers: Sequence[Paper], plan: QAJob, out: Path, listen: Listener = lambda event: None
-) -> Generated:
-    """Write the pairs that rules can take from the papers into a file; no model is asked.
-
-    Args:
-        papers: The papers.
-        plan: Has their number, and keywords in place of the papers' own.
-        out: The file.
-        listen: Receives progress events.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
-    done: list[PaperPairs] = []
-    for paper in papers:
-        pairs = extract_pairs(paper, plan.number, plan.keywords)
-        problem = "" if pairs else f"{EXTRACTOR} found no sentence that makes a pair"
-        done.append(PaperPairs(paper.id, _numbered(paper.id, pairs), problem=problem))
-        listen(Event(n_records=1))
-    return _written(done, out)
 
 
 def _written(papers: Sequence[PaperPairs], out: Path) -> Generated:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -300,11 +299,3 @@ def test_papers_have_different_ids_and_a_writer_is_named():
         qa_tools(settings, (PAPER, PAPER))
     with pytest.raises(SettingsError, match="--model"):
         qa_tools(load_settings(), (PAPER,))
-
-
-def test_what_is_written_is_one_object_a_line(tmp_path: Path):
-    from ragassay.runs.qa.generate import extract_all
-
-    found = extract_all((PAPER,), QAJob(), tmp_path / "pairs.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
-    assert [row["question"] for row in rows] == [pair.question for pair in found.pairs]
