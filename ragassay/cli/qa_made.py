@@ -106,9 +106,10 @@ def generate(
         from ragassay.graphs.qa_state import QAJob
         from ragassay.runs.evaluate import run_sync
         from ragassay.runs.progress import shown_progress
-        from ragassay.runs.qa.generate import make_pairs
+        from ragassay.runs.qa.generate import check_writer, make_pairs, qa_tools
 
         settings = settings_of(options, spelled="flag")
+        check_writer(settings)
         file = read_papers(papers)
         print_rejections(file.rejections)
         chosen = file.papers[: options.get("limit")]
@@ -122,8 +123,9 @@ def generate(
             max_tokens=max_tokens,
             least=least,
         )
+        tools = qa_tools(settings, chosen, evaluator)
         with shown_progress(len(chosen), not quiet, "writing pairs") as listen:
-            found = run_sync(make_pairs(chosen, plan, settings, target, evaluator, listen=listen))
+            found = run_sync(make_pairs(chosen, plan, tools, target, listen=listen))
         is_complete = _report(found, target)
     if file.rejections or not is_complete:
         raise typer.Exit(PARTIAL)

@@ -104,6 +104,21 @@ class Generated:
         return [one.found for one in self.papers if one.found]
 
 
+def check_writer(settings: Settings) -> None:
+    """Refuse to write pairs without a model, or with several.
+
+    Raises:
+        SettingsError: No model is named, or several are.
+    """
+    if not settings.has_judge:
+        raise SettingsError(
+            "question-answer pairs are written by a model: name one, --model openai/gpt-4.1-mini "
+            "or another"
+        )
+    if settings.panel:
+        raise SettingsError(f"one model writes the pairs, not {', '.join(settings.judges)}")
+
+
 def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> QATools:
     """Return the tools to write pairs with.
 
@@ -117,17 +132,11 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
         InputError: Two papers have the same id.
         SettingsError: No writer is named, or several are.
     """
-    if not settings.has_judge:
-        raise SettingsError(
-            "question-answer pairs are written by a model: name one, --model openai/gpt-4.1-mini "
-            "or another"
-        )
+    check_writer(settings)
     known = {paper.id: paper for paper in papers}
     if len(known) < len(papers):
         twice, _ = Counter(paper.id for paper in papers).most_common(1)[0]
         raise InputError(f"two papers have the id {twice!r}")
-    if settings.panel:
-        raise SettingsError(f"one model writes the pairs, not {', '.join(settings.judges)}")
     tools = Toolbox.of(settings)
     rating: Toolbox | None = None
     if evaluator:
@@ -162,34 +171,6 @@ def _rate(tools: Toolbox) -> Rate:
 
 
 async def make_pairs(
-    papers: Sequence[Paper],
-    plan: QAJob,
-    settings: Settings,
-    out: Path,
-    evaluator: str = "",
-    *,
-    listen: Listener = lambda event: None,
-) -> Generated:
-    """Write pairs by the model that the settings name.
-
-    Args:
-        papers: With distinct ids.
-        plan: How they are written; its paper is not read.
-        settings: The settings.
-        out: The file; states are kept beside it.
-        evaluator: See `qa_tools`.
-        listen: Receives progress events.
-
-    Raises:
-        FatalModelError: A model is unavailable.
-        InputError: Two papers have the same id, or the file cannot be written.
-        SettingsError: No model is named, or several are.
-    """
-    tools = qa_tools(settings, papers, evaluator)
-    return await generate_pairs(papers, plan, tools, out, listen=listen)
-
-
-async def generate_pairs(
     papers: Sequence[Paper],
     plan: QAJob,
     tools: QATools,
