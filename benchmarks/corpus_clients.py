@@ -1,15 +1,13 @@
 """Many clients at once: BM25's 1,000 best, then reranked, by 1 and by 64 clients; p50 and p99.
 
     python benchmarks/corpus_clients.py --shared ../shared --sizes 100000 1000000
-    python benchmarks/corpus_clients.py --shared ../shared --sizes 100000 --cluster http://HOST:9200/bench
 
 The articles are those of benchmarks/corpus.py: abstracts of the lengths of real ones, their
 sentences sampled from 31,932 real ones, seeded. The queries are SciFact train claims, each asked
 once. Clients are threads of one process, as those of an evaluation are. The embedded reranker looks
 at the best 50 of the 1,000; what it needs of these is stored before, as by `ragassay corpus embed
 --tokens`: vectors in the right number, but made up, for computing them takes long, and the time of
-reranking does not depend on what they are. Without --cluster the corpus on disk is asked; with it,
-the same articles are loaded into the index INDEX-SIZE of that cluster, and that is asked.
+reranking does not depend on what they are.
 """
 
 from __future__ import annotations
@@ -28,15 +26,12 @@ import numpy as np
 from corpus import SEED, abstracts, claims, sampled
 
 from ragassay.models.embeddings import Embedder, Encoded
-from ragassay.retrievers.cluster.build import build_in_cluster
-from ragassay.retrievers.cluster.opening import open_index
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker, reranked_texts
 from ragassay.retrievers.reranked import RerankedLiterature
 from ragassay.retrievers.token_vectors import STORE, StoredEncoder, TokenStore
-from ragassay.settings import load_settings
 
 K = 1000
 N_CLIENTS = 64
@@ -48,13 +43,8 @@ def opened(args: argparse.Namespace, folder: Path, n: int) -> tuple[Literature, 
     with file.open("w") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in sampled(abstracts(args.shared), n))
     start = time.perf_counter()
-    if args.cluster:
-        index = open_index(f"{args.cluster}-{n}", load_settings())
-        build_in_cluster([file], index.cluster)
-        literature: Literature = index
-    else:
-        build_corpus([file], folder / f"corpus-{n}")
-        literature = DiskCorpus(folder / f"corpus-{n}")
+    build_corpus([file], folder / f"corpus-{n}")
+    literature = DiskCorpus(folder / f"corpus-{n}")
     took = time.perf_counter() - start
     file.unlink()
     return literature, took
@@ -113,7 +103,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000])
-    parser.add_argument("--cluster", default="", help="https://HOST:PORT/INDEX")
     parser.add_argument("--queries", type=int, default=640, help="by words alone")
     parser.add_argument("--reranked", type=int, default=128, help="reranked")
     given = parser.parse_args()

@@ -43,7 +43,6 @@ from ragassay.runs.qa.evaluate import JudgedPairs, judge_pairs, pairs_settings
 from ragassay.runs.qa.inputs import read_paper_pairs
 from ragassay.runs.ready import check_ready
 from ragassay.runs.repeats import repeat_run
-from ragassay.runs.stored import stores
 from ragassay.runs.thresholds import check_judged, thresholds_of
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
@@ -157,7 +156,6 @@ async def aevaluate(
     **options: Unpack[RunKeywords],
 ) -> Results: ...
 @shows(RunKeywords)
-@stores
 async def aevaluate(
     answers: Answers | None = None,
     *,
@@ -288,7 +286,6 @@ def audit(
 
 
 @shows(AuditKeywords)
-@stores
 async def aaudit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
@@ -349,7 +346,6 @@ def grade(
 
 
 @shows(EvaluateKeywords)
-@stores
 async def agrade(
     responses: str | Path | Sequence[str | Path],
     *,
@@ -398,7 +394,6 @@ def evaluate_pairs(
 
 
 @shows(EvaluateKeywords)
-@stores
 async def aevaluate_pairs(
     pairs: str | Path | Sequence[QAPair],
     papers: str | Path | Sequence[Paper] | None = None,

@@ -6,7 +6,6 @@ import importlib.util
 from collections.abc import Iterable
 
 EXTRAS = {
-    "cluster": ("opensearchpy",),
     "corpus": ("tantivy",),
     "dense": ("chromadb",),
     "local": ("accelerate", "gguf", "llguidance", "peft"),

@@ -117,18 +117,17 @@ class Keywords(TypedDict, total=False):
         CorpusLike | None,
         Option(
             "Where to look up evidence and cited ids: a folder that `ragassay corpus build` wrote, "
-            "a file of documents (JSONL), `pubmed` for PubMed itself, or an index in an OpenSearch "
-            "or Elasticsearch cluster (https://HOST:PORT/INDEX); from Python also documents, a "
-            "LangChain retriever, or anything that fulfils `Literature`."
+            "a file of documents (JSONL), or `pubmed` for PubMed itself; from Python also "
+            "documents, a LangChain retriever, or anything that fulfils `Literature`."
         ),
     ]
     out: Annotated[
         str | Path | None,
         Option(
             "Folder of the run: finished work is kept there and not done again. The command line "
-            "makes one in runs/ that is named as the file of answers. An address of storage "
-            "(s3://BUCKET/RUN, gs://BUCKET/RUN) keeps a copy of it.",
+            "makes one in runs/ that is named as the file of answers.",
             metavar="PATH",
+            kind=Path,
         ),
     ]
     model: Annotated[

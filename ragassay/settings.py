@@ -367,10 +367,6 @@ class Settings(BaseSettings):
         default="",
         description="Address of a Chroma server that stores the vectors; else the corpus does.",
     )
-    cluster_user: str = Field(default="", description="User name for a corpus in a cluster.")
-    cluster_password: SecretStr | None = Field(
-        default=None, description="Password of `cluster_user`."
-    )
     cache_dir: Path = Field(
         default_factory=lambda: user_cache_path("ragassay"),
         description="Folder of converted weights and of PubMed's replies.",
@@ -410,7 +406,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _hide_secrets(self) -> Settings:
-        for secret in (self.cluster_password, self.ncbi_api_key, self.server_key):
+        for secret in (self.ncbi_api_key, self.server_key):
             keep_secret(secret.get_secret_value() if secret else None)
         named = (self.escalate, *self.panel)
         addresses = (split_endpoint(judge)[1] for judge in named)

@@ -15,7 +15,7 @@ from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
 from ragassay.records import Paper
 from ragassay.runs.evaluate import run_sync
 from ragassay.runs.progress import bars
-from ragassay.runs.qa.generate import Generated, make_pairs
+from ragassay.runs.qa.generate import Generated, check_writer, make_pairs, qa_tools
 from ragassay.runs.qa.inputs import papers_of
 from ragassay.runs.ready import check_ready
 from ragassay.runs.syntheses import Syntheses, make_syntheses, writing_settings
@@ -46,7 +46,7 @@ def generate_pairs(
         plan: How many pairs, and how they are written; by default ten a paper.
         evaluator: LiteLLM name of a second model, which rates each pair; empty: rules alone check.
         settings: As for `evaluate`.
-        options: See below; `model` writes. Without it, rules make pairs of sentences.
+        options: See below; `model` writes, and must be named.
 
     Returns:
         The pairs by paper, with what was repaired, left out, and why.
@@ -74,10 +74,12 @@ async def agenerate_pairs(
     """Run `generate_pairs` inside a running event loop; same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
     chosen, others = settings_of(options, settings), (evaluator,)
+    check_writer(chosen)
     await in_thread(functools.partial(check_ready, others=others, file=Path(file)), chosen, options)
     with line_limit(chosen.max_line_bytes):
         known = papers_of(papers)[: options.get("limit")]
-    return await make_pairs(known, plan or QAJob(), chosen, Path(file), evaluator)
+    tools = qa_tools(chosen, known, evaluator)
+    return await make_pairs(known, plan or QAJob(), tools, Path(file))
 
 
 @shows(EvaluateKeywords)

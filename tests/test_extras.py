@@ -21,7 +21,6 @@ from ragassay.extras import EXTRAS, need
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MODULES = {
     "grpcio": "grpc",
-    "opensearch_py": "opensearchpy",
     "opentelemetry_exporter_otlp_proto_http": "opentelemetry.exporter.otlp.proto.http",
     "opentelemetry_sdk": "opentelemetry.sdk",
     "pot": "ot",

@@ -1,10 +1,9 @@
 """From a paper to question-answer pairs, their ratings, a report and a test bank.
 
-    python examples/sciqag/walk.py              with a scripted model, which writes and rates
-    python examples/sciqag/walk.py --embedded   without a model: rules write, instruments measure
+    python examples/sciqag/walk.py
 
-The scripted model is a server on this machine that knows the lines of script.yaml and nothing else.
-What is written goes to --out, by default runs/sciqag.
+The model is scripted: a server on this machine that knows the lines of script.yaml and nothing
+else. What is written goes to --out, by default runs/sciqag.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -89,28 +87,24 @@ def _rated(script: Mapping[str, Any], name: str, dimension: str, shown: Sequence
 def main() -> None:
     """Run the steps, one command after the other."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--embedded", action="store_true")
     parser.add_argument("--out", type=Path, default=Path("runs") / "sciqag")
     given = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
     given.out.mkdir(parents=True, exist_ok=True)
     script = yaml.safe_load((HERE / "script.yaml").read_text(encoding="utf-8"))
-    with nullcontext() if given.embedded else ScriptedModel(scripted_reply(script)) as model:
+    with ScriptedModel(scripted_reply(script)) as model:
         for command in steps(given.out, model):
             print(f"\n$ ragassay {shlex.join(command)}", flush=True)
             subprocess.run([sys.executable, "-m", "ragassay", *command], check=True)
 
 
-def steps(out: Path, model: ScriptedModel | None) -> list[list[str]]:
+def steps(out: Path, model: ScriptedModel) -> list[list[str]]:
     """Return the commands: read, write, rate, and what is made of the pairs."""
     papers, pairs = str(out / "papers.jsonl"), str(out / "pairs.jsonl")
     run, good = str(out / "judged"), str(out / "good.jsonl")
     read = ["qa", "read", str(HERE / "paper.xml"), "--keywords", "--out", papers]
     generate = ["qa", "generate", papers, "--n", "6", "--out", pairs]
     evaluate = ["qa", "evaluate", pairs, "--papers", papers, "--out", run]
-    if model is None:
-        bank = ["qa", "export", pairs, "--papers", papers, "--as", "testbank"]
-        return [read, generate, evaluate, [*bank, "--out", str(out / "bank.jsonl.gz")]]
     asked = ["--model", model.model_name, "--api-base", model.base_url]
     rater = ["--evaluator", f"openai/rater@{model.base_url}", "--least", "1"]
     audit = ["qa", "audit", pairs, "--papers", papers, "--out", str(out / "audit")]

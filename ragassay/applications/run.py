@@ -23,7 +23,6 @@ from ragassay.runs.evaluate import Job, manifest_of, run_sync
 from ragassay.runs.events import Event
 from ragassay.runs.job import prepared, question_rows
 from ragassay.runs.progress import shown_steps
-from ragassay.runs.stored import stored, stores
 from ragassay.settings import Settings
 
 if TYPE_CHECKING:
@@ -84,12 +83,10 @@ def run(
             `evaluate`.
     """
     how = Asking(parse, at_once, retries, timeout_s)
-    with stored(options):
-        return run_sync(_run(app, queries, how, qrels, settings, progress, options))
+    return run_sync(_run(app, queries, how, qrels, settings, progress, options))
 
 
 @shows(RunKeywords)
-@stores
 async def arun(
     app: App,
     queries: Queries,

@@ -10,7 +10,6 @@ import typer
 
 from ragassay.cli.exits import FAILED, PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
-from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.options import Keywords, settings_of
 from ragassay.settings import load_settings
@@ -27,10 +26,7 @@ app = typer.Typer(
 
 Where = Annotated[
     str,
-    typer.Argument(
-        help="A built corpus, a file of documents, `pubmed` for PubMed itself, or an index in a "
-        "cluster (https://HOST:PORT/INDEX)."
-    ),
+    typer.Argument(help="A built corpus, a file of documents, or `pubmed` for PubMed itself."),
 ]
 Rerank = Annotated[
     str,
@@ -44,35 +40,19 @@ Rerank = Annotated[
 
 
 @app.command()
-@takes(Keywords, "embedder")
 def build(
     sources: Annotated[
         list[Path],
         typer.Argument(help="PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML."),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="The corpus: a folder, or an index in a cluster (https://HOST:PORT/INDEX); made "
-            "if need be."
-        ),
-    ],
-    vectors: Annotated[
-        bool,
-        typer.Option(
-            "--vectors",
-            help="In a cluster: make a vector of each article as well, for a search by meaning.",
-        ),
-    ] = False,
+    out: Annotated[Path, typer.Option(help="The corpus: a folder; made if need be.")],
     quiet: Quiet = False,
-    **options: Any,
 ) -> None:
     """Build a corpus, or add files to it.
 
     PubMed's baseline and update files go in by their numbers: revisions replace, deletions remove.
     Files that are in the corpus already are skipped, so that the same command, with the new update
-    files in the folder, brings it up to date. A stopped build is resumed; one in a cluster, from
-    any machine.
+    files in the folder, brings it up to date. A stopped build is resumed.
 
     For example:
 
@@ -80,27 +60,23 @@ def build(
 
       ragassay corpus build abstracts.jsonl export.nbib --out my-corpus
 
-      ragassay corpus build ftp/baseline --out https://node1.example.org:9200/pubmed --vectors
-
-    Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl; those of a
-    cluster are named).
+    Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl).
     """
     with errors_as_lines():
-        from ragassay.cli.corpus_built import build_in_folder, build_in_index
-        from ragassay.retrievers.cluster.opening import is_address
+        from ragassay.cli.corpus_shown import print_corpus
+        from ragassay.reports.text import count_text
+        from ragassay.retrievers.disk.build import REJECTED, build_corpus
+        from ragassay.retrievers.opening import refuse_address
+        from ragassay.runs.progress import shown_build
 
-        settings = settings_of(options, spelled="flag")
-        if is_address(out):
-            n_rejected, where = build_in_index(sources, out, settings, vectors, quiet), ""
-        elif vectors:
-            raise InputError(
-                f"--vectors is for a cluster: `ragassay corpus embed {out}` makes them"
-            )
-        else:
-            n_rejected, where = build_in_folder(sources, out, quiet)
-    if n_rejected:
-        records = "1 record" if n_rejected == 1 else f"{n_rejected:,} records"
-        typer.echo(f"{records} could not be read{where}", err=True)
+        need("tantivy")
+        refuse_address(out)
+        with shown_build(enabled=not quiet) as listen:
+            ledger = build_corpus(sources, out, listen)
+        print_corpus(out)
+    if n_rejected := sum(file.n_rejected for file in ledger.files):
+        records = count_text(n_rejected, "record")
+        typer.echo(f"{records} could not be read: see {out / REJECTED}", err=True)
         raise typer.Exit(PARTIAL)
 
 
@@ -138,13 +114,10 @@ def embed(
     with errors_as_lines():
         from ragassay.cli.corpus_shown import print_vectors
         from ragassay.models.embeddings import Embedder
-        from ragassay.retrievers.cluster.opening import is_address
         from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
         from ragassay.retrievers.disk.corpus import DiskCorpus
         from ragassay.runs.progress import shown_embedding
 
-        if is_address(corpus):
-            raise InputError("in a cluster, `ragassay corpus build --vectors` makes the vectors")
         need("chromadb")
         settings = settings_of(options, spelled="flag")
         opened = DiskCorpus(corpus)
@@ -159,26 +132,17 @@ def embed(
 
 @app.command()
 def info(
-    corpus: Annotated[
-        Path,
-        typer.Argument(help="A built corpus, or an index in a cluster (https://HOST:PORT/INDEX)."),
-    ],
+    corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
     as_json: Json = False,
 ) -> None:
     """Show a corpus's contents, its source files, and whether it has vectors."""
     with errors_as_lines():
-        from ragassay.cli.corpus_shown import print_corpus, print_index, print_vectors
-        from ragassay.retrievers.cluster.ledger import ClusterLedger
-        from ragassay.retrievers.cluster.opening import host_and_index, is_address, open_index
+        from ragassay.cli.corpus_shown import print_corpus, print_vectors
         from ragassay.retrievers.disk.corpus import DiskCorpus
         from ragassay.retrievers.disk.ledger import read_ledger
 
-        index = open_index(corpus, load_settings()) if is_address(corpus) else None
-        ledger = ClusterLedger(index.cluster).ledger if index else read_ledger(corpus)
         if as_json:
-            typer.echo(ledger.model_dump_json(indent=2))
-        elif index:
-            print_index("/".join(host_and_index(corpus)), index, ledger)
+            typer.echo(read_ledger(corpus).model_dump_json(indent=2))
         else:
             print_corpus(corpus)
             print_vectors(DiskCorpus(corpus), load_settings().chroma_url)

@@ -9,44 +9,27 @@ from typing import TYPE_CHECKING
 from ragassay.records import Article
 
 if TYPE_CHECKING:
-    from ragassay.retrievers.cluster.corpus import ClusterCorpus
     from ragassay.retrievers.disk.corpus import DiskCorpus
-    from ragassay.retrievers.disk.ledger import Ledger
     from ragassay.retrievers.literature import Hit
 
 
 def print_corpus(folder: Path) -> None:
     """Print a corpus's contents and its source files."""
+    from rich.table import Table
+
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.corpus import DiskCorpus
+    from ragassay.terminal import open_console
 
     corpus = DiskCorpus(folder)
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    size = f"{n_bytes / 2**20:,.1f} MiB"
-    _print_files(f"{folder}: {count_text(len(corpus), 'article')}, {size}", corpus.ledger)
-
-
-def print_index(where: str, corpus: ClusterCorpus, ledger: Ledger) -> None:
-    """Print the contents of an index, the files that were loaded, and whose vectors it has."""
-    from ragassay.reports.text import count_text
-    from ragassay.retrievers.cluster.vectors import find_maker
-
-    known = find_maker(corpus.cluster)
-    vectors = f"vectors by {known.embedder}" if known else "no vectors"
-    _print_files(f"{where}: {count_text(corpus.count(), 'article')}, {vectors}", ledger)
-
-
-def _print_files(title: str, ledger: Ledger) -> None:
-    from rich.table import Table
-
-    from ragassay.terminal import open_console
-
     table = Table("file", *("articles", "deletions", "rejected"), "complete", box=None)
-    for file in ledger.files:
+    for file in corpus.ledger.files:
         counts = (f"{n:,}" for n in (file.n_articles, file.n_deleted, file.n_rejected))
         table.add_row(file.name, *counts, "yes" if file.is_complete else "no")
     console = open_console()
-    console.print(title, markup=False)
+    size = f"{n_bytes / 2**20:,.1f} MiB"
+    console.print(f"{folder}: {count_text(len(corpus), 'article')}, {size}", markup=False)
     console.print(table)
 
 

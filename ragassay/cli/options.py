@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
@@ -116,11 +115,8 @@ def takes(
             if any(o.name == "model" for o in chosen) and not kept.get("dry_run"):
                 first = next(iter(inspect.signature(command).parameters))
                 default = None if ending is None else _default_folder(given[first], ending)
-                with _stored(kept):
-                    _check(kept, default, is_whole=not names)
-                    command(**kept)
-            else:
-                command(**kept)
+                _check(kept, default, is_whole=not names)
+            command(**kept)
 
         signature = signature_with(command, map(_parameter, chosen))
         last = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
@@ -130,18 +126,6 @@ def takes(
         return called
 
     return decorate
-
-
-@contextmanager
-def _stored(options: dict[str, Any]) -> Iterator[None]:
-    """Have the command work in a folder: its own, or that of an address."""
-    from ragassay.runs.stored import stored
-
-    with errors_as_lines(), ExitStack() as stack:
-        stack.enter_context(stored(options))
-        if options.get("out"):
-            options["out"] = Path(options["out"])
-        yield
 
 
 def _check(given: Mapping[str, Any], default: Path | None, *, is_whole: bool) -> None:

@@ -85,15 +85,10 @@ def generate(
     until all is well, or --rounds or --max-tokens ends it; pairs that still have a flaw are left
     out and counted.
 
-    Without a model, pairs are sentences of the paper with questions that rules make of them: few,
-    and only where a rule is sure.
-
     The same command again resumes a stopped run and tries papers without pairs again; its state is
     in OUT.state.sqlite.
 
     For example:
-
-      ragassay qa generate papers/ --out pairs.jsonl
 
       ragassay qa generate papers/ --n 10 --out pairs.jsonl --model openai/gpt-4.1-mini
       --evaluator mistral/mistral-large-latest
@@ -111,9 +106,10 @@ def generate(
         from ragassay.graphs.qa_state import QAJob
         from ragassay.runs.evaluate import run_sync
         from ragassay.runs.progress import shown_progress
-        from ragassay.runs.qa.generate import make_pairs
+        from ragassay.runs.qa.generate import check_writer, make_pairs, qa_tools
 
         settings = settings_of(options, spelled="flag")
+        check_writer(settings)
         file = read_papers(papers)
         print_rejections(file.rejections)
         chosen = file.papers[: options.get("limit")]
@@ -127,8 +123,9 @@ def generate(
             max_tokens=max_tokens,
             least=least,
         )
+        tools = qa_tools(settings, chosen, evaluator)
         with shown_progress(len(chosen), not quiet, "writing pairs") as listen:
-            found = run_sync(make_pairs(chosen, plan, settings, target, evaluator, listen=listen))
+            found = run_sync(make_pairs(chosen, plan, tools, target, listen=listen))
         is_complete = _report(found, target)
     if file.rejections or not is_complete:
         raise typer.Exit(PARTIAL)

@@ -12,7 +12,7 @@ from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.state import State
 from ragassay.records import Case, Record
 from ragassay.retrievers.literature import Literature
-from ragassay.retrievers.memory import has_documents
+from ragassay.retrievers.memory import can_look_up
 from ragassay.retrievers.passages import condense
 from ragassay.settings import Settings
 from ragassay.text.segmenter import judged_text, segment
@@ -31,7 +31,7 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
     Raises:
         InputError: The answer has more sentences than the settings allow.
     """
-    lookup = corpus.get if has_documents(corpus) else None
+    lookup = corpus.get if can_look_up(corpus) else None
     answer, sentences, sources = segment(record, lookup)
     most = settings.max_sentences
     if len(sentences) > most:

@@ -20,6 +20,7 @@ from ragassay.graphs.state import Input, State
 from ragassay.judges import BaseJudge
 from ragassay.records import Reading, Record
 from ragassay.retrievers.hygiene import citation_findings
+from ragassay.retrievers.memory import can_look_up
 from ragassay.threads import in_thread
 from ragassay.tracing import step_span
 
@@ -97,13 +98,12 @@ async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
 async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Look up what is known against the cited articles."""
     tools = toolbox(runtime)
-    if not tools.retrieval.has_corpus:
+    corpus = tools.retrieval.corpus
+    if not can_look_up(corpus):
         return {"notices": ()}
     file = opened_file(state.case, tools)
     written = file.record.date or ""
-    return {
-        "notices": await in_thread(citation_findings, file.case, tools.retrieval.corpus, written)
-    }
+    return {"notices": await in_thread(citation_findings, file.case, corpus, written)}
 
 
 async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:

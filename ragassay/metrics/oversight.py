@@ -79,7 +79,6 @@ def checked_items(
     extracted: GradeFilter | None = None,
     min_rating: int | None = None,
     texts: Texts | None = None,
-    relevance: Relevance | None = None,
 ) -> tuple[CheckedItem, ...]:
     """Show what was extracted beside what was graded, item by item ("verify grading").
 
@@ -90,7 +89,6 @@ def checked_items(
             that is not self-rated, else the reply of the checked grade itself.
         min_rating: The least rating that covers an item; None takes what is marked as correct.
         texts: The items' texts; their order is the order of the result.
-        relevance: Says how relevant a passage is; by default by judgments.
 
     Returns:
         By query and item; of an item the most surely covered passages first, the unscored last.
@@ -107,7 +105,7 @@ def checked_items(
             grade = grade_of(one, graded)
             if grade is not None:
                 answers = _answers(one, grade, extracted)
-                level = (relevance or Relevance()).level(one)
+                level = Relevance().level(one)
                 rows += _checked(query.query_id, one, grade, answers, min_rating, texts, level)
         first_seen = {row.item: i for i, row in reversed(list(enumerate(rows)))}
         order = {item: (places.get(item, len(places)), seen) for item, seen in first_seen.items()}

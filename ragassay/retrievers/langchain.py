@@ -55,6 +55,8 @@ class RetrieverLiterature:
         version: Change it when search results change: cached verdicts depend on it.
     """
 
+    can_look_up = False
+
     def __init__(self, retriever: BaseRetriever, version: str = "") -> None:
         self._retriever = retriever
         self._seen: dict[str, Document] = {}

@@ -81,3 +81,8 @@ def is_kept(document: Document, filters: Filters) -> bool:
 def has_documents(corpus: Literature) -> bool:
     """Return whether there is anything to search; an empty corpus in memory stands for none."""
     return not isinstance(corpus, Corpus) or len(corpus) > 0
+
+
+def can_look_up(corpus: Literature) -> bool:
+    """Return whether a document that `get` does not return is not in the corpus."""
+    return has_documents(corpus) and getattr(corpus, "can_look_up", True)

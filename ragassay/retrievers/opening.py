@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ragassay.errors import SettingsError
+from ragassay.errors import InputError, SettingsError
 from ragassay.formats import read_corpus
 from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
 from ragassay.records import FileStamp, Rejection
-from ragassay.retrievers.cluster.opening import (
-    by_the_way_set,
-    host_and_index,
-    is_address,
-    open_index,
-)
+from ragassay.redaction import without_secrets
 from ragassay.retrievers.disk.corpus import DiskCorpus
 from ragassay.retrievers.disk.ledger import LEDGER
 from ragassay.retrievers.literature import Literature
@@ -28,6 +24,9 @@ if TYPE_CHECKING:
 
 LIVE = "pubmed"
 """The name of PubMed itself, over the network."""
+
+_ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
+"""Matches a path too, in which "//" has become "/"."""
 
 Way = Literal["bm25", "dense", "hybrid"]
 
@@ -55,16 +54,13 @@ def open_literature(
     """Open the corpus that a user names.
 
     Args:
-        where: A built corpus (a folder), a file of documents, PubMed itself ("pubmed"), or an
-            index in a cluster ("https://host:9200/index").
-        settings: `search` selects how a built corpus or an index is searched; others are
-            searched by words.
+        where: A built corpus (a folder), a file of documents, or PubMed itself ("pubmed").
+        settings: `search` selects how a built corpus is searched; others are searched by words.
         embedder: Encodes queries instead of the settings' embedder, so that its model is loaded
             once.
 
     Raises:
-        InputError: The file is missing or has no documents, or the address names no index or has a
-            password.
+        InputError: The file is missing or has no documents, or `where` is an address.
         SettingsError: Vectors are requested where there can be none.
         CorpusError: The folder is not a corpus, the vectors that the settings require are missing,
             unfinished or stale, or a server cannot be reached.
@@ -72,8 +68,7 @@ def open_literature(
     path = Path(where)
     if path.is_dir() or (path / LEDGER).exists():
         return _built(path, settings, embedder or Embedder(settings.embedder))
-    if is_address(where):
-        return _cluster(str(where), settings, embedder or Embedder(settings.embedder))
+    refuse_address(where)
     is_live = str(where) == LIVE and not path.exists()
     if settings.search in ("dense", "hybrid") and (is_live or path.exists()):
         raise SettingsError(
@@ -87,6 +82,19 @@ def open_literature(
         name=path.name, sha256=sha256_of(path), n_items=len(found.documents), format="jsonl"
     )
     return Opened(Corpus(found.documents), stamp, found.rejections)
+
+
+def refuse_address(where: str | Path) -> None:
+    """Refuse the address of a search server as a corpus.
+
+    Raises:
+        InputError: It is one.
+    """
+    if _ADDRESS.match(str(where)):
+        raise InputError(
+            f"{without_secrets(str(where))} is an address: a search server is given from Python, "
+            "as a LangChain retriever (`corpus=ElasticsearchRetriever(...)`)"
+        )
 
 
 def _built(path: Path, settings: Settings, embedder: NamedEncoder) -> Opened:
@@ -136,16 +144,3 @@ def _live(settings: Settings) -> Opened:
     key = settings.ncbi_api_key.get_secret_value() if settings.ncbi_api_key else None
     live = LivePubMed(settings.cache_dir / "pubmed", key, settings.ncbi_email)
     return Opened(live, FileStamp(name=LIVE, sha256=live.sha256, n_items=0, format="live"))
-
-
-def _cluster(where: str, settings: Settings, embedder: NamedEncoder) -> Opened:
-    corpus = open_index(where, settings)
-    literature, way, note = by_the_way_set(corpus, settings, embedder)
-    host, index = host_and_index(where)
-    stamp = FileStamp(
-        name=f"{host}/{index}",
-        sha256=literature.sha256,
-        n_items=corpus.count(),
-        format="cluster" if way == "bm25" else f"cluster, {way}",
-    )
-    return Opened(literature, stamp, note=note)

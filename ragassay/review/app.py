@@ -19,7 +19,6 @@ from ragassay.errors import InputError
 from ragassay.review import pages
 from ragassay.review.desk import Desk
 from ragassay.review.door import HEADERS, Door, page_policy
-from ragassay.review.oversight_view import oversight_page
 from ragassay.review.queue import Filter, queue
 from ragassay.review.saying import LONGEST_NAME, read_said, review_of
 
@@ -45,7 +44,6 @@ def build_app(
     return Starlette(
         routes=[
             Route("/", routes.show_page),
-            Route("/oversight", routes.show_oversight),
             Route("/queue", routes.show_queue),
             Route("/rows", routes.show_rows),
             Route("/items/{n}", routes.show_item),
@@ -82,29 +80,11 @@ class _Routes:
         """Return the page."""
         await run_in_threadpool(self.desk.refresh)
         nonce = pages.nonce()
-        asked = request.query_params
-        shown = (Filter.of(asked), self._number(asked.get("n", "")))
-        html = await run_in_threadpool(
-            pages.page, self.desk, _who(request), self.who, nonce, *shown
-        )
+        html = await run_in_threadpool(pages.page, self.desk, _who(request), self.who, nonce)
         headers = {
             "content-security-policy": page_policy(nonce),
             "set-cookie": self.door.set_cookie(),
         }
-        return HTMLResponse(html, headers=headers)
-
-    async def show_oversight(self, request: Request) -> Response:
-        """Return the tables that oversee the grades."""
-        tables = await run_in_threadpool(self.desk.source.oversight)
-        if tables is None:
-            return PlainTextResponse("there are no grades to oversee", 404)
-        await run_in_threadpool(self.desk.refresh)
-        nonce = pages.nonce()
-        asked = tables.asked(request.query_params)
-        html = await run_in_threadpool(
-            oversight_page, self.desk, tables, asked, _who(request), nonce
-        )
-        headers = {"content-security-policy": page_policy(nonce, "'self'")}
         return HTMLResponse(html, headers=headers)
 
     async def show_queue(self, request: Request) -> Response:

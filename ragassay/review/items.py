@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import JsonValue
 
@@ -13,9 +13,6 @@ from ragassay.errors import InputError
 from ragassay.records import Review
 from ragassay.reports.labels import Tone
 from ragassay.runs.journal import Journal
-
-if TYPE_CHECKING:
-    from ragassay.review.oversight import Oversight
 
 Value = str | float | bool
 """What can be said of an item with one key."""
@@ -228,10 +225,6 @@ class Source(ABC):
 
     def added(self, review: Review) -> Item | None:
         """Return the item that a review adds; None where it adds none."""
-        return None
-
-    def oversight(self) -> Oversight | None:
-        """Return the tables that oversee grades; None where nothing was graded by a bank."""
         return None
 
 

@@ -12,9 +12,8 @@ from ragassay.formats.workbench.paragraphs import ExamGrade as GradeRow
 from ragassay.formats.workbench.responses import response_id, system_of
 from ragassay.records import MOST_EXAM_RATING, ExamGrade, Failure, OwnVerdict, VerdictBase
 from ragassay.review.items import Beside, Item, Line, Section, Source, Value, View
-from ragassay.review.oversight import Oversight
 from ragassay.review.verdicts import item_of, reason_of, tone_of, word_of
-from ragassay.runs.grades import GradedFile, read_graded
+from ragassay.runs.grades import read_graded
 from ragassay.runs.journal import journal_of
 from ragassay.text.sentences import sentences_of
 
@@ -60,9 +59,7 @@ def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
         for one in (Passages(query.query_id, p, _grades(p)) for p in query.paragraphs)
     }
     items = tuple(item for one in passages.values() for item in _items(one, texts, queries))
-    return GradesSource(
-        path.name, "passage", items, journal_of(path), passages, texts, queries, file
-    )
+    return GradesSource(path.name, "passage", items, journal_of(path), passages, texts, queries)
 
 
 def _grades(paragraph: GradedParagraph) -> dict[tuple[str, str], list[Graded]]:
@@ -151,7 +148,6 @@ class GradesSource(Source):
     passages: Mapping[str, Passages]
     texts: Mapping[str, str]
     queries: Mapping[str, str]
-    file: GradedFile
 
     @cached_property
     def _elsewhere(self) -> dict[tuple[str, str], list[tuple[str, VerdictBase]]]:
@@ -161,14 +157,6 @@ class GradesSource(Source):
             for key, graded in passage.grades.items():
                 found.setdefault(key, []).append((record, graded[0][1]))
         return found
-
-    @cached_property
-    def _oversight(self) -> Oversight:
-        return Oversight(self.file, self.queries)
-
-    def oversight(self) -> Oversight:
-        """Return the tables that oversee the file's grades."""
-        return self._oversight
 
     def view(self, item: Item) -> View:
         """Return the passage, its other grades, and the item's grades on other passages."""

@@ -58,27 +58,17 @@ def render(name: str, **known: object) -> str:
     return without_controls(environment().get_template(name).render(**known))
 
 
-def page(
-    desk: Desk,
-    who: str,
-    suggested: str,
-    nonce: str,
-    wanted: Filter | None = None,
-    n: int | None = None,
-) -> str:
-    """Return the page: the first rows of the queue, and its first item.
+def page(desk: Desk, who: str, suggested: str, nonce: str) -> str:
+    """Return the page: the first rows of the queue, and the first item that is not done.
 
     Args:
         desk: What is reviewed.
         who: The person; empty where the page has to ask.
         suggested: A name to suggest.
         nonce: Of the content security policy.
-        wanted: The part of the queue that is shown; all of it where nothing fits.
-        n: The number of the item that is shown; by default the first that is not done.
     """
-    wanted, order = _asked(desk, who, wanted or Filter(), n)
-    if n is None:
-        n = next((one for one in order if not desk.is_done(desk.items[one], who)), order[0])
+    order = queue(desk, Filter(), who)
+    n = next((one for one in order if not desk.is_done(desk.items[one], who)), order[0])
     source = desk.source
     start = max(0, order.index(n) - N_FIRST_ROWS // 2)
     return render(
@@ -89,8 +79,6 @@ def page(
         suggested=suggested,
         order=order,
         first=n,
-        wanted=wanted,
-        has_oversight=source.oversight() is not None,
         target=hashlib.sha256(str(source.journal.path).encode()).hexdigest()[:16],
         is_bank="text" in desk.items[0].edits,
         options=options(desk),
@@ -99,14 +87,6 @@ def page(
         rows=[(n, row_of(desk, n, who)) for n in order[start : start + N_FIRST_ROWS]],
         item=item(desk, n, who),
     )
-
-
-def _asked(desk: Desk, who: str, wanted: Filter, n: int | None) -> tuple[Filter, list[int]]:
-    """Return a filter with its queue; no filter where it lets nothing pass, or not the item."""
-    order = queue(desk, wanted, who)
-    if not order or (n is not None and n not in order):
-        return Filter(), queue(desk, Filter(), who)
-    return wanted, order
 
 
 def nonce() -> str:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -42,6 +43,7 @@ from ragassay.records import (
     Repeats,
     Summary,
 )
+from ragassay.redaction import without_secrets
 from ragassay.reports import html_pieces, markdown_pieces
 from ragassay.settings import default_of
 from ragassay.storage import locked, storing
@@ -270,8 +272,13 @@ def check_writable(folder: Path, option: str = "--out") -> None:
     """Try to write into a folder; leave nothing behind.
 
     Raises:
-        InputError: That is not possible.
+        InputError: That is not possible, or it is an address.
     """
+    if re.match(r"[a-z][a-z0-9+.-]+:/", str(folder)):  # a path makes "//" into "/"
+        raise InputError(
+            f"{without_secrets(str(folder))} is an address, a folder is needed: choose another "
+            f"{option}, and copy it with a sync tool"
+        )
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -48,14 +48,8 @@ def check_installed(
 
 
 def _need_corpus(corpus: object, settings: Settings) -> None:
-    """Ask for what searches a corpus, if it is named by its folder or its address."""
-    if not isinstance(corpus, str | Path):
-        return
-    from ragassay.retrievers.cluster.opening import is_address
-
-    if is_address(corpus):
-        need("opensearchpy")
-    elif Path(corpus).is_dir():
+    """Ask for what searches a corpus, if it is a folder."""
+    if isinstance(corpus, str | Path) and Path(corpus).is_dir():
         need("tantivy")
         if settings.search in ("dense", "hybrid"):
             need("chromadb")

@@ -2,7 +2,7 @@
 
 A road works with the base dependencies alone, or it says in one line, before any work, what to
 install. MODEL is the address of a scripted judge, LEARNER that of one which a better prompt makes
-better, GONE one where nobody answers.
+better.
 """
 
 from __future__ import annotations
@@ -138,15 +138,12 @@ UNHEARD = {
 REFUSED = {
     "serve --port 0": "ragassay[server]",
     "corpus build documents.jsonl --out corpus": "ragassay[corpus]",
-    "corpus build documents.jsonl --out GONE": "ragassay[cluster]",
-    "corpus build documents.jsonl --out GONE --vectors": "ragassay[cluster]",
     "corpus embed built": "ragassay[dense]",
     "corpus embed built --tokens": "ragassay[dense]",
     "corpus info built": "ragassay[corpus]",
-    "corpus info GONE": "ragassay[cluster]",
     "corpus get built 101": "ragassay[corpus]",
     "corpus search built zinc --by hybrid": "ragassay[corpus]",
-    "corpus evaluate GONE --queries queries.tsv --qrels qrels.txt": "ragassay[cluster]",
+    "corpus evaluate built --queries queries.tsv --qrels qrels.txt": "ragassay[corpus]",
     "nuggets fit nuggets.jsonl --out matcher.json": "ragassay[optimize]",
     "models merge ragassay/judge --hf merged": "ragassay[local]",
     "models merge ragassay/judge --gguf merged.gguf": "ragassay[local]",
@@ -166,8 +163,6 @@ REFUSED = {
     "similarity answers.jsonl --metric wmd --wmd-vectors folder": "ragassay[similarity]",
     "similarity answers.jsonl --metric meteor --out alike": "ragassay[similarity]",
     "qa generate papers.jsonl --out x.jsonl --evaluator ragassay/judge": "ragassay[local]",
-    "evaluate one.jsonl --out s3://bucket/run": "s3fs",
-    "evaluate one.jsonl --out gs://bucket/run": "gcsfs",
 }
 """Commands that need more than the base dependencies, and what they say to install."""
 
@@ -183,7 +178,7 @@ NEEDING = {
     "--correctness": {"ragassay/smollm2-verifier": "ragassay[local]"},
     "--judge-form": {"yescieval": "pip install yescieval"},
     "--optimizer": {"miprov2": "ragassay[optimize]"},
-    "--corpus": {"built": "ragassay[corpus]", "GONE": "ragassay[cluster]"},
+    "--corpus": {"built": "ragassay[corpus]"},
     "--engine": {"ray": "ragassay[ray]", "ray --address ray://127.0.0.1:9": "ragassay[ray]"},
     "--tracing": {"": "ragassay[tracing]"},
     "--map": {"question=q,answer=a": "ragassay[tables]"},

@@ -36,7 +36,6 @@ from ragassay.testing import BatchPlan, ScriptedModel
 
 pytestmark = pytest.mark.integration
 
-GONE = "http://127.0.0.1:9/index"
 LATE = re.compile(r"ModuleNotFoundError|No module named|PackageNotFoundError|No package metadata")
 """What a report says where a library was missed too late."""
 
@@ -156,7 +155,7 @@ def not_refused(
     """Run calls that must be refused; yield what was wrong."""
     for call, wanted in calls.items():
         n_asked = len(judge.requests)
-        done = process.run(folder, call.replace("MODEL", judge.base_url).replace("GONE", GONE))
+        done = process.run(folder, call.replace("MODEL", judge.base_url))
         is_one_line = done.error.count("\n") == 1 and wanted in done.error and not done.out
         if done.code != 2 or done.crash or not is_one_line:
             yield f"{call}\nexit code {done.code}: {done.error}{done.crash}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.testing.opensearch import ScriptedOpenSearch
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "pubmed"
 SOURCES = sorted(EXAMPLES.glob("pubmed99*.xml"))
@@ -107,6 +105,12 @@ def test_evaluate_says_what_it_could_not_read_and_measures_the_rest(
     assert f"rejected {queries}:2: found 1 columns, expected `qid TAB text`" in err
 
 
+def test_an_address_is_no_corpus() -> None:
+    address = "https://localhost:9200/pubmed"
+    for arguments in (("build", SOURCES[0], "--out", address), ("get", address, "1")):
+        assert "as a LangChain retriever" in run(*arguments, code=1)[1]
+
+
 def test_what_is_no_corpus_is_one_line(tmp_path: Path) -> None:
     _, err = run("search", tmp_path, "x", code=1)
     assert err.startswith("error: ") and "ragassay corpus build" in err
@@ -194,43 +198,6 @@ def test_what_has_no_vectors_says_so(tmp_path: Path) -> None:
     assert "only a built corpus does" in err
     _, err = run("embed", tmp_path, code=1)
     assert "ragassay corpus build" in err
-
-
-@pytest.fixture
-def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of an index that is not there yet."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ScriptedOpenSearch() as server:
-        yield f"{server.url}/pubmed"
-
-
-@pytest.mark.integration
-@pytest.mark.usefixtures("words")
-def test_an_address_is_built_looked_into_and_searched_like_a_folder(index: str) -> None:
-    out, err = run("build", *SOURCES, "--out", index, "--vectors", "--quiet", code=3)
-    assert f"{index}: 15 articles, vectors by all-MiniLM-L6-v2" in " ".join(out.split())
-    assert "rejected pubmed99n0001.xml:465: PMID:" in err
-    assert err.endswith("1 record could not be read\n")
-    assert run("build", *SOURCES, "--out", index, "--vectors", "--quiet", code=3) == (out, err)
-    assert "pubmed99n0002.xml" in run("info", index)[0]
-    files = json.loads(run("info", index, "--json")[0])["files"]
-    assert [file["n_articles"] for file in files] == [13, 7]
-    found = [run("search", index, "brelozant migraine", "--json", "--by", by)[0] for by in WAYS]
-    assert len(set(found)) == 3
-    assert run("search", index, "brelozant migraine", "--json")[0] == found[2], "auto is hybrid"
-    assert "99000101" in run("get", index, "99000101")[0]
-
-
-@pytest.mark.integration
-def test_a_cluster_that_is_not_there_is_one_line(index: str) -> None:
-    assert "no index 'pubmed': make it with `ragassay corpus build" in run("info", index, code=1)[1]
-
-
-def test_vectors_are_made_where_the_corpus_is(tmp_path: Path) -> None:
-    _, err = run("build", *SOURCES, "--out", tmp_path / "c", "--vectors", code=1)
-    assert "--vectors is for a cluster: `ragassay corpus embed" in err
-    _, err = run("embed", "https://localhost:9200/pubmed", code=1)
-    assert "in a cluster, `ragassay corpus build --vectors` makes the vectors" in err
 
 
 @pytest.mark.integration

@@ -111,11 +111,18 @@ def test_a_paper_that_does_not_fit_is_named_on_the_page(files, tmp_path, monkeyp
 
 def test_python_writes_pairs_too(files, tmp_path):
     papers, _ = files
-    found = ragassay.generate_pairs(papers, tmp_path / "made.jsonl")
-    assert [one.paper for one in found.papers] == ["p"]
-    assert (tmp_path / "made.jsonl").exists()
-    with pytest.raises(ragassay.errors.InputError, match="no paper"):
-        ragassay.generate_pairs([], tmp_path / "none.jsonl")
+    out = tmp_path / "made.jsonl"
+    with ScriptedModel() as model:
+        asked = {"model": model.model_name, "api_base": model.base_url}
+        found = ragassay.generate_pairs(papers, out, **asked)
+        with pytest.raises(ragassay.errors.InputError, match="no paper"):
+            ragassay.generate_pairs([], tmp_path / "none.jsonl", **asked)
+    (written,) = found.papers
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [row["question"] for row in rows] == [pair.question for pair in written.pairs] != []
+    with pytest.raises(ragassay.errors.SettingsError, match="pairs are written by a model"):
+        ragassay.generate_pairs(papers, tmp_path / "none.jsonl")
+    assert not (tmp_path / "none.jsonl").exists()
 
 
 def test_python_gives_the_same(files):

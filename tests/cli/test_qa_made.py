@@ -76,26 +76,17 @@ def test_what_was_left_out_and_what_failed_is_said(papers: Path, tmp_path: Path)
     assert "p2: 0 pairs: unparsable" in told
 
 
-def test_without_a_model_rules_make_pairs_of_sentences(papers: Path, tmp_path: Path) -> None:
-    out = tmp_path / "pairs.jsonl"
-    shown, _ = run(papers, "--out", out, "--limit", 1, "--quiet")
-    (pair,) = read_pairs(out).pairs
-    assert (pair.question, pair.answer) == ("What is the boiling point of benzene?", FACT)
-    assert (pair.system, pair.sources) == (
-        "sentences by rule",
-        (FACT,),
-    ) and "1 pair of 1 paper" in shown
-
-
 def test_bad_use_is_one_line(papers: Path, tmp_path: Path) -> None:
     out = tmp_path / "pairs.jsonl"
-    _, told = run(papers, "--out", out, "--evaluator", "openai/x", code=1)
-    assert told.splitlines()[-1].startswith("error: --evaluator takes a model that writes")
-    _, told = run(papers, "--out", out, "--baseline", "self-questioning", code=1)
-    assert "--baseline takes a model" in told
+    for more in ((), ("--evaluator", "openai/x"), ("--baseline", "self-questioning")):
+        _, told = run(papers, "--out", out, *more, code=1)
+        (line,) = told.splitlines()
+        assert line.startswith("error: question-answer pairs are written by a")
     _, told = run(papers, "--out", out, "--model", "openai/a", "--model", "openai/b", code=1)
     assert "one model writes the pairs, not openai/a, openai/b" in told
-    _, told = run(tmp_path / "absent", "--out", out, code=1)
+    with ScriptedModel() as model:
+        options = ("--model", model.model_name, "--api-base", model.base_url)
+        _, told = run(tmp_path / "absent", "--out", out, *options, code=1)
     assert "absent" in told and not out.exists()
 
 

@@ -1,4 +1,4 @@
-"""`examples/sciqag`: from a paper to pairs, ratings and a test bank, with a model and without."""
+"""`examples/sciqag`: from a paper to pairs, ratings and a test bank."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 import yaml
 from walking import told, walk_of
 
-from ragassay.formats.papers.pairs import read_pairs
 from ragassay.formats.workbench.banks import read_test_banks
 from ragassay.testing import ScriptedModel
 
@@ -40,12 +39,3 @@ def test_with_a_scripted_model(walk, tmp_path, monkeypatch):
     assert len(bank.items) == 5
     (example,) = map(json.loads, (tmp_path / "train.jsonl").read_text().splitlines())
     assert set(example) >= {"instruction", "input", "output"}
-
-
-def test_without_a_model_as_far_as_that_goes(walk, tmp_path, monkeypatch):
-    said = told(walk.steps(tmp_path, None), monkeypatch)
-    pairs = read_pairs(tmp_path / "pairs.jsonl").pairs
-    assert 1 <= len(pairs) <= 6
-    assert all(pair.sources and pair.system == "sentences by rule" for pair in pairs)
-    assert "Numbers found" in said["qa evaluate"]
-    assert (tmp_path / "judged" / "qa.html").exists() and (tmp_path / "bank.jsonl.gz").exists()

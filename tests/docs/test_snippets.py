@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import elastic
 import pytest
 from conftest import ROOT
 from fakes import WordEmbedder
-from handbook import PAGES, Block, blocks
+from handbook import PAGES, Block, block, blocks
 
 from ragassay.testing import ScriptedModel
 
@@ -21,6 +24,7 @@ strict = True
 allow_untyped_defs = True
 allow_untyped_decorators = True
 disallow_untyped_calls = False
+disallow_subclassing_any = False
 disable_error_code = import-untyped
 mypy_path = {root}
 follow_imports = skip
@@ -67,6 +71,7 @@ def snippets(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = f"{GIVEN}\n{one.text}" if "my_application(" in one.text else one.text
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     (folder / "my_rag.py").write_text(MY_RAG, encoding="utf-8")
+    shutil.copy(elastic.__file__, folder / "langchain_elasticsearch.py")
     assert len(found) > 15
     (folder / "overloads.py").write_text(OVERLOADS, encoding="utf-8")
     return folder
@@ -111,3 +116,23 @@ def at_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("one", blocks(PYTHON, "python"), ids=lambda one: one.name)
 def test_what_the_page_on_python_shows_runs(one: Block, at_work: Path):
     exec(compile(one.text, one.name, "exec"), {"__name__": "example"})
+
+
+@pytest.mark.integration
+def test_a_search_server_is_the_corpus_by_its_langchain_retriever(
+    at_work: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its articles are evidence; nothing is called unknown that it cannot look up."""
+    hit = {"_id": "99000101", "_source": {"abstract": "brelozant prevents migraine in adults."}}
+    monkeypatch.setattr(elastic.ElasticsearchRetriever, "hits", [hit])
+    monkeypatch.setitem(sys.modules, "langchain_elasticsearch", elastic)
+    answer = "Brelozant prevents migraine in adults [PMID: 99000777]."
+    row = {"question": "Does brelozant prevent migraine?", "answer": answer}
+    (at_work / "answers.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    one = block(ROOT / "docs" / "pubmed.md", "python", "ElasticsearchRetriever")
+    scope: dict[str, Any] = {"__name__": "example"}
+    exec(compile(one.text, one.name, "exec"), scope)
+    (evaluation,) = scope["results"]
+    assert evaluation.searches[0].queries[0].n_found == 1
+    assert "99000101" in evaluation.model_dump_json(), "a passage names its article"
+    assert "unknown_citation" not in {finding.kind for finding in evaluation.findings}

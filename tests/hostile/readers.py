@@ -31,7 +31,6 @@ from ragassay.reports.tabular import latex_escape
 from ragassay.retrievers.passages import condense, windows
 from ragassay.retrievers.pubmed.query import word_choices
 from ragassay.terminal import visible
-from ragassay.text.abbreviations import long_forms
 from ragassay.text.answer_faults import is_cut_off, languages, refuses, says_nothing
 from ragassay.text.answer_match import is_known_answer, is_unanswered
 from ragassay.text.bm25 import rank
@@ -47,7 +46,6 @@ from ragassay.text.numbers import numbers_of, stated_numbers
 from ragassay.text.papers import paper_sentences
 from ragassay.text.quantities import read_quantities
 from ragassay.text.question_lint import question_flaws
-from ragassay.text.question_rules import lacks_article, rule_question, stands_alone
 from ragassay.text.questions import asked_for, is_one_question
 from ragassay.text.quotes import find_quote
 from ragassay.text.reading import passage_of
@@ -115,7 +113,6 @@ READERS: dict[str, Reader] = {
     "numbers of an answer": lambda text: answer_numbers(text, SourceNumbers.of("1, 2 and 10 h")),
     "context marks": lambda text: (context_marks(text, ""), context_marks("Why?", text)),
     "clauses": clauses_of,
-    "abbreviations": long_forms,
     "words": lambda text: (tokenize(text), words_with_places(text)),
     "passages": lambda text: (passages_of(text), windows(record(text).sources[0])),
     "closest passage": lambda text: passage_of("It fell in 12 adults.", text),
@@ -134,10 +131,6 @@ READERS: dict[str, Reader] = {
     "known answer": lambda text: (is_unanswered(text), is_known_answer(text, ["12", text[1:]])),
     "questions": lambda text: (asked_for(text), is_one_question(text, text[1:])),
     "flaws of a question": lambda text: question_flaws(text, [text[1:]]),
-    "question of a sentence": lambda text: rule_question(
-        text, is_known=lambda _: True, is_common=lambda _: True
-    ),
-    "question on its own": lambda text: (stands_alone(text, bool), lacks_article(text)),
     "paper": lambda text: paper_sentences(paper(text)),
     "prose": lambda text: read_prose(text, may_have_title=True),
     "signals": lambda text: (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from graded import direct, extracted, passage, query, rated
 
-from ragassay.formats import QueryParagraphs
+from ragassay.formats import QueryParagraphs, read_graded_paragraphs
 from ragassay.formats.workbench.grades import GradeFilter
 from ragassay.metrics.bank_oversight import item_uses, missing_passages
 from ragassay.metrics.oversight import Relevance, checked_items, grids
@@ -117,3 +119,11 @@ def test_items_that_only_relevant_passages_were_asked_are_no_finding() -> None:
     (row,) = item_uses((query("q", passage("x", rated({"a": 4}), judged=1)),), ANY, Relevance(1))
     assert row.finding == ""
     assert item_uses((), ANY, Relevance()) == ()
+
+
+def test_the_released_grades(shared: Path) -> None:
+    path = shared / "oracles" / "workbench" / "graded.jsonl.gz"
+    queries = read_graded_paragraphs(path).queries
+    assert len(missing_passages(queries, GradeFilter(items="question"), Relevance(1), 4)) == 28
+    grid = grids(checked_items(queries[:1], GradeFilter(items="question")))[0]
+    assert (len(grid.passages), len(grid.items), len(grid.cells)) == (60, 10, 600)

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from case_tables import each_case
 from fakes import WordEmbedder
-from opensearchpy import Urllib3HttpConnection
 
 from ragassay.errors import CorpusError, InputError, SettingsError
-from ragassay.records import Article
-from ragassay.retrievers.cluster.corpus import ClusterCorpus
-from ragassay.retrievers.cluster.nearest import ClusterVectors
 from ragassay.retrievers.dense.embed import embed_corpus
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
@@ -22,7 +16,6 @@ from ragassay.retrievers.hybrid import DenseCorpus, HybridCorpus
 from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.opening import Opened, open_literature
 from ragassay.settings import load_settings
-from ragassay.testing.opensearch import ScriptedOpenSearch
 
 ROW = {"id": "1", "title": "Aspirin", "text": "Aspirin prevents stroke."}
 
@@ -138,115 +131,9 @@ def test_a_file_of_documents(folder: Path) -> None:
     assert (found.stamp.n_items, found.stamp.format) == (1, "jsonl")
 
 
-# --- a cluster -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedOpenSearch]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ScriptedOpenSearch() as running:
-        with ClusterCorpus(running.url, "pubmed") as corpus:
-            corpus.load([Article.model_validate(ROW)])
-        yield running
-
-
-@pytest.mark.integration
 @pytest.mark.parametrize("kind", [str, Path])
-def test_an_address_is_an_index_in_a_cluster(
-    cluster: ScriptedOpenSearch, kind: type[str] | type[Path]
-) -> None:
-    # A Path makes "//" into "/".
-    found = opened(kind(f"{cluster.url}/pubmed"))
-    assert isinstance(found.literature, ClusterCorpus)
-    assert [hit.document.id for hit in found.literature.search("aspirin")] == ["1"]
-    assert found.stamp.name == f"{cluster.url}/pubmed"
-    assert (found.stamp.n_items, found.stamp.format) == (1, "cluster")
-    assert found.stamp.sha256 == found.literature.sha256
-    found.literature.close()
-
-
-@pytest.mark.integration
-def test_user_and_password_come_from_the_settings_and_are_kept_nowhere(
-    cluster: ScriptedOpenSearch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent: list[str] = []
-    perform = Urllib3HttpConnection.perform_request
-
-    def noted(self: Urllib3HttpConnection, *arguments: object, **options: object) -> object:
-        sent.append(self.headers["authorization"])
-        return perform(self, *arguments, **options)
-
-    monkeypatch.setattr(Urllib3HttpConnection, "perform_request", noted)
-    found = opened(f"{cluster.url}/pubmed", cluster_user="me", cluster_password="hush")
-    assert isinstance(found.literature, ClusterCorpus)
-    assert set(sent) == {"Basic bWU6aHVzaA=="}  # base64 of "me:hush"
-    assert "hush" not in found.stamp.model_dump_json()
-    found.literature.close()
-
-
-@each_case("kind", [str, Path])
-@each_case("secret", ["me:hush", "me:hu/hush", "me/hush", "hush", "a@b:hush"])
-def test_a_password_in_the_address_is_refused_unseen(
-    kind: type[str] | type[Path], secret: str
-) -> None:
-    where = kind(f"https://{secret}@localhost:9200/pubmed")
-    for way in ("auto", "dense"):
-        with pytest.raises(InputError, match=r"HOST:PORT|RAGASSAY_CLUSTER_PASSWORD") as caught:
-            opened(where, search=way)
-        assert "***@localhost:9200" in str(caught.value)
-        assert "hu" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "where",
-    ["https://localhost:9200", "https://h/a/b", "http://h/i?q=1", "http://h:port/i", "https://h/"],
-)
-def test_an_address_without_an_index_is_refused(where: str) -> None:
-    with pytest.raises(InputError, match="https://HOST:PORT/INDEX"):
-        opened(where)
-
-
-@pytest.mark.parametrize("half", [{"cluster_user": "me"}, {"cluster_password": "hush"}])
-def test_half_of_the_credentials_is_refused(half: dict[str, str]) -> None:
-    with pytest.raises(SettingsError, match="both settings"):
-        opened("https://localhost:9200/pubmed", **half)
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("way", "kind", "named"),
-    [
-        ("auto", HybridCorpus, "cluster, hybrid"),
-        ("hybrid", HybridCorpus, "cluster, hybrid"),
-        ("dense", ClusterVectors, "cluster, dense"),
-        ("bm25", ClusterCorpus, "cluster"),
-    ],
-)
-def test_an_index_with_vectors_is_searched_as_the_settings_say(
-    cluster: ScriptedOpenSearch, way: str, kind: type, named: str
-) -> None:
-    with ClusterCorpus(cluster.url, "both") as corpus:
-        corpus.load([Article.model_validate(ROW)], WordEmbedder())
-    found = opened(f"{cluster.url}/both", search=way)
-    assert type(found.literature) is kind
-    assert (found.stamp.format, found.note) == (named, "")
-    assert [hit.document.id for hit in found.literature.search("aspirin")] == ["1"]
-
-
-@pytest.mark.integration
-def test_vectors_by_another_model_are_left_alone_with_a_note(cluster: ScriptedOpenSearch) -> None:
-    with ClusterCorpus(cluster.url, "both") as corpus:
-        corpus.load([Article.model_validate(ROW)], WordEmbedder("other"))
-    found = opened(f"{cluster.url}/both")
-    assert found.stamp.format == "cluster"
-    assert "vectors by other (`--embedder other` searches them too)" in found.note
-    with pytest.raises(CorpusError, match=r"has vectors by other, not by words.*--vectors"):
-        opened(f"{cluster.url}/both", search="dense")
-    with pytest.raises(CorpusError, match=r"was made without vectors, not by words.*--vectors"):
-        opened(f"{cluster.url}/pubmed", search="hybrid")
-
-
-@pytest.mark.integration
-def test_a_missing_index_is_a_clear_error(cluster: ScriptedOpenSearch) -> None:
-    with pytest.raises(CorpusError, match="no index 'other'"):
-        opened(f"{cluster.url}/other")
+def test_an_address_is_refused_without_its_password(kind: type[str] | type[Path]) -> None:
+    with pytest.raises(InputError, match="as a LangChain retriever") as caught:
+        opened(kind("https://me:hush@localhost:9200/pubmed"))
+    assert "***@localhost:9200/pubmed is an address" in str(caught.value)
+    assert "hush" not in str(caught.value)

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 from answers import answer, written_run
-from graded import passage, query, rated
 from reviewing import Server, hostile_run
 
-from ragassay.formats import write_graded_paragraphs
 from ragassay.runs.journal import journal_of
 
 pytestmark = pytest.mark.integration
@@ -289,48 +287,3 @@ def test_hostile_texts_run_nothing(tmp_path, open_page):
         page.wait_for_load_state("networkidle")
         assert page.locator("main img, main script, main b b, #list img").count() == 0
         assert page.evaluate("typeof window.a") == "undefined"
-
-
-def test_o_opens_the_oversight_and_comes_back_to_the_same_place(tmp_path, open_page):
-    passages = [passage(f"p{n}", rated({"a": n, "b": 0}), judged=1) for n in range(4)]
-    path = tmp_path / "graded.jsonl"
-    write_graded_paragraphs([query("q", *passages), query("r", *passages)], path)
-    with Server(path, "--who", "ann") as server:
-        page = open_page(server.url)
-        page.keyboard.press("5")
-        saved(page)
-        page.keyboard.press("j")
-        here = page.locator("article").get_attribute("data-n")
-        page.keyboard.press("o")
-        page.wait_for_url("**/oversight")
-        assert page.locator("#grid .person").first.inner_text().split() == ["a", "person:", "5"]
-        page.locator("select[name=query]").select_option("r")
-        page.locator("select[name=rating]").select_option("3")
-        page.get_by_role("button", name="Show").click()
-        page.wait_for_url("**/oversight?query=r&rating=3&relevant=1")
-        page.locator("body").press("Escape")
-        until(page, "document.getElementById('count')?.textContent.startsWith('1 of 16')")
-        assert page.locator("article").get_attribute("data-n") == here
-        page.keyboard.press("o")  # what was asked for is still there
-        page.wait_for_url("**/oversight?query=r&rating=3&relevant=1")
-        assert page.evaluate("document.documentElement.scrollWidth") == 1400
-        page.locator("#grid td.covered a").first.click()
-        until(page, "document.querySelector('article')?.dataset.title.includes('3 of 5')")
-        page.keyboard.press("o")
-        page.locator("body").press("o")
-        until(page, "document.querySelector('article')?.dataset.title.includes('3 of 5')")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_narrow_oversight_scrolls_its_tables_alone(tmp_path, open_page, scheme):
-    items = {f"item{n}": n % 6 for n in range(20)}
-    path = tmp_path / "graded.jsonl"
-    write_graded_paragraphs([query("q", passage("p" * 40, rated(items), judged=1))], path)
-    with Server(path, "--who", "ann") as server:
-        page = open_page(server.url, 400, 900, color_scheme=scheme)
-        page.locator("#oversight").click()
-        page.wait_for_url("**/oversight")
-        assert page.evaluate("document.documentElement.scrollWidth") == 400
-        assert page.evaluate("document.querySelector('.grid').scrollWidth") > 400
-        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert (max(map(int, background[4:-1].split(","))) < 60) == (scheme == "dark")

@@ -161,6 +161,14 @@ def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path, 
     assert not (tmp_path / "x").exists()
 
 
+def test_an_address_is_no_folder():
+    for out in ("s3://ann:hush@bucket/run", Path("gs://ann:hush@bucket/run")):
+        with pytest.raises(
+            InputError, match=r"\*\*\*@bucket/run is an address, a folder is needed"
+        ):
+            check_ready(load_settings(), {"out": out})
+
+
 def test_another_runs_folder_is_named_with_the_difference(answers, tmp_path):
     settings = load_settings(only=("citations",))
     folder = kept_run(tmp_path / "run", settings, answers)

@@ -26,7 +26,6 @@ from ragassay.graphs.qa import QAGraph, build_qa_graph
 from ragassay.graphs.qa_nodes import qa_key
 from ragassay.graphs.qa_parts import window_of
 from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, Rate
-from ragassay.instruments.qa_extractor import EXTRACTOR, extract_pairs
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
 from ragassay.records.papers import paper_record
@@ -50,7 +49,7 @@ class PaperPairs:
     Attributes:
         paper: The paper's id.
         pairs: Numbered anew, in the order of the paper's parts.
-        found: What the graph did; None where no model wrote, or none could.
+        found: What the graph did; None where the model could not be asked.
         problem: Why there are no pairs, or which calls failed; empty where none did.
     """
 
@@ -106,6 +105,21 @@ class Generated:
         return [one.found for one in self.papers if one.found]
 
 
+def check_writer(settings: Settings) -> None:
+    """Refuse to write pairs without a model, or with several.
+
+    Raises:
+        SettingsError: No model is named, or several are.
+    """
+    if not settings.has_judge:
+        raise SettingsError(
+            "question-answer pairs are written by a model: name one, --model openai/gpt-4.1-mini "
+            "or another"
+        )
+    if settings.panel:
+        raise SettingsError(f"one model writes the pairs, not {', '.join(settings.judges)}")
+
+
 def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> QATools:
     """Return the tools to write pairs with.
 
@@ -119,12 +133,11 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
         InputError: Two papers have the same id.
         SettingsError: No writer is named, or several are.
     """
+    check_writer(settings)
     known = {paper.id: paper for paper in papers}
     if len(known) < len(papers):
         twice, _ = Counter(paper.id for paper in papers).most_common(1)[0]
         raise InputError(f"two papers have the id {twice!r}")
-    if settings.panel:
-        raise SettingsError(f"one model writes the pairs, not {', '.join(settings.judges)}")
     tools = Toolbox.of(settings)
     rating: Toolbox | None = None
     if evaluator:
@@ -162,41 +175,6 @@ def _rate(tools: Toolbox) -> Rate:
 async def make_pairs(
     papers: Sequence[Paper],
     plan: QAJob,
-    settings: Settings,
-    out: Path,
-    evaluator: str = "",
-    *,
-    listen: Listener = lambda event: None,
-) -> Generated:
-    """Write pairs by the model that the settings name, or by rules where they name none.
-
-    Args:
-        papers: With distinct ids.
-        plan: How they are written; its paper is not read.
-        settings: The settings.
-        out: The file; finished calls are kept beside it.
-        evaluator: See `qa_tools`.
-        listen: Receives progress events.
-
-    Raises:
-        FatalModelError: A model is unavailable.
-        InputError: Two papers have the same id, or the file cannot be written.
-        SettingsError: What is asked for takes a model, and none is named; or several are.
-    """
-    if settings.has_judge:
-        tools = qa_tools(settings, papers, evaluator)
-        return await generate_pairs(papers, plan, tools, out, listen=listen)
-    asked = "--evaluator" if evaluator else "--baseline" if plan.way != "pairs" else ""
-    if asked:
-        raise SettingsError(
-            f"{asked} takes a model that writes: name one, --model openai/gpt-4.1-mini or another"
-        )
-    return await in_thread(extract_all, papers, plan, out, listen)
-
-
-async def generate_pairs(
-    papers: Sequence[Paper],
-    plan: QAJob,
     tools: QATools,
     out: Path,
     *,
@@ -226,29 +204,6 @@ async def generate_pairs(
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
     return _written([task.result() for task in started], out)
-
-
-def extract_all(
-    papers: Sequence[Paper], plan: QAJob, out: Path, listen: Listener = lambda event: None
-) -> Generated:
-    """Write the pairs that rules can take from the papers into a file; no model is asked.
-
-    Args:
-        papers: The papers.
-        plan: Has their number, and keywords in place of the papers' own.
-        out: The file.
-        listen: Receives progress events.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
-    done: list[PaperPairs] = []
-    for paper in papers:
-        pairs = extract_pairs(paper, plan.number, plan.keywords)
-        problem = "" if pairs else f"{EXTRACTOR} found no sentence that makes a pair"
-        done.append(PaperPairs(paper.id, _numbered(paper.id, pairs), problem=problem))
-        listen(Event(n_records=1))
-    return _written(done, out)
 
 
 def _written(papers: Sequence[PaperPairs], out: Path) -> Generated:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from ragassay.errors import FatalModelError, InputError, SettingsError
 from ragassay.formats.papers import read_pairs
 from ragassay.graphs.qa_state import QAJob, QATools
 from ragassay.records import RACAR, Paper, PaperSection
-from ragassay.runs.qa.generate import Generated, generate_pairs, qa_tools
+from ragassay.runs.qa.generate import Generated, make_pairs, qa_tools
 from ragassay.runs.testbank_meaning import repeats
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
@@ -87,9 +86,7 @@ async def generated(
     model: ScriptedModel, out: Path, plan: QAJob = PLAN, papers=(PAPER,), **options
 ) -> Generated:
     listen = options.pop("listen", lambda event: None)
-    return await generate_pairs(
-        papers, plan, tools_for(model, papers, **options), out, listen=listen
-    )
+    return await make_pairs(papers, plan, tools_for(model, papers, **options), out, listen=listen)
 
 
 async def test_pairs_are_written_with_the_sentences_that_the_paper_really_has(tmp_path: Path):
@@ -250,7 +247,7 @@ async def test_a_paper_that_does_not_fit_says_so_and_the_others_are_written(tmp_
 async def test_a_known_window_counts_tokens_with_the_reply(tmp_path: Path):
     with ScriptedModel(Scripted([[GOOD, SECOND]])) as model:
         tools = replace(tools_for(model), window_tokens=1_500)
-        found = await generate_pairs((PAPER,), PLAN, tools, tmp_path / "pairs.jsonl")
+        found = await make_pairs((PAPER,), PLAN, tools, tmp_path / "pairs.jsonl")
     problem = found.papers[0].problem
     assert "512 of them for the reply" in problem and "has 1,500" in problem
 
@@ -300,11 +297,3 @@ def test_papers_have_different_ids_and_a_writer_is_named():
         qa_tools(settings, (PAPER, PAPER))
     with pytest.raises(SettingsError, match="--model"):
         qa_tools(load_settings(), (PAPER,))
-
-
-def test_what_is_written_is_one_object_a_line(tmp_path: Path):
-    from ragassay.runs.qa.generate import extract_all
-
-    found = extract_all((PAPER,), QAJob(), tmp_path / "pairs.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
-    assert [row["question"] for row in rows] == [pair.question for pair in found.pairs]
