@@ -223,7 +223,7 @@ def test_a_measured_precision_ranks_before_confidence():
     verdict = CitationVerdict(sentence=1, citation=Citation(marker="1", document="d"), **OPEN)
     linked = {"evaluator": verdict.evaluator, "item": verdict.item, "level": "look"}
     answer = ANSWER.model_copy(update={"verdicts": (verdict,)})
-    assert answer.likelihood_of(finding("irrelevant_citation", "M.", **linked)) == 0.71
+    assert answer.likelihood_of(finding("irrelevant_citation", "M.", **linked)) == 0.355
     assert (
         answer.likelihood_of(finding("irrelevant_citation", "M.", **linked, precision=0.2)) == 0.2
     )
