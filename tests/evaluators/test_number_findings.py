@@ -77,9 +77,8 @@ def test_only_another_value_is_named_and_none_leads(shared: Path, tmp_path: Path
     ]
 
     others = [case["numbers"] == "other" for case in cases]
-    wrong = [
-        case for case, one, other in zip(cases, named, others, strict=True) if one and not other
-    ]
+    pairs = list(zip(named, others, strict=True))
+    wrong = [case for case, (one, other) in zip(cases, pairs, strict=True) if one and not other]
     assert wrong == []
     assert not [one for e in results for one in e.heads if "contradicted" in one.kind]
     n_found = sum(map(all, pairs))
