@@ -12,8 +12,9 @@ support it: complete, partial or incomplete.
 - supports: AUC of the highest value over a claim's sources, complete against the rest; and of the
   claims with the highest values, at equal coverage, the share that is complete. The last line is
   the default's rule: close enough, and the verifier does not object.
-- contradicts, neutral, about something else: of the claims where the verifier says so, without bounds but with its rules,
-  the share that is right. On ExpertQA all that is not complete counts as right, which is generous.
+- contradicts, neutral, about something else: of the claims where the verifier says so, without
+  bounds but with its rules, the share that is right. On ExpertQA all that is not complete counts as
+  right, which is generous.
 
 MedAESQA (machine answers to consumer questions, judged accurate or not): each sentence beside the
 expert's answer; AUC of the mean over an answer's sentences.
