@@ -121,7 +121,7 @@ def measured_text(findings: Sequence[Finding]) -> str:
     parts = list(dict.fromkeys(_measured_part(f) for f in findings if f.precision is not None))
     if not parts:
         return ""
-    seldom = "" if any(f.level == "head" for f in findings) else ": too seldom to lead"
+    seldom = "" if any(f.level == "head" for f in findings) else ": not enough to lead"
     return f"Measured: right in {' or '.join(parts)}{seldom}."
 
 

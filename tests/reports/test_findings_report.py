@@ -126,17 +126,17 @@ def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
     never = LOOK.model_copy(update=known)
     interval = "41\N{NO-BREAK SPACE}% (26\N{EN DASH}59\N{NO-BREAK SPACE}%) of 29"
     assert sure_text(never) == (
-        f"Right in {interval} such findings, on SciFact dev: too seldom to lead"
+        f"Right in {interval} such findings, on SciFact dev: not enough to lead"
     )
     assert (
         measured_text([never])
-        == f"Measured: right in {interval} (SciFact dev): too seldom to lead."
+        == f"Measured: right in {interval} (SciFact dev): not enough to lead."
     )
     assert "too seldom" not in measured_text([HEAD])
     assert measured_text([LOOK]) == ""
     page, markdown = pages(run, ANSWER.model_copy(update={"findings": (never,)}))
     assert interval in html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
-    assert "too seldom to lead" in markdown
+    assert "not enough to lead" in markdown
 
 
 @pytest.mark.parametrize("n", [1, 3])
