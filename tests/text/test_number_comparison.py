@@ -18,6 +18,8 @@ SAME = (
     ("Nearly 600 patients were enrolled.", "We randomly assigned 594 patients at 31 sites."),
     ("More than half of the patients were women.", "Of the patients, 57% were women."),
     ("At least 300 mg was needed.", "Doses of 300 mg or more were effective."),
+    ("About 9 in 10 patients were cured.", "Cure was seen in 90.4% of patients."),
+    ("Nausea was seen in 5 in 100 patients.", "Nausea was seen in 5% of patients."),
     ("Fewer than 10% of patients stopped treatment.", "Treatment was stopped by 7.4% of patients."),
     ("A quarter of the infants were born preterm.", "Of the infants, 24.6% were born preterm."),
     (
