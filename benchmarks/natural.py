@@ -12,8 +12,9 @@ support it: complete, partial or incomplete.
 - supports: AUC of the highest value over a claim's sources, complete against the rest; and of the
   claims with the highest values, at equal coverage, the share that is complete. The last line is
   the default's rule: close enough, and the verifier does not object.
-- contradicts, neutral: of the claims where the verifier says so, without bounds but with its rules,
-  the share that is right. On ExpertQA all that is not complete counts as right, which is generous.
+- contradicts, neutral, about something else: of the claims where the verifier says so, without
+  bounds but with its rules, the share that is right. On ExpertQA all that is not complete counts as
+  right, which is generous.
 
 MedAESQA (machine answers to consumer questions, judged accurate or not): each sentence beside the
 expert's answer; AUC of the mean over an answer's sentences.
@@ -40,7 +41,15 @@ from ragassay.models.adapters import bounds_of_means
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 
 from training.natural import PairRow, read_rows
-from training.natural_bounds import NAMES, Claims, halves, is_close, is_right, verdicts
+from training.natural_bounds import (
+    NAMES,
+    Claims,
+    decided_held_out,
+    halves,
+    is_close,
+    is_right,
+    verdicts,
+)
 
 CONTRADICTS = "contradicts"
 COVERAGES = (0.2, 0.3, 0.4, 0.5)
@@ -87,6 +96,8 @@ def report_support(claims: Claims) -> None:
         those = [rows for rows in part if is_close(rows, bound.least_cosine)]
         right = share_text([rows[0].label == "supports" for rows in those])
         print(f"  the default, {name}: {right}, coverage {len(those) / len(part):.2f}")
+    right = decided_held_out(claims)
+    print(f"  cross-validated: {share_text(right)}, coverage {len(right) / len(claims):.2f}")
 
 
 def report_verdicts(name: str, claims: Claims) -> None:
@@ -94,6 +105,7 @@ def report_verdicts(name: str, claims: Claims) -> None:
     for label, kind in (
         *((CONTRADICTS, kind) for kind in ("words", "number", "leaning")),
         ("neutral", ""),
+        ("not_relevant", ""),
     ):
         rows = verdicts(claims, label, kind)
         if name == "numbers" and kind != "number":

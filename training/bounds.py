@@ -2,10 +2,10 @@
 
     python -m training.bounds --shared ../shared --model ragassay/minilm-verifier --work shares.npy
 
-What is about something else is bounded on undamaged answers to YESciEval's development questions,
-and on documents that their sentences do not cite, of the same and of other questions: labelled
-natural data have too few such citations. One verdict of an answer is drawn. All other bounds are
-those of `training.natural_bounds`.
+The verdict that a passage is about something else is bounded on documents that the sentences of
+undamaged answers to YESciEval's development questions do not cite, of the same and of other
+questions. One verdict of an answer is drawn. All other bounds are those of
+`training.natural_bounds`, that of such a finding among them.
 
 It prints what all bounds together come to on these answers, each with one cited sentence edited
 (number, direction or negation), and on SciFact's held-out claims: findings on answers as written,
@@ -28,7 +28,6 @@ from ragassay.metrics.risk import bound_of, risk_bound
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     COLUMNS,
-    CONTRADICTS,
     NEUTRAL,
     SUPPORTS,
     EntailmentModel,
@@ -37,24 +36,17 @@ from ragassay.models.entailment import (
 from ragassay.models.verifiers import entailment_model
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED
-from ragassay.records import Bound, BoundLevel, Comparison
+from ragassay.records import Bound, Comparison
 from ragassay.settings import load_settings
 from ragassay.text.differences import is_other_value
 from ragassay.text.reading import passage_of
 from training.cited import CitedSentence, cited_sentences, is_dev, whole_answers
 from training.claims import SEED, split_scifact
 from training.edits import edited
-from training.natural_bounds import write_bounds
+from training.natural_bounds import THRESHOLDS, write_bounds
 
-RISK, RISK_OF_IRRELEVANT, DELTA = 0.2, 0.35, 0.1
-"""Largest share of wrong verdicts among those on answers, and among documents said to be about
-something else, where every citation counts as right, though models often cite the wrong number."""
-
-THRESHOLDS: dict[BoundLevel, tuple[float, ...]] = {
-    "verdict": (0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65),
-    "finding": (0.95, 0.9, 0.85, 0.8),
-}
-"""Thresholds that are tried, few as the data are: below the last nothing is decided, or leads."""
+RISK, DELTA = 0.2, 0.1
+"""Largest share of wrong verdicts, and probability that the bound found does not keep it."""
 
 EDITS = ("number", "direction", "negation")
 N_NOT_CITED = 2
@@ -162,57 +154,29 @@ def verdicts_of(cases: Sequence[Case], model: EntailmentModel, work: Path) -> li
     ]
 
 
-def bounds_from(cases: Sequence[Case], found: Sequence[Comparison]) -> tuple[Bound, ...]:
-    """Return the bounds of what is about something else, by verdicts on answers."""
-    answers = [(c, v) for c, v in zip(cases, found, strict=True) if c.kind != "claim"]
-    finding = _bound(answers, "not_relevant", RISK_OF_IRRELEVANT, "finding")
-    # Few of these passages are neutral on the subject; natural data decide about such.
-    verdict = _bound(answers, "neutral", RISK)
-    return finding, verdict.model_copy(update={"kind": "not_relevant"})
+def bound_from(cases: Sequence[Case], found: Sequence[Comparison]) -> Bound:
+    """Return the bound of the verdict that a passage is about something else.
 
-
-_RIGHT = {
-    "supports": SUPPORTS,
-    "contradicts": CONTRADICTS,
-    "neutral": NEUTRAL,
-    "not_relevant": NEUTRAL,
-}
-
-
-def _bound(
-    rows: Sequence[tuple[Case, Comparison]], label: str, risk: float, level: BoundLevel = "verdict"
-) -> Bound:
-    of_label = [
+    Few of these passages are neutral on the subject, so that all that is neutral counts as that.
+    """
+    rows = [
         (case, verdict)
-        for case, verdict in rows
-        if label == _label_of(verdict, level) and _counts(case, label)
+        for case, verdict in zip(cases, found, strict=True)
+        if case.kind != "claim"
+        and case.claim.label != NOT_CONTRADICTED
+        and verdict.verdict in ("neutral", "not_relevant")
     ]
-    return risk_bound(
-        label,
-        [verdict.confidence or 0.0 for _, verdict in of_label],
-        [case.claim.label == _RIGHT[label] for case, _ in of_label],
-        risk=risk,
+    bound = risk_bound(
+        "neutral",
+        [verdict.confidence or 0.0 for _, verdict in rows],
+        [case.claim.label == NEUTRAL for case, _ in rows],
+        risk=RISK,
         delta=DELTA,
-        clusters=[case.cluster for case, _ in of_label],
-        level=level,
-        thresholds=THRESHOLDS[level],
+        clusters=[case.cluster for case, _ in rows],
+        thresholds=THRESHOLDS["verdict"],
         data="YESciEval answers, labelled by rule",
     )
-
-
-def _counts(case: Case, label: str) -> bool:
-    """Return whether a case can tell if a verdict of this label is right."""
-    if label == "contradicts":
-        return case.kind not in ("not cited", "foreign")
-    if label == "not_relevant":
-        return case.kind in ("written", "foreign")
-    return case.claim.label != NOT_CONTRADICTED
-
-
-def _label_of(verdict: Comparison, level: BoundLevel) -> str:
-    """Return the label as bounds name it: irrelevant passages are neutral, but for findings."""
-    said = verdict.verdict or ""
-    return "neutral" if said == "not_relevant" and level == "verdict" else said
+    return bound.model_copy(update={"kind": "not_relevant"})
 
 
 def report(cases: Sequence[Case], found: Sequence[Comparison], bounds: Sequence[Bound]) -> str:
@@ -236,8 +200,12 @@ def report(cases: Sequence[Case], found: Sequence[Comparison], bounds: Sequence[
     share = right / max(1, right + led)
     lines.append(f"of {right + led} contradictions that lead {share:.3f} are right")
     for kind in ("written", "foreign"):
-        other = [_leads(v, bounds, "not_relevant") for c, v in rows if c.kind == kind]
-        lines.append(f"{kind}: {np.mean(other):.3f} of {len(other)} lead as about something else")
+        other = [
+            v.verdict == "not_relevant" and _is_decided(v, bounds)
+            for c, v in rows
+            if c.kind == kind
+        ]
+        lines.append(f"{kind}: {np.mean(other):.3f} of {len(other)} are about something else")
     claims = [(case, v) for case, v in rows if case.kind == "claim"]
     is_right = [_column(v) == case.claim.label for case, v in claims]
     decided = [ok for ok, (_, v) in zip(is_right, claims, strict=True) if _is_decided(v, bounds)]
@@ -265,9 +233,9 @@ def _kind(verdict: Comparison) -> str:
     return verdict.verdict or ""
 
 
-def _leads(verdict: Comparison, bounds: Sequence[Bound], label: str = "contradicts") -> bool:
-    bound = bound_of(bounds, label, "finding", _kind(verdict))
-    return verdict.verdict == label and bool(bound and bound.admits(verdict.confidence))
+def _leads(verdict: Comparison, bounds: Sequence[Bound]) -> bool:
+    bound = bound_of(bounds, "contradicts", "finding", _kind(verdict))
+    return verdict.verdict == "contradicts" and bool(bound and bound.admits(verdict.confidence))
 
 
 def main() -> None:
@@ -281,8 +249,7 @@ def main() -> None:
     model = entailment_model(given.model, load_settings().cache_dir)
     print(f"{len(cases)} pairs", flush=True)
     found = verdicts_of(cases, model, given.work)
-    bounds = bounds_from(cases, found)
-    bounds = write_bounds(given.model, bounds)
+    bounds = write_bounds(given.model, [bound_from(cases, found)])
     for bound in bounds:
         print(bound.model_dump_json())
     print(report(cases, found, bounds))

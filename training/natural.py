@@ -12,7 +12,7 @@ SET.jsonl in the folder of `--work`, as it comes; what is there already is not c
 - numbers: the citing sentences of Citation-Integrity's training part where a rule finds another
   value of a number. The verifier was trained on this part, the rule was not.
 - scifact: the claims that every fit holds out.
-- healthver: claims and a sentence of evidence (dev), at most `N_HEALTHVER`.
+- healthver: claims and a sentence of evidence (dev).
 - medaesqa: sentences of machine answers against the expert's answer; labels are the answers'. All
   that are inaccurate, and as many accurate ones, drawn, twice.
 """
@@ -43,7 +43,6 @@ from ragassay.text.reading import passage_of
 from ragassay.text.sentences import sentences_of
 from training.claims import SEED, read_citation_integrity, read_healthver, split_scifact
 
-N_HEALTHVER = 400
 N_CLOSEST = 3
 """Sentences of a source, by BM25, in which a claim's words are looked for."""
 
@@ -144,7 +143,6 @@ def read_labelled(shared: Path, name: str) -> Iterator[NaturalClaim]:
         claims = split_scifact(shared)[1]
     else:
         claims = read_healthver(shared)
-        claims = random.Random(SEED).sample(claims, min(N_HEALTHVER, len(claims)))
     for n, one in enumerate(claims):
         source = Document(id="source", title=one.title, text="\n".join(one.sentences))
         yield NaturalClaim(str(n), one.group, one.claim, (source,), COLUMNS[one.label])

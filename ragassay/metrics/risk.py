@@ -149,21 +149,31 @@ def undecided(
         cosine: Of the claim with the closest sentence, for a bound with a least cosine.
 
     Example:
-        >>> bound = Bound(label="contradicts", threshold=0.93, risk=0.2, delta=0.1, n=300)
+        >>> bound = Bound(label="contradicts", threshold=0.93, risk=0.2, delta=0.1, n=300,
+        ...               precision=0.86, n_measured=120, data="SciFact")
         >>> undecided(bound, "contradicts", 0.71).detail
-        'leans to contradicts at 0.71; it is right at least 80 % of the time only from 0.93 up'
+        'leans to contradicts at 0.71; it decides from 0.93 up: right in 86 % of 120 on SciFact'
     """
     if bound.admits(confidence, cosine):
         return None
-    often = f"right at least {100 * (1 - bound.risk):.4g} % of the time"
     said = f"leans to {leaning.replace('_', ' ')} at {confidence:.2f}"
-    if bound.threshold is None:
-        detail = f"{said}; at no confidence was that found to be {often}"
+    if bound.threshold is None and not bound.is_tested:
+        detail = f"{said}; too few such verdicts were measured to decide"
+    elif bound.threshold is None:
+        detail = f"{said}; at no confidence is that right often enough to decide"
     elif confidence >= bound.threshold and cosine is not None:
         detail = (
-            f"{said}, but the closest sentence has a cosine of {cosine:.2f} with the claim; it is "
-            f"{often} only from {bound.least_cosine:.2f} up"
+            f"{said}, but the closest sentence has a cosine of {cosine:.2f} with the claim; it "
+            f"decides from {bound.least_cosine:.2f} up"
         )
     else:
-        detail = f"{said}; it is {often} only from {bound.threshold:.2f} up"
-    return Failure(reason="undecided", detail=detail)
+        detail = f"{said}; it decides from {bound.threshold:.2f} up"
+    return Failure(reason="undecided", detail=f"{detail}{_measured(bound)}")
+
+
+def _measured(bound: Bound) -> str:
+    """Say how often the verdicts that a bound was measured on were right; empty if unknown."""
+    if bound.precision is None or not bound.n_measured:
+        return ""
+    data = f" on {bound.data}" if bound.data else ""
+    return f": right in {100 * bound.precision:.0f} % of {bound.n_measured:,}{data}"

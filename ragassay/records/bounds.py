@@ -33,7 +33,7 @@ class Bound(Frozen):
         n_measured: Verdicts that the precision was measured on; 0 where it is unknown.
         coverage: Share of the data's verdicts of this kind that it admitted.
         n: The data's verdicts of this kind.
-        is_tested: Whether the data decided; else they are too few, and the threshold was chosen.
+        is_tested: Whether the data were enough to look for a threshold.
         data: The data's name.
     """
 

@@ -131,6 +131,9 @@ Scores = Annotated[dict[str, Score], AfterValidator(settle)]
 FindingLevel = Literal["head", "look"]
 """What leads a report, or what is worth a look: not sure enough to lead."""
 
+UNMEASURED = 0.5
+"""What a confidence counts beside a measured precision."""
+
 
 class Finding(Frozen):
     """Something that a reader must not miss and that no mean may hide.
@@ -243,7 +246,8 @@ class Evaluation(Frozen):
     def likelihood_of(self, finding: Finding) -> float:
         """Return how likely a finding is right, in [0, 1]; 0 where nothing tells.
 
-        That is its measured precision, or else the confidence of a verdict other than "supports".
+        That is its measured precision, or else half the confidence of a verdict other than
+        "supports": nobody measured how often such findings are right.
         """
         if finding.precision is not None:
             return finding.precision
@@ -251,7 +255,7 @@ class Evaluation(Frozen):
         label = getattr(verdict, "leaning", None) or getattr(verdict, "value", None)
         if verdict is None or label == "supports":
             return 0.0
-        return getattr(verdict, "confidence", None) or 0.0
+        return UNMEASURED * (getattr(verdict, "confidence", None) or 0.0)
 
     @property
     def undecided(self) -> tuple[VerdictBase, ...]:

@@ -134,12 +134,11 @@ def _lift_bar(title: str, lift: Score) -> Bar:
     end = (lift.scale[1] - lift.scale[0]) / 2 * LIFT_SHARE
     value, low, high = (_place(v, (-end, end)) for v in (lift.value, lift.low, lift.high))
     is_points = end != LIFT_SHARE
-    text = (
-        NOT_DEFINED
-        if lift.value is None
-        else signed_text(lift.value, LIKERT if is_points else SHARE_SCALE)
-    )
-    return Bar(title, f"{text} points" if lift.value is not None else text, value, low, high)
+    ends = lift.range if lift.is_open else None
+    known = ends or (() if lift.value is None else (lift.value,))
+    scale = LIKERT if is_points else SHARE_SCALE
+    text = " to ".join(dict.fromkeys(signed_text(one, scale) for one in known))
+    return Bar(title, f"{text} points" if text else NOT_DEFINED, value, low, high)
 
 
 def _place(value: float | None, scale: tuple[float, float]) -> float | None:

@@ -36,11 +36,17 @@ def can_plot() -> bool:
 
 
 def interval_plot(board: Leaderboard) -> str:
-    """Plot a leaderboard: a dot for each mean, a bar for its 95 % interval, the best on top."""
-    rows = [row for row in board.rows if row.score.value is not None]
+    """Plot a leaderboard: a dot for each mean, a bar for its 95 % interval, the best on top.
+
+    Where only the range of a mean is known, that is a dashed line.
+    """
+    rows = [row for row in board.rows if row.score.value is not None or row.score.is_open]
     figure, axes = _figure(7.0, 1.3 + ROW_HEIGHT_IN * max(1, len(rows)))
     for place, row in enumerate(reversed(rows)):
         score = row.score
+        if score.value is None and score.range is not None:
+            axes.plot(score.range, [place, place], color=BLUE, linestyle="--", zorder=1)
+            continue
         if score.low is not None and score.high is not None:
             axes.plot([score.low, score.high], [place, place], color=GREY, linewidth=2, zorder=1)
         axes.plot([score.value or 0.0], [place], "o", color=BLUE, zorder=2)
@@ -50,7 +56,9 @@ def interval_plot(board: Leaderboard) -> str:
     axes.grid(axis="x", color="#dddddd")
     way = ", lower is better" if board.lower_is_better else ""
     title = f"{score_title(board.key)}{way}"
-    axes.set_xlabel("mean over questions, with its 95 % interval")
+    is_open = any(row.score.value is None for row in rows)
+    dashed = "; dashed: its range, where too much is unscored" if is_open else ""
+    axes.set_xlabel(f"mean over questions, with its 95 % interval{dashed}")
     return _svg(figure, axes, title)
 
 

@@ -119,6 +119,6 @@ def sure_text(finding: Finding) -> str:
     if finding.precision is not None:
         data = f", on {finding.data}" if finding.data else ""
         n = f"{finding.n_measured:,} " if finding.n_measured else ""
-        seldom = ": too seldom to lead" if finding.level == "look" else ""
+        seldom = ": not enough to lead" if finding.level == "look" else ""
         return f"Right in {precision_text(finding)} of {n}such findings{data}{seldom}"
     return "Too unsure to lead" if finding.level == "look" else ""

@@ -11,6 +11,7 @@ from ragassay.records import Evaluation, Finding, FindingLevel, Outlined, Summar
 from ragassay.reports.labels import (
     JUDGED,
     N_LOOKS,
+    REFUSAL,
     Severity,
     finding_rank,
     finding_severity,
@@ -102,10 +103,13 @@ def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
     n = len(evaluations)
     if not n or summary.judged_nothing:
         return headline(summary)
+    # No fault as such, but what a reader has to know before all else.
+    refused = findings_text({kind: n for kind, n in summary.findings.items() if kind == REFUSAL})
     if serious:
         where = f"{n_wrong:,} of {count_text(n, 'answer')}" if n > 1 else "this answer"
-        return f"{findings_text(serious)} in {where}."
-    rest = [f"{count_text(n, 'finding')} worth a look" for n in [sum(summary.looks.values())] if n]
+        return f"{findings_text(serious)} in {where}{'; ' if refused else ''}{refused}."
+    rest = [refused] if refused else []
+    rest += [f"{count_text(n, 'finding')} worth a look" for n in [sum(summary.looks.values())] if n]
     if summary.n_undecided:
         rest.append(count_text(summary.n_undecided, "undecided verdict"))
     where = f"{n:,} answers" if n > 1 else "this answer"
@@ -117,7 +121,7 @@ def measured_text(findings: Sequence[Finding]) -> str:
     parts = list(dict.fromkeys(_measured_part(f) for f in findings if f.precision is not None))
     if not parts:
         return ""
-    seldom = "" if any(f.level == "head" for f in findings) else ": too seldom to lead"
+    seldom = "" if any(f.level == "head" for f in findings) else ": not enough to lead"
     return f"Measured: right in {' or '.join(parts)}{seldom}."
 
 

@@ -56,6 +56,8 @@ class FindingWording(NamedTuple):
     severity: Severity
 
 
+REFUSAL = "refusal"
+
 # In reading order.
 FINDINGS: dict[str, FindingWording] = {
     "other_language": FindingWording(
@@ -66,7 +68,7 @@ FINDINGS: dict[str, FindingWording] = {
     "cut_off_answer": FindingWording(
         "Answer that stops within a sentence", "Answers that stop within a sentence", "serious"
     ),
-    "refusal": FindingWording(
+    REFUSAL: FindingWording(
         "Answer that says it has none", "Answers that say they have none", "caution"
     ),
     "inappropriate_sentence": FindingWording(

@@ -13,7 +13,7 @@ from ragassay.reports.html import content_policy, page_environment
 from ragassay.reports.labels import without_controls
 from ragassay.reports.tables import cell_text, plain_table
 from ragassay.reports.tabular import csv_text, latex_text
-from ragassay.reports.text import EN_DASH, NOT_DEFINED, count_text
+from ragassay.reports.text import EN_DASH, NBSP, NOT_DEFINED, count_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -142,7 +142,9 @@ def matrices_page(
 
 
 def value_text(score: Score) -> str:
-    """Return a mean, with as many decimals as its scale needs."""
+    """Return a mean with as many decimals as its scale needs, or its range where that is known."""
+    if score.is_open and score.range is not None:
+        return f"{NBSP}to{NBSP}".join(_number(end, score) for end in score.range)
     return _number(score.value, score)
 
 

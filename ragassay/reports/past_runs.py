@@ -12,7 +12,7 @@ from pydantic import Field
 from ragassay.records.base import Frozen
 from ragassay.reports.labels import one_line
 from ragassay.reports.score_words import score_name
-from ragassay.reports.text import NOT_DEFINED, SHARE_SCALE, count_text, format_value, score_group
+from ragassay.reports.text import SHARE_SCALE, count_text, format_value, range_text, score_group
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,7 +36,8 @@ class PastRun(Frozen):
         n_evaluated: Answers with an evaluation so far.
         n_records: Answers that it was to evaluate.
         judge: Its judge.
-        scores: The main ones of a finished run; None where unscored.
+        scores: The main ones of a finished run; None where unscored, or only the range is known.
+        ranges: Worst and best case of the latter.
         n_findings: Findings that lead its report; None where the run is not finished.
         note: An audit's verdict, or what is wrong with a damaged folder.
     """
@@ -49,6 +50,7 @@ class PastRun(Frozen):
     n_records: int = 0
     judge: str = ""
     scores: dict[str, float | None] = Field(default_factory=dict)
+    ranges: dict[str, tuple[float, float]] = Field(default_factory=dict)
     n_findings: int | None = None
     note: str = ""
 
@@ -86,13 +88,13 @@ def state_text(run: PastRun) -> str:
 def detail_text(run: PastRun) -> str:
     """Return a run's main scores, note and judge."""
     scores = [
-        f"{score_name(key).lower()} {_value(key, value)}" for key, value in run.scores.items()
+        f"{score_name(key).lower()} {_value(key, value, run.ranges.get(key))}"
+        for key, value in run.scores.items()
     ]
     parts = [", ".join(scores), run.note.rstrip("."), run.judge and f"by {run.judge}"]
     return "; ".join(part for part in parts if part)
 
 
-def _value(key: str, value: float | None) -> str:
-    if value is None:
-        return NOT_DEFINED
-    return format_value(value, LIKERT if score_group(key) == "rubric" else SHARE_SCALE)
+def _value(key: str, value: float | None, ends: tuple[float, float] | None) -> str:
+    scale = LIKERT if score_group(key) == "rubric" else SHARE_SCALE
+    return format_value(value, scale) if ends is None else range_text(*ends, scale)

@@ -124,9 +124,9 @@ def view_bound(bound: Bound) -> tuple[str, ...]:
 
 def _least_text(bound: Bound) -> str:
     if bound.threshold is None:
-        return "never"
+        return "never" if bound.is_tested else "never: too few data"
     cosine = "" if bound.least_cosine is None else f", cosine from {bound.least_cosine:.3g}"
-    return f"{bound.threshold:.3g}{cosine}{'' if bound.is_tested else ' (chosen: too few data)'}"
+    return f"{bound.threshold:.3g}{cosine}"
 
 
 def _right_text(bound: Bound) -> str:

@@ -10,7 +10,7 @@ from ragassay.records import Score
 from ragassay.reports.labels import one_line
 from ragassay.reports.tables import cell_text, plain_table
 from ragassay.reports.tabular import Cell, csv_text
-from ragassay.reports.text import NOT_DEFINED
+from ragassay.reports.text import NBSP, NOT_DEFINED
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -90,7 +90,7 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
         table.add_column(column.title, justify=justify, overflow="fold")
     n_most = None if sheet.is_whole else n_most
     for row in sheet.rows[:n_most]:
-        table.add_row(*(cell_text(shown_text(row[i], column)) for i, column in shown))
+        table.add_row(*(cell_text(_shown_in(sheet, row, i, column)) for i, column in shown))
     captions = [sheet.caption] if sheet.caption else []
     if n_most is not None and len(sheet.rows) > n_most:
         captions.append(f"{n_most:,} of {len(sheet.rows):,} rows; --limit 0 shows all")
@@ -119,6 +119,17 @@ def joined(sheets: Sequence[Sheet], key: str) -> Sheet:
     """
     rows = tuple((sheet.title, *row) for sheet in sheets for row in sheet.rows)
     return Sheet("", (Column(key), *sheets[0].columns), rows)
+
+
+def _shown_in(sheet: Sheet, row: Sequence[Cell], place: int, column: Column) -> str:
+    """Return a cell as it is shown; of a score without a value its range, where that is known."""
+    if row[place] is None:
+        cells = dict(zip((one.key for one in sheet.columns), row, strict=True))
+        ends = (cells.get(f"{column.key}{end}") for end in ("_worst", "_best"))
+        known = sorted(end for end in ends if isinstance(end, float))
+        if cells.get(f"{column.key}_n") and len(known) > 1:
+            return f"{NBSP}to{NBSP}".join(f"{end:.3f}" for end in known)
+    return shown_text(row[place], column)
 
 
 def shown_text(cell: Cell, column: Column) -> str:

@@ -5,14 +5,16 @@ Untrusted text is shown as text, never as Rich markup, and without control chara
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragassay.records import Outlined, Score, Summary
 from ragassay.reports.cost_view import view_costs
 from ragassay.reports.labels import is_serious, one_line
 from ragassay.reports.report_view import view_systems
 from ragassay.reports.text import (
+    NBSP,
     RUBRIC_MEAN,
     format_bounds,
     format_interval,
@@ -27,9 +29,12 @@ from ragassay.reports.text import (
 )
 
 if TYPE_CHECKING:
+    from rich.containers import Lines
     from rich.table import Table
     from rich.text import Text
 
+_HELD = "\ue000"
+"""Of private use: in place of a no-break space while a line is wrapped."""
 
 ANSWER_SCORES = ("nuggets.recall", "citations.support", "correctness.score")
 """Scores in the table of answers."""
@@ -129,9 +134,24 @@ def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Tab
 
 def cell_text(text: str, style: str = "") -> Text:
     """Return untrusted text as a cell."""
+    return _unbroken_text()(one_line(text), style=style)
+
+
+@functools.cache
+def _unbroken_text() -> type[Text]:
+    """Return text that is not wrapped at no-break spaces, at which rich wraps."""
     from rich.text import Text
 
-    return Text(one_line(text), style=style)
+    class UnbrokenText(Text):
+        def wrap(self, *arguments: Any, **given: Any) -> Lines:
+            held = self.copy()
+            held.plain = held.plain.replace(NBSP, _HELD)
+            lines = held.wrap(*arguments, **given)
+            for line in lines:
+                line.plain = line.plain.replace(_HELD, NBSP)
+            return lines
+
+    return UnbrokenText
 
 
 def value_text(text: str, scored: bool) -> Text:

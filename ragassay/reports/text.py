@@ -13,7 +13,13 @@ from statistics import fmean
 from ragassay.evaluators import OURS, Direction, Wording
 from ragassay.model_names import SIGNALS
 from ragassay.records import UNSCORED_KINDS, Finding, Score, Summary
-from ragassay.reports.labels import finding_rank, finding_title, is_serious, reason_text
+from ragassay.reports.labels import (
+    REFUSAL,
+    finding_rank,
+    finding_title,
+    is_serious,
+    reason_text,
+)
 
 NBSP = "\u00a0"
 EN_DASH = "\u2013"
@@ -234,12 +240,11 @@ def join_words(parts: Iterable[str]) -> str:
 
 
 def findings_text(findings: Mapping[str, int]) -> str:
-    """Name the serious findings; count the others."""
+    """Name the serious findings and the refusals; count the others."""
     kinds = sorted((kind for kind, n in findings.items() if n > 0), key=finding_rank)
-    parts = [
-        f"{findings[k]:,} {finding_title(k, findings[k]).lower()}" for k in kinds if is_serious(k)
-    ]
-    others = sum(findings[k] for k in kinds if not is_serious(k))
+    named = [kind for kind in kinds if is_serious(kind) or kind == REFUSAL]
+    parts = [f"{findings[k]:,} {finding_title(k, findings[k]).lower()}" for k in named]
+    others = sum(findings[k] for k in kinds if k not in named)
     if others:
         parts.append(count_text(others, "further finding" if parts else "finding"))
     return join_words(parts)

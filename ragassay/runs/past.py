@@ -113,7 +113,7 @@ def _outcome(folder: RunFolder, manifest: Manifest) -> dict[str, object]:
             "state": "finished" if summary.n_evaluated else "failed",
             "n_evaluated": summary.n_evaluated,
             "n_records": max(summary.n_records, summary.n_evaluated),
-            "scores": _scores(summary),
+            **_scores(summary),
             "n_findings": sum(summary.findings.values()),
         }
     if audit is not None:
@@ -122,10 +122,13 @@ def _outcome(folder: RunFolder, manifest: Manifest) -> dict[str, object]:
     return {"state": "running" if _is_locked(folder.path) else "stopped"}
 
 
-def _scores(summary: Summary) -> dict[str, float | None]:
-    mean = rubric_mean(summary.scores)
-    every = {RUBRIC_KEY: mean, **summary.scores}
-    return {key: found.value for key in MAIN if (found := every.get(key)) is not None}
+def _scores(summary: Summary) -> dict[str, object]:
+    every = {RUBRIC_KEY: rubric_mean(summary.scores), **summary.scores}
+    main = {key: found for key in MAIN if (found := every.get(key)) is not None}
+    return {
+        "scores": {key: score.value for key, score in main.items()},
+        "ranges": {k: score.range for k, score in main.items() if score.is_open and score.range},
+    }
 
 
 def _count(path: Path) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.text.number_fits import completes, follows, is_same
-from ragassay.text.number_mentions import NumberMention, read_mentions
+from ragassay.text.number_mentions import MONTH_S, NumberMention, read_mentions
 from ragassay.text.number_words import GENERIC, PEOPLE
 
 NumberVerdict = Literal["same", "absent", "other"]
@@ -37,6 +37,9 @@ MOST_PLACES = 20
 
 SMALL_COUNT = 12
 """Up to here a count in words ("two effects") is not looked for."""
+
+TIME_UNITS_S = (60, 3_600, 86_400, 604_800, 2_592_000, 31_536_000)
+"""Seconds of the least minute, hour, day, week, month and year."""
 
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _ARMS = frozenset({"placebo", "control", "group", "arm"})
@@ -177,9 +180,32 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
         return False
     if one.kind == "share" and one.change != other.change:
         return False
+    if one.kind == "time" and not _is_one_duration(one, other):
+        return False
     if not one.names <= other.words | other.topic:
         return False
     return one.kind != "count" or _counted(one) == _counted(other)
+
+
+def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:
+    """Return whether two spans of time could be of one thing.
+
+    A period in which something was measured is no duration of it. Units that are further apart
+    than days and weeks are of two things, unless the unit alone differs.
+    """
+    if one.period != other.period:
+        return False
+    is_unit_slip = one.quantity.value == other.quantity.value
+    return is_unit_slip or abs(_time_scale(one) - _time_scale(other)) <= 1
+
+
+def _time_scale(one: NumberMention) -> int:
+    """Return the place of a time's unit among seconds, minutes, ..., years."""
+    unit = one.quantity.unit
+    if unit is None:
+        return 0
+    factor = unit.factor * (MONTH_S if unit.powers == (("month", 1),) else 1)
+    return sum(factor >= least for least in TIME_UNITS_S)
 
 
 def _counted(one: NumberMention) -> str:

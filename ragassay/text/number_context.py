@@ -48,6 +48,9 @@ _RATIO = re.compile(
     r"\b(?:(?:hazards?|odds|risk|rate|prevalence|likelihood|mortality|incidence)[\s-]{1,2}ratios?"
     r"|relative (?:risk|rate|hazard)s?|[as]?(?:HR|OR|RR)s?|IRR|aHR|aOR|aRR|SMR|SIR)\b"
 )
+_PERIOD = re.compile(
+    rf"\b(?:over|within|during|throughout|after|at)\s{_HEDGE}(?:period of\s)?$", re.IGNORECASE
+)
 _P = re.compile(r"\b[Pp][\s-]?(?:values?)?\s?(?:of|was|is|[=<>\u2264\u2265]{1,2})?\s?$")
 _LEVEL_BEFORE = re.compile(
     r"\b(?:confidence|credible) (?:interval|limit)s?,?\s?\(?$|\bCI,?\s?\(?$", re.IGNORECASE
@@ -227,6 +230,11 @@ def noun_of(behind: str) -> tuple[str, ...]:
 def is_change(before: str, behind: str) -> bool:
     """Return whether a number says by how much something differs: "by 5%", "5% lower"."""
     return bool(_CHANGE_BEFORE.search(before) or _CHANGE_BEHIND.match(behind))
+
+
+def is_period(before: str) -> bool:
+    """Return whether a span of time says when something was measured: "over 2 years"."""
+    return bool(_PERIOD.search(before))
 
 
 def is_in_interval(before: str, is_range: bool) -> bool:

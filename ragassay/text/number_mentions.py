@@ -24,6 +24,7 @@ from ragassay.text.number_context import (
     head_of,
     is_change,
     is_in_interval,
+    is_period,
     kind_of,
     names_of,
     noun_of,
@@ -34,8 +35,8 @@ from ragassay.text.number_words import stems_of
 from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.sentences import split_sentences
 
-MONTH_DAYS = Fraction(36525, 1200)
 _DAY_S = 86_400
+MONTH_S = Fraction(36525, 1200) * _DAY_S
 WORD_SHARE = Fraction(1, 20)
 """How far, relative to it, a share in words may be off: "a quarter" is 24.6 %."""
 
@@ -62,6 +63,7 @@ class NumberMention:
         lead: Stems of the words between the sentence's start and its first number.
         words: Stems of the words of its sentence.
         change: Whether it says by how much something differs.
+        period: Whether it is a time that says when something was measured.
         topic: Stems of the words of the text's first sentence, or of its title.
     """
 
@@ -82,6 +84,7 @@ class NumberMention:
     lead: frozenset[str]
     words: frozenset[str]
     change: bool
+    period: bool
     topic: frozenset[str]
 
 
@@ -168,6 +171,7 @@ class _Sentence:
             lead=lead,
             words=words,
             change=is_change(before, behind),
+            period=kind == "time" and is_period(before),
             topic=self.topic,
         )
 
@@ -179,7 +183,7 @@ def _amount(one: Quantity) -> tuple[Fraction, Fraction]:
     """Return a number's size and half the unit of its last digit, in base units."""
     factor = one.unit.factor if one.unit else Fraction(1)
     if one.unit and one.unit.powers == (("month", 1),):
-        factor *= MONTH_DAYS * _DAY_S
+        factor *= MONTH_S
     elif one.unit and ("s", -1) in one.unit.powers:
         factor *= _DAY_S
     half = Fraction(10) ** -max(one.digits, 0) / 2 * one.factor

@@ -95,6 +95,10 @@ _ABOUT = re.compile(
 _JOINED = re.compile(
     rf"-?\s?(?:{_DASH}|\bto\b|\band\b|\bor\b|,|,\s(?:and|or)|\u00b1|\+/-|/|:)\s?|\s?\u00d7\s?"
 )
+_IN_MANY = re.compile(
+    r"(?<![\w.,-])([1-9][0-9]{0,2})\s(?:in|out of)\s(?:every\s)?"
+    r"(10|20|50|100|1,?000|10,?000)(?=\s[a-z])"
+)
 # "1.60, 95% CI": the percent is that of the interval alone.
 _LEVEL = re.compile(r"\s?%\s?(?:CI|CrI|confidence|credible)\b")
 _SAME_POWER = re.compile(rf"\s?(?:{_DASH}|\u00b1)\s?")
@@ -139,7 +143,7 @@ def read_quantities(text: str) -> list[Quantity]:
     """
     plain = _POINTERS.sub(lambda found: " " * len(found[0]), text)
     found, end = list[Quantity](), 0
-    for one in sorted([*_written(plain), *_spelled(plain)], key=lambda q: q.start):
+    for one in sorted([*_written(plain), *_spelled(plain)], key=lambda q: (q.start, -q.end)):
         if one.start >= end:
             found.append(_in_context(plain, one))
             end = one.end
@@ -212,6 +216,11 @@ def _exponent(found: re.Match[str]) -> int:
 
 
 def _spelled(text: str) -> Iterator[Quantity]:
+    """Yield the numbers in words, and shares such as "9 in 10 patients"."""
+    for found in _IN_MANY.finditer(text):
+        value = Fraction(int(found[1]), int(found[2].replace(",", "")))
+        if value < 1 and not read_unit(text, found.end() + 1):
+            yield _share(*found.span(), value)
     for start, end, value in spelled_numbers_in(text):
         yield _share(start, end, value) if value.denominator > 1 else Quantity(start, end, value)
 

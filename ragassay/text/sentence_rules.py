@@ -225,6 +225,9 @@ JOINS: tuple[BoundaryRule, ...] = (
         re.compile(r"\("),
         ("It fell in 12 of 20 pts. (60%).",),
     ),
+    BoundaryRule(
+        re.compile(r"(?<![^\W_])[*_]{1,3}[A-Z]\.$"), _LOWER, ("*H. pylori* was found.| It grew.",)
+    ),
     BoundaryRule(re.compile(r"\w\.$"), re.compile(r"[,;:](?!\))"), ("No. of pts.: 20",)),
     # No word is without a vowel.
     BoundaryRule(

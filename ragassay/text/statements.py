@@ -25,6 +25,9 @@ _SOURCE_COLUMN = re.compile(
     r"|stud(?:y|ies)|evidence)[\s*_:]{0,5}(?:id|no\.?)?",
     re.IGNORECASE,
 )
+_LETTER_AND_BLANK = re.compile(r"(?<![^\W_])[^\W\d_]\s{3,}(?=[.!?](?:\s|\Z))")
+"""A letter, such as a unit, before a mark that was blanked: no initial of a name that goes on."""
+
 _NUMBER_ALONE = re.compile(r"\(\d{1,3}\)\W{0,3}")
 _LINK_WORD = (
     r"(?:for|more|further|information|details|see|also|read|visit|available|sources?|references?"
@@ -123,7 +126,8 @@ def _is_heading(answer: str, block: Block, part: Part, is_last: bool) -> bool:
 def _sentences_of(part: Part) -> tuple[list[Statement], list[Mark]]:
     """Return the sentences of a part, and the marks before the first that states anything."""
     text = part.plain.text
-    spans = split_sentences(blanked(text, part.removed))
+    blank = _LETTER_AND_BLANK.sub(lambda found: "x" * len(found[0]), blanked(text, part.removed))
+    spans = split_sentences(blank)
     own: list[list[Mark]] = [[] for _ in spans]
     for mark in part.marks if spans else ():
         own[_owner_of(mark, text, spans)].append(mark)

@@ -21,9 +21,14 @@ def truth(*default: str) -> set[Lead]:
 
 
 @pytest.fixture(scope="module")
-def led() -> set[Lead]:
-    """What leads the report of a run without a judge."""
-    results = ragassay.evaluate(CHAT / "answers.jsonl", only=("citations",), signals=False)
+def results() -> ragassay.Results:
+    """A run without a judge."""
+    return ragassay.evaluate(CHAT / "answers.jsonl", only=("citations",), signals=False)
+
+
+@pytest.fixture(scope="module")
+def led(results: ragassay.Results) -> set[Lead]:
+    """What leads its report."""
     return {
         (one.record_id, finding.sentence, finding.kind) for one in results for finding in one.heads
     }
@@ -36,4 +41,16 @@ def test_what_is_wrong_in_lists_footnotes_and_tables_leads(led: set[Lead]):
 
 @pytest.mark.integration
 def test_nothing_leads_that_is_not_wrong(led: set[Lead]):
-    assert led <= truth("finds", "may find")
+    assert led <= truth("finds", "shows", "may find")
+
+
+@pytest.mark.integration
+def test_other_values_and_subjects_are_worth_the_first_look(
+    results: ragassay.Results,
+):
+    shown = truth("shows")
+    for one in results:
+        own = {lead for lead in shown if lead[0] == one.record_id}
+        first = one.looks[: len(own)]
+        assert {(one.record_id, finding.sentence, finding.kind) for finding in first} == own
+        assert all(finding.precision and finding.n_measured for finding in first)

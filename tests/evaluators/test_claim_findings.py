@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.evaluators.claim_findings import weight_of
+from ragassay.evaluators.claim_findings import irrelevance, weight_of
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.model_names import MINILM_VERIFIER
@@ -94,17 +94,25 @@ def test_the_precision_of_a_finding_is_that_of_its_kind():
     assert (finding.precision, finding.data, finding.n_measured) == (0.3, "made up", 0)
 
 
-def test_of_the_packaged_bounds_only_another_value_of_a_number_leads():
+def test_of_the_packaged_bounds_none_lets_a_verdict_lead_and_each_says_what_was_measured():
     tools = tools_with(*bounds_of_means()[MINILM_VERIFIER])
-    words = weight_of(against(1.0, difference="'more', where the source has 'less'"), tools)
-    assert words and words.level == "look"
-    assert words.measured and words.measured.n_measured >= 10
-    open_ = weight_of(against(0.99, verdict=None, leaning="contradicts", failure=DOUBT), tools)
-    assert open_ and (open_.level, open_.is_said) == ("look", False)
-    assert open_.measured and open_.measured.kind == "leaning"
-    number = weight_of(against(0.8, difference="the source says 2 mg, the answer 5 mg"), tools)
-    assert number and number.level == "head"
-    assert number.measured and not number.measured.is_tested
+    number = {"difference": "the source says 2 mg, the answer 5 mg"}
+    words = {"difference": "'more', where the source has 'less'"}
+    found = {}
+    for kind, given in {"number": number, "words": words, "leaning": {}}.items():
+        open_ = {"verdict": None, "leaning": "contradicts", "failure": DOUBT}
+        for state in ({}, open_):
+            weight = weight_of(against(1.0, **given, **state), tools)
+            assert weight and (weight.level, weight.is_said) == ("look", not state)
+            assert weight.measured and weight.measured.kind == kind
+            found[kind] = weight.measured
+    cited = Citation(marker="1", document="d")
+    other = CitationVerdict(sentence=1, citation=cited, verdict="not_relevant", confidence=1.0)
+    weight = irrelevance(other, tools)
+    assert weight.level == "look" and weight.measured and weight.measured.n_measured > 200
+    assert not found["number"].is_tested and found["number"].n_measured < 10
+    # The likeliest of the contradictions comes first of what is worth a look.
+    assert found["number"].precision > max(found["words"].precision, found["leaning"].precision)
 
 
 def test_a_leaning_is_worth_a_look_and_support_is_nothing():

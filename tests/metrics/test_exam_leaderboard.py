@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
+
 import pytest
+from rich.console import Console
 
 from ragassay.errors import InputError
 from ragassay.metrics.correlation import kendall_tau, spearman_rho
 from ragassay.metrics.diversity import alpha_ndcg
 from ragassay.metrics.exam_leaderboard import board, rubric_boards
 from ragassay.metrics.retrieval import run_values
+from ragassay.records import Score
+from ragassay.reports.exam_evaluation import board_sheet
+from ragassay.reports.sheets import sheet_rows, sheet_table
 
 LABELS = {"q": {"a": 5, "b": 4, "c": 0}, "r": {"x": 4}, "s": {"y": 3}}
 RANKINGS = {
@@ -111,3 +118,16 @@ def test_two_names_of_one_measure_have_its_values() -> None:
     runs = {"good": {"q": {"a": 1.0}}}
     found = run_values(LABELS, runs, ["RR", "RR(rel=4)"], 4)
     assert found["RR"] == found["RR(rel=4)"] == {"good": {"q": 1.0, "r": 0.0, "s": 0.0}}
+
+
+def test_a_mean_of_which_only_the_range_is_known_shows_that_on_the_terminal() -> None:
+    (found,) = rubric_boards(LABELS, RANKINGS, ["RR"], level=4, skips_empty=True)
+    half = Score(value=None, decided=0.5, n=4, n_unscored=4, worst=0.25, best=0.75)
+    rows = (dataclasses.replace(found.rows[0], score=half), *found.rows[1:])
+    sheet = board_sheet(dataclasses.replace(found, rows=rows))
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    console.print(sheet_table(sheet))
+    assert "0.250\u00a0to\u00a00.750" in console.file.getvalue()
+    # A file has both ends in columns of their own.
+    row = sheet_rows(sheet)[0]
+    assert (row["score"], row["score_worst"], row["score_best"]) == (None, 0.25, 0.75)

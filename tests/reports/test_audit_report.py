@@ -19,7 +19,7 @@ from ragassay.metrics.audit import attack_figures, variant_ratings
 from ragassay.metrics.certificate import certify
 from ragassay.perturbations import ATTACKS
 from ragassay.perturbations.pairs import PAIR_ATTACKS
-from ragassay.records import Audit
+from ragassay.records import Audit, Score
 from ragassay.reports import render_html, render_markdown
 from ragassay.reports.attack_titles import ATTACK_TITLES, attack_title
 from ragassay.reports.audit import (
@@ -30,6 +30,7 @@ from ragassay.reports.audit import (
     render_audit_html,
     render_audit_markdown,
 )
+from ragassay.reports.audit_groups import _lift_bar
 from ragassay.reports.certificate import NOT_AUDITED, trust_headline, view_certificate
 
 FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
@@ -308,3 +309,9 @@ def test_the_page_is_accessible_and_fits(browse, tmp_path, options):  # noqa: F8
         line.evaluate("one => one.open = true")
     assert serious_faults(page) == []
     assert overflow(page) <= 0
+
+
+def test_a_lift_of_which_only_the_range_is_known_shows_that():
+    lift = Score(value=None, decided=0.2, n=4, n_unscored=4, worst=1.0, best=-0.5, scale=(-4, 4))
+    assert _lift_bar("Correctness", lift).text == "\u22120.50 to +1.00 points"
+    assert _lift_bar("Correctness", Score(value=None, n=0, n_unscored=4)).text == "n/a"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 from answers import answer
 
 from ragassay.metrics.calibration import calibration
-from ragassay.metrics.leaderboard import leaderboard
+from ragassay.metrics.leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from ragassay.records import Score
 from ragassay.reports.figures import (
     confusion_plot,
@@ -20,6 +21,7 @@ from ragassay.reports.figures import (
 
 SCRIPT, MATHEMATICS = "<script>alert(1)</script>", "$\\frac{1}{"
 NAMES = (SCRIPT, MATHEMATICS, "\u4e2d\u6587 \u0639", "a\x1bb\ufffe", "n" * 200)
+OPEN = Score(value=None, decided=0.5, n=4, n_unscored=4, worst=0.25, best=0.75)
 POINTS = {1: Score(value=0.2, n=3, low=0.1, high=0.4), 2: Score(value=None, n=0)}
 TIMES_NAMED = {"interval": 1, "reliability": 0, "confusion": 2, "ranking": 1, "curve": 1}
 
@@ -53,6 +55,14 @@ def test_the_same_input_gives_the_same_bytes_without_a_date():
 
 def test_long_names_are_cut():
     assert "n" * 41 not in plots(*NAMES)["interval"]
+
+
+def test_a_leaderboard_shows_the_range_of_a_mean_that_is_not_known():
+    row = LeaderboardRow("open", OPEN, 4, None, None, None, ())
+    text = interval_plot(Leaderboard("citations.support", False, (row,), (), 4, 4))
+    assert ">open<" in text and "stroke-dasharray" in text and "dashed: its range" in text
+    known = dataclasses.replace(row, score=POINTS[1])
+    assert "dashed" not in interval_plot(Leaderboard("n", False, (known,), (), 4, 4))
 
 
 def test_nothing_to_plot_is_an_empty_plot():

@@ -14,7 +14,7 @@ from lxml import html
 from pages import Balance, unfolded, unpacked
 
 from ragassay.metrics.summary import summarize
-from ragassay.records import Document, Evaluation, Summary
+from ragassay.records import Document, Evaluation, Finding, Summary
 from ragassay.reports import headline, render_html
 from ragassay.reports.answer_index import MOST_SOURCE_CHARS
 from ragassay.reports.findings_view import lead_text
@@ -172,6 +172,19 @@ class TestWhatIsWrong:
         summary = summarize(calm, 2, 0, 0).model_copy(update={"looks": {"x": 3}, "n_undecided": 1})
         assert lead_text(summary, calm) == (
             "Nothing serious leads in 2 answers; 3 findings worth a look and 1 undecided verdict."
+        )
+
+    def test_a_refusal_is_named_though_it_is_no_fault(self, run):
+        refusal = Finding(kind="refusal", message="The answer opens by saying that it has none.")
+        calm = [run.evaluations[1].model_copy(update={"findings": (refusal,)})]
+        summary = summarize(calm, 1, 0, 0)
+        assert lead_text(summary, calm).startswith(
+            "Nothing serious leads in this answer; 1 answer that says it has none"
+        )
+        assert "look first at 1 answer that says it has none" in headline(summary)
+        both = [run.evaluations[0], *calm]
+        assert lead_text(summarize(both, 2, 0, 0), both).endswith(
+            "in 1 of 2 answers; 1 answer that says it has none."
         )
 
     def test_each_finding_is_a_card_with_its_place(self, tree, run):

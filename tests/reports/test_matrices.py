@@ -55,6 +55,14 @@ def shown(table) -> str:
     return console.export_text()
 
 
+def test_a_cell_shows_its_range_where_no_more_is_known():
+    half = Score(value=None, decided=2.5, n=4, n_unscored=4, worst=1.75, best=3.75, scale=(1, 5))
+    known = matrix((score(4.5), half), (score(2.0), NONE))
+    assert "1.75\u00a0to\u00a03.75" in shown(matrix_table(known))
+    for text in (matrices_latex([known]), matrices_page("M", [(known, "")]), matrix_plot(known)):
+        assert "1.75" in text and "3.75" in text
+
+
 def test_the_table_shows_mean_interval_and_what_is_unscored():
     text = shown(matrix_table(RATED))
     for part in ("4.50", "4.00\u20135.00", "n/a", "4 unscored", "4 of 28 ratings are unscored"):

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from ragassay.records import Evaluation, Summary
+from ragassay.records import Evaluation, Score, Summary
 from ragassay.reports import answer_table, score_table, system_table
 
 EMPTY = Summary(n_records=0, n_evaluated=0, n_failed=0, n_rejected=0)
@@ -55,3 +55,18 @@ def test_markup_and_escape_sequences_of_an_id_stay_text():
 @pytest.mark.parametrize("table", [score_table(EMPTY), system_table(EMPTY), answer_table([])])
 def test_empty_input_gives_an_empty_table(table):
     assert table.row_count == 0
+
+
+def test_a_range_is_not_wrapped():
+    half = Score(value=None, decided=0.6, n=8, n_unscored=3, worst=0.43, best=0.71)
+    keys = ("nuggets.recall", "citations.support", "correctness.score")
+    long = Evaluation(
+        record_id="a-long-name-" * 5,
+        system="another-long-name-" * 3,
+        question="",
+        answer="",
+        scores=dict.fromkeys(keys, half),
+    )
+    lines = lines_of(answer_table([long]))
+    assert sum(line.count("43\u00a0to\u00a071\u00a0%") for line in lines) == 3
+    assert max(map(len, lines)) <= 80

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.metrics.summary import summarize
-from ragassay.records import Audit, FileStamp, Finding
+from ragassay.records import Audit, FileStamp, Finding, Score
 from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.past import find_run, page_of, past_runs
 
@@ -67,6 +67,21 @@ def test_runs_are_listed_the_newest_first(folder):
         "broken   1998-07-09 16:00  damaged",
         "         run.json is damaged or of another version",
     ]
+
+
+def test_a_score_of_which_only_the_range_is_known_shows_that(folder):
+    run = RunFolder(folder / "first")
+    summary = run.summary()
+    half = Score(value=None, decided=0.5, n=4, n_unscored=4, worst=0.25, best=0.75)
+    scores = {**summary.scores, "citations.support": half}
+    changed = summary.model_copy(update={"scores": scores})
+    write_whole(run.summary_file, changed.model_dump_json())
+    _, out = call("runs", folder)
+    assert "citations support 25 to 75 %" in " ".join(out.split())
+    _, out = call("runs", folder, "--json")
+    found = {one["name"]: one for one in json.loads(out)}["first"]
+    assert found["scores"]["citations.support"] is None
+    assert found["ranges"] == {"citations.support": [0.25, 0.75]}
 
 
 def test_the_list_is_json_too(folder):

@@ -18,6 +18,8 @@ SAME = (
     ("Nearly 600 patients were enrolled.", "We randomly assigned 594 patients at 31 sites."),
     ("More than half of the patients were women.", "Of the patients, 57% were women."),
     ("At least 300 mg was needed.", "Doses of 300 mg or more were effective."),
+    ("About 9 in 10 patients were cured.", "Cure was seen in 90.4% of patients."),
+    ("Nausea was seen in 5 in 100 patients.", "Nausea was seen in 5% of patients."),
     ("Fewer than 10% of patients stopped treatment.", "Treatment was stopped by 7.4% of patients."),
     ("A quarter of the infants were born preterm.", "Of the infants, 24.6% were born preterm."),
     (
@@ -196,6 +198,11 @@ ABSENT = (
     ("Men were followed for 10 years.", "Women were followed for 6 years."),
     ("The price is $1,200 per month.", "The drug is expensive for most patients."),
     ("The cohort had 5,210 men.", "The cohort had 4,870 women."),
+    # A follow-up, or a period of it, beside the duration of something else.
+    ("The hospital stay was shorter over 24 months.", "The hospital stay was 4.6 days shorter."),
+    ("Symptoms resolved within 24 months.", "Symptoms resolved after 4.6 days."),
+    ("The hospital stay was shorter after 2 weeks.", "The hospital stay was 6 days shorter."),
+    ("The 24-month follow-up showed benefits.", "The follow-up of 4.6 days showed benefits."),
 )
 OTHER = (
     ("The trial enrolled 1,250 patients.", "A total of 1,520 patients were enrolled in the trial."),
@@ -249,6 +256,8 @@ OTHER = (
         "With the drug, HbA1c fell by 0.8 percentage points.",
     ),
     ("Adults need 40 mg of iron daily.", "Adults need 14 mg of iron daily."),
+    ("Symptoms resolved after 6 days.", "Symptoms resolved after 2 weeks."),
+    ("Patients fasted for 8 minutes.", "Patients fasted for 8 days."),
 )
 
 

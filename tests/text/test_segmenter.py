@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ragassay.records import AnswerSentence, Article, Document, Record, SentenceInput
 from ragassay.retrievers.memory import Corpus
 from ragassay.text.markup import DELIMITERS, MASK
-from ragassay.text.segmenter import segment
+from ragassay.text.segmenter import find_statements, segment
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "sample"
 SOURCES = tuple(Document(id=f"9900010{n}", text="Text.") for n in range(1, 6))
@@ -450,3 +450,11 @@ def test_any_text_around_dois_is_kept_but_for_its_markers(answer: str) -> None:
         rest = iter(answer[sentence.start : sentence.end].translate(SHOWN))
         assert all(c in rest for c in sentence.text if not c.isspace()), "a part of the answer"
         position = sentence.end
+
+
+@pytest.mark.parametrize("letter", ["3.3 g", "2 L", "5 h", "vitamin K", "hepatitis B"])
+def test_a_mark_between_a_letter_and_a_stop_does_not_join_sentences(letter):
+    answer = f"They had {letter} [1]. Over 12 weeks it fell [2]."
+    first, second = find_statements(answer)
+    assert (first.text, second.text) == (f"They had {letter}.", "Over 12 weeks it fell.")
+    assert answer[first.start : first.end] == f"They had {letter} [1]."

@@ -10,10 +10,12 @@ import pytest
 from training.natural import PairRow
 from training.natural_bounds import (
     LEANS,
+    decided_held_out,
     fit,
     fit_support,
     halves,
     is_right,
+    least_cosine_of,
     verdicts,
 )
 
@@ -48,6 +50,12 @@ def test_on_expertqa_all_that_is_not_complete_is_right_against_a_claim():
     assert is_right(row("partial"), "contradicts") and is_right(row("incomplete"), "neutral")
     assert not is_right(row("partial"), "supports")
     assert is_right(row("neutral"), "neutral") and not is_right(row("neutral"), "contradicts")
+
+
+def test_what_is_about_something_else_is_right_where_nothing_is_said_for_or_against():
+    assert is_right(row("neutral"), "not_relevant") and is_right(row("incomplete"), "not_relevant")
+    for label in ("partial", "contradicts", "supports"):
+        assert not is_right(row(label), "not_relevant")
 
 
 def test_a_claim_counts_once_by_its_surest_verdict_and_a_leaning_not_at_all():
@@ -89,12 +97,15 @@ def test_the_strictest_set_counts():
     assert fit(sets, "contradicts", "words", "finding").data == "SciFact (held out)"
 
 
-def test_with_too_few_the_threshold_is_chosen_and_the_bound_says_so():
-    bound = fit({"expertqa": claims(2, 1, difference=NUMBER)}, "contradicts", "number", "finding")
-    assert (bound.threshold, bound.is_tested) == (0.8, False)
-    assert (bound.n, bound.n_measured, bound.precision) == (3, 3, 0.6667)
+def test_with_too_few_nothing_leads_or_is_decided_and_the_bound_says_so():
+    few = {"expertqa": claims(3, 0, difference=NUMBER)}
+    for level in ("verdict", "finding"):
+        bound = fit(few, "contradicts", "number", level)
+        assert (bound.threshold, bound.is_tested, bound.coverage) == (None, False, 0)
+        assert (bound.n, bound.n_measured, bound.precision) == (3, 3, 1.0)
+        assert not bound.admits(1.0)
     nothing = fit({"expertqa": []}, "contradicts", "number", "verdict")
-    assert (nothing.threshold, nothing.precision, nothing.n) == (0.65, None, 0)
+    assert (nothing.threshold, nothing.precision, nothing.n) == (None, None, 0)
 
 
 def answers(n: int, cosine: float, share: float) -> list[list[PairRow]]:
@@ -109,8 +120,18 @@ def test_the_cosine_of_support_decides_a_third_without_a_look_at_labels():
     assert (bound.threshold, bound.least_cosine) == (LEANS, 0.8)
     assert (bound.precision, bound.n_measured, bound.n) == (0.9, 40, 120)
     assert bound.coverage == pytest.approx(1 / 3, abs=1e-4)
+    assert bound.data == "ExpertQA (dev), held out"
     bound = fit_support([*rows, *answers(10, 0.1, 1)])
     assert bound.least_cosine == 0.7
+
+
+def test_the_precision_of_support_is_held_out_by_question():
+    # Each question's claims are decided by the least cosine of the other questions: of two, by .8,
+    # which none of the claims at .7 has, and by .7, which all of those at .8 have.
+    high = [row("supports", "supports", cosine=0.8, group="a") for _ in range(3)]
+    low = [row("incomplete", "supports", cosine=0.7, group="b") for _ in range(3)]
+    assert decided_held_out([[one] for one in (*high, *low)]) == [True] * 3
+    assert least_cosine_of([[one] for one in (*high, *low)]) == 0.8
 
 
 @pytest.mark.parametrize("objection", [{"supports": LEANS - 0.01}, {"turned": True}])
