@@ -13,8 +13,8 @@ from ragassay.graphs.synthesis_state import WORDS
 from ragassay.limits import line_limit
 from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
 from ragassay.records import Paper
-from ragassay.runs.evaluate import run_sync
-from ragassay.runs.progress import bars
+from ragassay.requests import SILENT
+from ragassay.runs.progress import Presenter
 from ragassay.runs.qa.generate import Generated, make_pairs
 from ragassay.runs.qa.inputs import papers_of
 from ragassay.runs.ready import check_ready
@@ -23,7 +23,7 @@ from ragassay.runs.synthesis_papers import N_PAPERS
 from ragassay.runs.synthesis_questions import Queries
 from ragassay.runs.synthesis_writer import Writing
 from ragassay.settings import Settings
-from ragassay.threads import in_thread
+from ragassay.threads import in_thread, run_sync
 
 __all__ = ["agenerate_pairs", "asynthesize", "generate_pairs", "synthesize"]
 
@@ -75,9 +75,26 @@ async def agenerate_pairs(
     check_options(options, EvaluateKeywords)
     chosen, others = settings_of(options, settings), (evaluator,)
     await in_thread(functools.partial(check_ready, others=others, file=Path(file)), chosen, options)
+    return await write_pairs(papers, Path(file), plan or QAJob(), evaluator, options, settings)
+
+
+async def write_pairs(
+    papers: str | Path | Sequence[Paper],
+    file: Path,
+    plan: QAJob,
+    evaluator: str,
+    options: EvaluateKeywords,
+    settings: Settings | None = None,
+    presenter: Presenter = SILENT,
+) -> Generated:
+    """Read papers and write their pairs; arguments and errors are those of `generate_pairs`."""
+    chosen = settings_of(options, settings, presenter.spelled)
     with line_limit(chosen.max_line_bytes):
-        known = papers_of(papers)[: options.get("limit")]
-    return await make_pairs(known, plan or QAJob(), chosen, Path(file), evaluator)
+        found, rejections = papers_of(papers)
+    presenter.note_input(rejections)
+    known = found[: options.get("limit")]
+    with presenter.bar(len(known), "writing pairs") as listen:
+        return await make_pairs(known, plan, chosen, file, evaluator, listen=listen)
 
 
 @shows(EvaluateKeywords)
@@ -149,5 +166,6 @@ async def _synthesized(
     check_options(options, EvaluateKeywords)
     chosen = writing_settings(options, settings)
     await in_thread(functools.partial(check_ready, file=file), chosen, options)
-    bar = bars(progress)
-    return await make_syntheses(queries, file, chosen, options, how, n_papers, bar)
+    return await make_syntheses(
+        queries, file, chosen, options, how, n_papers, Presenter(progress).bar
+    )

@@ -246,12 +246,9 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
     forgotten: list[Path] = []
     monkeypatch.setattr(Toolbox, "of", staticmethod(tools_of))
     monkeypatch.setattr(RunFolder, "forget_failures", lambda self: forgotten.append(self.path))
-    for module in ("ragassay.api", "ragassay.runs.evaluate"):
-        monkeypatch.setattr(f"{module}.run", run)
-    for module in ("ragassay.api", "ragassay.runs.audit"):
-        monkeypatch.setattr(f"{module}.run_audit", run_audit)
-    for module in ("ragassay.api", "ragassay.runs.audit_job"):
-        monkeypatch.setattr(f"{module}.audit_job", audit_job)
+    monkeypatch.setattr("ragassay.runs.evaluate.run", run)
+    monkeypatch.setattr("ragassay.runs.audit.run_audit", run_audit)
+    monkeypatch.setattr("ragassay.runs.audit_job.audit_job", audit_job)
     return starts
 
 

@@ -230,8 +230,3 @@ def grading_job(passages: Passages, tools: Toolbox) -> Job:
     corpus = tools.retrieval.corpus
     stamp = job_of(bare, corpus).answers
     return replace(job_of(records, corpus, passages.rejections), answers=stamp)
-
-
-def default_folder(paths: Sequence[Path]) -> Path:
-    """Return where a run is kept if the user names no folder: in runs/, named after the input."""
-    return Path("runs") / f"{paths[0].name.split('.')[0]}-graded"

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ragassay.errors import InputError
 from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.formats.answered import require_records
-from ragassay.formats.column_map import column_map
 from ragassay.formats.input_notes import input_notes
 from ragassay.formats.objects import rows_of, source_objects
 from ragassay.formats.problems import Problem
 from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.read import answered_records
-from ragassay.limits import line_limit
-from ragassay.options import Keywords, Spelling, settings_of
 from ragassay.records import (
     ApplicationUse,
     Document,
@@ -69,48 +66,6 @@ class Job:
     failures: tuple[RecordFailure, ...] = ()
     application: ApplicationUse | None = None
     notes: tuple[str, ...] = ()
-
-
-def prepared(
-    answers: Answers,
-    options: Keywords,
-    *,
-    limit: int | None = None,
-    settings: Settings | None = None,
-    spelled: Spelling = "keyword",
-    answered: bool = True,
-) -> tuple[Job, Settings]:
-    """Return a job and its settings from a user's input, in Python or on the command line.
-
-    Args:
-        answers: As for `read_job`.
-        options: The given options.
-        limit: Number of answers to take, from the first.
-        settings: The settings that the options change.
-        spelled: Returns an option's name for an error.
-        answered: As for `read_job`.
-
-    Raises:
-        InputError: The data cannot be used.
-        SettingsError: A setting is wrong.
-    """
-    chosen = settings_of(options, settings, spelled)
-    nuggets = options.get("nuggets") or None
-    if nuggets is not None and not isinstance(nuggets, str | Path):
-        raise InputError("many answers take a file of nuggets, one answer takes a list of them")
-    with line_limit(chosen.max_line_bytes):
-        job = read_job(
-            answers,
-            options.get("corpus"),
-            limit=limit,
-            questions=options.get("questions"),
-            nuggets=nuggets,
-            testbank=options.get("testbank"),
-            settings=chosen,
-            answered=answered,
-            columns=column_map(options.get("column_map")),
-        )
-    return job, chosen
 
 
 def read_job(

@@ -15,6 +15,8 @@ from ragassay.reports.text import MEASURED
 
 if TYPE_CHECKING:
     from ragassay.evaluators.jury import Jury
+    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.options import Spelling
     from ragassay.prompts import RubricSet
 
 
@@ -129,12 +131,27 @@ def check_judged(thresholds: Iterable[Threshold], jury: Jury) -> None:
 
 def thresholds_of(
     given: Mapping[str, float] | str | Sequence[str] | None,
-    rubric_set: RubricSet = "yescieval",
-    own: Iterable[str] = (),
-    evaluators: Iterable[str] = (),
+    tools: Toolbox,
+    spelled: Spelling = "keyword",
 ) -> list[Threshold]:
-    """Read thresholds from Python: a mapping, or texts as `parse_thresholds` reads them."""
+    """Read the thresholds of a run, and refuse one that no score of it can reach.
+
+    Args:
+        given: A mapping, or texts as `parse_thresholds` reads them.
+        tools: What judges.
+        spelled: How the user writes the option, for errors.
+
+    Raises:
+        InputError: As for `parse_thresholds` and `check_judged`.
+    """
     if isinstance(given, Mapping):
         given = [f"{name}={least}" for name, least in given.items()]
-    texts = [given] if isinstance(given, str) else given or ()
-    return parse_thresholds(texts, rubric_set, own, "`fail_under=`", evaluators)
+    thresholds = parse_thresholds(
+        [given] if isinstance(given, str) else given or (),
+        tools.settings.rubric_set,
+        tools.rubrics,
+        "--fail-under" if spelled == "flag" else "`fail_under=`",
+        [one.name for one in tools.registered],
+    )
+    check_judged(thresholds, tools.jury)
+    return thresholds
