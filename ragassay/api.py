@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ragassay.errors import InputError
-from ragassay.formats.objects import response_parts
-from ragassay.formats.replies import add_reply
 from ragassay.options import (
     AnswerLike,
     Answers,
@@ -22,7 +20,7 @@ from ragassay.options import (
     settings_of,
     shows,
 )
-from ragassay.records import Audit, Nugget, Paper, QAPair, Record
+from ragassay.records import Audit, Paper, QAPair
 from ragassay.requests import (
     AuditRequest,
     EvaluationRequest,
@@ -32,7 +30,7 @@ from ragassay.requests import (
 )
 from ragassay.results import BelowError, Result, Results, UnjudgedError, UnmeasuredError
 from ragassay.runs.events import Listener
-from ragassay.runs.job import documents_of
+from ragassay.runs.job import record_of
 from ragassay.runs.progress import Presenter
 from ragassay.runs.ready import check_ready
 from ragassay.runs.stored import stores
@@ -193,46 +191,6 @@ def raise_where_asked(results: Results, options: RunKeywords) -> Results:
         is_below = any(kind == "below" for kind, _ in results.verdicts)
         raise (BelowError if is_below else UnmeasuredError)(missed, results)
     return results
-
-
-def record_of(
-    answer: AnswerLike,
-    question: str | Record,
-    sources: Iterable[SourceLike] = (),
-    nuggets: Iterable[str | Nugget | Mapping[str, str]] | None = None,
-    reference: str | None = None,
-) -> Record:
-    """Return one answer as a record.
-
-    Args:
-        answer: Text, or a response that brings its sources.
-        question: The question; or a record, whose sources, nuggets and reference count where no
-            others are given.
-        sources: As for `evaluate`.
-        nuggets: Gold nuggets.
-        reference: A reference answer.
-
-    Raises:
-        InputError: A part cannot be read.
-    """
-    if isinstance(question, str):
-        asked = Record(id="answer", question=question, answer="")
-    else:
-        asked = question.model_copy(update={"topic": question.topic or question.id})
-    parts = response_parts(answer)
-    changed: dict[str, Any] = {"id": "answer", "answer": parts.text}
-    if documents := documents_of(list(sources) or parts.sources):
-        changed["sources"] = documents
-    if nuggets is not None:
-        changed["nuggets"] = tuple(map(_nugget, nuggets))
-    if reference is not None:
-        changed["reference"] = reference
-    record = asked.model_copy(update=changed)
-    if parts.reply is None:
-        return record
-    for problem in parts.reply.problems:
-        warnings.warn(problem, stacklevel=2)
-    return add_reply(record, parts.reply)
 
 
 @shows(EvaluateKeywords)
@@ -407,11 +365,3 @@ async def _check(options: Mapping[str, Any], keywords: type, settings: Settings 
     """Refuse wrong options, and a run that cannot work."""
     check_options(options, keywords)
     await in_thread(check_ready, settings_of(options, settings), options)
-
-
-def _nugget(nugget: str | Nugget | Mapping[str, str]) -> Nugget:
-    if isinstance(nugget, Nugget):
-        return nugget
-    if isinstance(nugget, str):
-        return Nugget(text=nugget)
-    return Nugget.model_validate(dict(nugget))

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SILENT = Presenter()
+QUIET = Presenter()
+"""Shows no progress, and warns of how the input was read."""
 
 
 class Request(Generic[T]):
@@ -65,7 +66,7 @@ class Request(Generic[T]):
         """Count the calls and tokens that it would take, without asking a model."""
         raise NotImplementedError
 
-    async def run(self, folder: RunFolder | None, presenter: Presenter = SILENT) -> T:
+    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> T:
         """Judge it.
 
         Args:
@@ -103,7 +104,7 @@ class EvaluationRequest(Request[Results]):
         answers: Answers,
         options: RunKeywords,
         settings: Settings | None = None,
-        presenter: Presenter = SILENT,
+        presenter: Presenter = QUIET,
         *,
         answered: bool = True,
     ) -> EvaluationRequest:
@@ -148,7 +149,7 @@ class EvaluationRequest(Request[Results]):
     async def run(
         self,
         folder: RunFolder | None,
-        presenter: Presenter = SILENT,
+        presenter: Presenter = QUIET,
         kind: type[Results] = Results,
     ) -> Results:
         """Judge the answers, judge them again, audit the judge, and compare with the thresholds.
@@ -203,7 +204,7 @@ class AuditRequest(Request["AuditResult"]):
         answers: Answers,
         options: AuditKeywords,
         settings: Settings | None = None,
-        presenter: Presenter = SILENT,
+        presenter: Presenter = QUIET,
     ) -> AuditRequest:
         """Read and damage answers; arguments and errors are those of `EvaluationRequest.of`."""
         every: Any = {**options, "limit": None}
@@ -220,7 +221,7 @@ class AuditRequest(Request["AuditResult"]):
         papers: Path | None,
         damage: AuditOptions,
         options: EvaluateKeywords,
-        presenter: Presenter = SILENT,
+        presenter: Presenter = QUIET,
     ) -> AuditRequest:
         """Read question-answer pairs and damage them; a judge rates each alone with its paper."""
         from ragassay.runs.qa.audit import PART, pairs_audit_job
@@ -243,7 +244,7 @@ class AuditRequest(Request["AuditResult"]):
 
         return plan_audit(self.job, self.tools)
 
-    async def run(self, folder: RunFolder | None, presenter: Presenter = SILENT) -> AuditResult:
+    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> AuditResult:
         """Judge whole and damaged answers; see `run_audit`."""
         from ragassay.runs.audit import run_audit
 
@@ -271,7 +272,7 @@ class GradingRequest(Request["Graded"]):
         responses: Sequence[Path],
         options: EvaluateKeywords,
         settings: Settings | None = None,
-        presenter: Presenter = SILENT,
+        presenter: Presenter = QUIET,
         *,
         words: int = PASSAGE_WORDS,
         depth: int = 20,
@@ -298,7 +299,7 @@ class GradingRequest(Request["Graded"]):
 
         return plan(grading_job(self.passages, self.tools), self.tools)
 
-    async def run(self, folder: RunFolder | None, presenter: Presenter = SILENT) -> Graded:
+    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> Graded:
         """Grade the passages; see `grade_passages`."""
         from ragassay.runs.grading import grade_passages
 
@@ -327,7 +328,7 @@ class PairsRequest(Request["JudgedPairs"]):
         papers: str | Path | Sequence[Paper] | None,
         options: EvaluateKeywords,
         settings: Settings | None = None,
-        presenter: Presenter = SILENT,
+        presenter: Presenter = QUIET,
     ) -> PairsRequest:
         """Read pairs and their papers; see `ragassay.evaluate_pairs`."""
         from ragassay.runs.qa.evaluate import pairs_settings
@@ -346,7 +347,7 @@ class PairsRequest(Request["JudgedPairs"]):
 
         return plan(pairs_job(self.given), self.tools)
 
-    async def run(self, folder: RunFolder | None, presenter: Presenter = SILENT) -> JudgedPairs:
+    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> JudgedPairs:
         """Measure and rate the pairs; see `judge_pairs`."""
         from ragassay.runs.qa.evaluate import judge_pairs
 
@@ -358,7 +359,7 @@ def read_input(
     answers: Answers,
     options: EvaluateKeywords,
     settings: Settings | None = None,
-    presenter: Presenter = SILENT,
+    presenter: Presenter = QUIET,
     *,
     answered: bool = True,
 ) -> tuple[Job, Settings]:
@@ -399,7 +400,7 @@ def read_input(
 def open_tools(
     settings: Settings,
     options: Keywords,
-    presenter: Presenter = SILENT,
+    presenter: Presenter = QUIET,
     corpus: Literature | None = None,
 ) -> Toolbox:
     """Load the libraries of a run, and return what judges.

@@ -13,7 +13,7 @@ from ragassay.graphs.synthesis_state import WORDS
 from ragassay.limits import line_limit
 from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
 from ragassay.records import Paper
-from ragassay.requests import SILENT
+from ragassay.requests import QUIET
 from ragassay.runs.progress import Presenter
 from ragassay.runs.qa.generate import Generated, make_pairs
 from ragassay.runs.qa.inputs import papers_of
@@ -85,7 +85,7 @@ async def write_pairs(
     evaluator: str,
     options: EvaluateKeywords,
     settings: Settings | None = None,
-    presenter: Presenter = SILENT,
+    presenter: Presenter = QUIET,
 ) -> Generated:
     """Read papers and write their pairs; arguments and errors are those of `generate_pairs`."""
     chosen = settings_of(options, settings, presenter.spelled)
