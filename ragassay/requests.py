@@ -1,4 +1,4 @@
-"""What can be asked for, read and checked: a request counts its calls, and runs.
+"""Requests to judge something: each reads its input, counts its calls, and runs.
 
 The command line, Python's functions and the pytest plugin make the same requests and run them here;
 they only read arguments and show what was found. Libraries that take seconds to load are imported

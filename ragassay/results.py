@@ -126,7 +126,7 @@ class Results(Sequence[Evaluation]):
 
     @property
     def is_partial(self) -> bool:
-        """Whether some input was rejected, or some answer or verdict failed."""
+        """Return whether some input was rejected, or some answer or verdict failed."""
         has_unscored = self.summary.findings.keys() & set(UNSCORED_KINDS)
         is_lacking = self.failures or self.rejections or has_unscored
         return bool(is_lacking or (self.audit and self.audit.is_partial))

@@ -174,6 +174,6 @@ class Audit(Frozen):
 
     @property
     def is_partial(self) -> bool:
-        """Whether some answer or verdict failed; one that is undecided did not."""
+        """Return whether some answer or verdict failed; one that is undecided did not."""
         unscored = (f.detection.n_unscored > f.n_undecided for f in self.figures)
         return bool(self.n_failed) or any(unscored)
