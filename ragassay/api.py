@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -22,11 +23,11 @@ from ragassay.options import (
 )
 from ragassay.records import Audit, Paper, QAPair
 from ragassay.requests import (
-    AuditRequest,
     EvaluationRequest,
-    GradingRequest,
-    PairsRequest,
     folder_of,
+    request_audit,
+    request_grading,
+    request_pairs,
 )
 from ragassay.results import BelowError, Result, Results, UnjudgedError, UnmeasuredError
 from ragassay.runs.events import Listener
@@ -164,7 +165,7 @@ async def aevaluate(
     **options: Unpack[RunKeywords],
 ) -> Results:
     """Run `evaluate` inside a running event loop; same arguments, results and errors."""
-    await _check(options, RunKeywords, settings)
+    await check(options, RunKeywords, settings)
     is_one = answers is None
     if answers is None:
         if question is None or answer is None:
@@ -245,10 +246,11 @@ async def aaudit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
     """Run `audit` inside a running event loop; same arguments, result and errors."""
-    await _check(options, AuditKeywords, settings)
-    request = AuditRequest.of(answers, options, settings)
-    for one in request.job.job.rejections[:1]:  # Unlike results, an audit has no field for them.
-        n, where = len(request.job.job.rejections), f"{one.file}:{one.line}: {one.problem}"
+    await check(options, AuditKeywords, settings)
+    presenter = Presenter()
+    request = request_audit(answers, options, settings, presenter)
+    for one in presenter.rejections[:1]:  # Unlike results, an audit has no field for them.
+        n, where = len(presenter.rejections), f"{one.file}:{one.line}: {one.problem}"
         warnings.warn(f"{n} lines were rejected, first {where}", stacklevel=2)
     return (await request.run(folder_of(options))).audit
 
@@ -306,9 +308,9 @@ async def agrade(
     **options: Unpack[EvaluateKeywords],
 ) -> Graded:
     """Run `grade` inside a running event loop; same arguments, result and errors."""
-    await _check(options, EvaluateKeywords, settings)
+    await check(options, EvaluateKeywords, settings)
     paths = [responses] if isinstance(responses, str | Path) else responses
-    request = GradingRequest.of(
+    request = request_grading(
         [Path(path) for path in paths],
         options,
         settings,
@@ -357,11 +359,13 @@ async def aevaluate_pairs(
     **options: Unpack[EvaluateKeywords],
 ) -> JudgedPairs:
     """Run `evaluate_pairs` inside a running event loop; same arguments, result and errors."""
-    await _check(options, EvaluateKeywords, settings)
-    return await PairsRequest.of(pairs, papers, options, settings).run(folder_of(options))
+    await check(options, EvaluateKeywords, settings)
+    return await request_pairs(pairs, papers, options, settings).run(folder_of(options))
 
 
-async def _check(options: Mapping[str, Any], keywords: type, settings: Settings | None) -> None:
-    """Refuse wrong options, and a run that cannot work."""
+async def check(
+    options: Mapping[str, Any], keywords: type, settings: Settings | None, **more: Any
+) -> None:
+    """Refuse wrong options, and a run that cannot work; `more` is of `check_ready`."""
     check_options(options, keywords)
-    await in_thread(check_ready, settings_of(options, settings), options)
+    await in_thread(partial(check_ready, **more), settings_of(options, settings), options)

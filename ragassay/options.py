@@ -450,18 +450,9 @@ def check_options(options: Mapping[str, object], keywords: type) -> None:
 
 
 def signature_with(
-    function: Callable[..., object],
-    options: Iterable[inspect.Parameter],
-    *,
-    eval_str: bool = False,
+    function: Callable[..., object], options: Iterable[inspect.Parameter], eval_str: bool = False
 ) -> inspect.Signature:
-    """Return the signature of a function with options in place of its `**options`.
-
-    Args:
-        function: The function.
-        options: The options.
-        eval_str: Whether annotations are evaluated, which takes all of their names.
-    """
+    """Return the signature of a function with options in place of its `**options`."""
     signature = inspect.signature(function, eval_str=eval_str)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     return signature.replace(parameters=[*own, *options])

@@ -8,8 +8,9 @@ after the input was read.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -33,7 +34,6 @@ from ragassay.runs.job import Job, read_job
 from ragassay.runs.progress import Presenter
 from ragassay.runs.thresholds import Threshold, thresholds_of
 from ragassay.settings import Settings
-from ragassay.text.cutting import PASSAGE_WORDS
 
 if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from ragassay.runs.audit_job import AuditJob, AuditOptions
     from ragassay.runs.evaluate import Plan
     from ragassay.runs.grading import Graded
-    from ragassay.runs.passages import Passages
     from ragassay.runs.qa.evaluate import JudgedPairs
     from ragassay.runs.qa.inputs import GivenPairs
 
@@ -53,7 +52,7 @@ QUIET = Presenter()
 
 
 class Request(Generic[T]):
-    """Something to judge, read and checked, and what judges it."""
+    """Something that was read and can be judged; what `plan` and `run` raise, its jobs raise."""
 
     tools: Toolbox
 
@@ -67,16 +66,7 @@ class Request(Generic[T]):
         raise NotImplementedError
 
     async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> T:
-        """Judge it.
-
-        Args:
-            folder: Where finished work is kept; None to keep nothing.
-            presenter: Shows the progress.
-
-        Raises:
-            RunMismatchError: The folder contains another run.
-            FatalModelError: A model is unavailable.
-        """
+        """Judge it; with a folder, keep finished work there and go on from it."""
         raise NotImplementedError
 
 
@@ -152,16 +142,7 @@ class EvaluationRequest(Request[Results]):
         presenter: Presenter = QUIET,
         kind: type[Results] = Results,
     ) -> Results:
-        """Judge the answers, judge them again, audit the judge, and compare with the thresholds.
-
-        Args:
-            folder: As for every request.
-            presenter: Shows the progress, and what each stage has found.
-            kind: The class of the results.
-
-        Raises:
-            RunMismatchError, FatalModelError: As for every request.
-        """
+        """Judge the answers, judge them again, audit the judge, and compare with the thresholds."""
         from ragassay.runs.audit import audit_of_run, job_of_run
         from ragassay.runs.audit_job import AuditOptions
         from ragassay.runs.evaluate import run
@@ -187,172 +168,156 @@ class EvaluationRequest(Request[Results]):
 
 
 @dataclass(frozen=True)
-class AuditRequest(Request["AuditResult"]):
-    """Answers to damage, to see what a judge detects.
+class SimpleRequest(Request[T]):
+    """Something that is judged in one stage.
 
     Attributes:
-        job: Whole and damaged answers.
-        tools: What judges them.
+        tools: What judges.
+        count: Counts the calls and tokens.
+        start: Judges, with `folder` and `listen`.
+        n_items: What the bar counts.
+        description: The bar's description.
+        writers: Models that are asked besides the judges.
     """
 
-    job: AuditJob
     tools: Toolbox
-
-    @classmethod
-    def of(
-        cls,
-        answers: Answers,
-        options: AuditKeywords,
-        settings: Settings | None = None,
-        presenter: Presenter = QUIET,
-    ) -> AuditRequest:
-        """Read and damage answers; arguments and errors are those of `EvaluationRequest.of`."""
-        every: Any = {**options, "limit": None}
-        job, chosen = read_input(answers, every, settings, presenter)
-        tools = open_tools(chosen, options, presenter, job.corpus)
-        from ragassay.runs.audit_job import audit_job, audit_options
-
-        return cls(audit_job(job, tools, audit_options(options)), tools)
-
-    @classmethod
-    def of_pairs(
-        cls,
-        pairs: Path,
-        papers: Path | None,
-        damage: AuditOptions,
-        options: EvaluateKeywords,
-        presenter: Presenter = QUIET,
-    ) -> AuditRequest:
-        """Read question-answer pairs and damage them; a judge rates each alone with its paper."""
-        from ragassay.runs.qa.audit import PART, pairs_audit_job
-
-        only: EvaluateKeywords = {**options, "only": (PART,), "limit": None}
-        whole = PairsRequest.of(pairs, papers, only, None, presenter)
-        return cls(pairs_audit_job(whole.given, damage), whole.tools)
+    count: Callable[[], Plan]
+    start: Callable[..., Coroutine[Any, Any, T]]
+    n_items: int
+    description: str
+    writers: tuple[str, ...] = ()
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that are asked, and the one that paraphrases."""
-        from ragassay.runs.paraphrasing import paraphraser_name
-
-        writer = filter(None, [paraphraser_name(self.job)])
-        return tuple(dict.fromkeys((*super().models, *writer)))
+        """The models that are asked."""
+        return tuple(dict.fromkeys((*super().models, *self.writers)))
 
     def plan(self) -> Plan:
-        """Count calls and tokens, those of a paraphraser too."""
-        from ragassay.runs.audit import plan_audit
+        """Count the calls and tokens that it would take."""
+        return self.count()
 
-        return plan_audit(self.job, self.tools)
-
-    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> AuditResult:
-        """Judge whole and damaged answers; see `run_audit`."""
-        from ragassay.runs.audit import run_audit
-
-        with presenter.bar(len(self.job.asks), "auditing") as listen:
-            return await run_audit(self.job, self.tools, folder, listen)
+    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> T:
+        """Judge it, under one bar."""
+        with presenter.bar(self.n_items, self.description) as listen:
+            return await self.start(folder=folder, listen=listen)
 
 
-@dataclass(frozen=True)
-class GradingRequest(Request["Graded"]):
-    """Passages to grade.
+def request_audit(
+    answers: Answers,
+    options: AuditKeywords,
+    settings: Settings | None = None,
+    presenter: Presenter = QUIET,
+) -> SimpleRequest[AuditResult]:
+    """Read and damage answers, to see what a judge detects; see `ragassay.audit`."""
+    every: Any = {**options, "limit": None}
+    job, chosen = read_input(answers, every, settings, presenter)
+    tools = open_tools(chosen, options, presenter, job.corpus)
+    from ragassay.runs.audit_job import audit_job, audit_options
 
-    Attributes:
-        passages: What is graded, and by what.
-        tools: What grades.
-        like_original: Whether a grade that could not be had becomes 1 and correct.
-    """
+    return _audit_of(audit_job(job, tools, audit_options(options)), tools)
 
-    passages: Passages
-    tools: Toolbox
-    like_original: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        responses: Sequence[Path],
-        options: EvaluateKeywords,
-        settings: Settings | None = None,
-        presenter: Presenter = QUIET,
-        *,
-        words: int = PASSAGE_WORDS,
-        depth: int = 20,
-        like_original: bool = False,
-    ) -> GradingRequest:
-        """Read passages and what they are graded by; see `ragassay.grade`."""
-        from ragassay.runs.grading import prepared_grading
+def request_pairs_audit(
+    pairs: Path,
+    papers: Path | None,
+    damage: AuditOptions,
+    options: EvaluateKeywords,
+    presenter: Presenter = QUIET,
+) -> SimpleRequest[AuditResult]:
+    """Read question-answer pairs and damage them; a judge rates each alone with its paper."""
+    from ragassay.runs.qa.audit import PART, pairs_audit_job
 
-        passages, tools = prepared_grading(
-            responses,
-            options,
-            most_words=words,
-            depth=depth,
-            settings=settings,
-            spelled=presenter.spelled,
+    given, tools = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)
+    return _audit_of(pairs_audit_job(given, damage), tools)
+
+
+def _audit_of(damaged: AuditJob, tools: Toolbox) -> SimpleRequest[AuditResult]:
+    from ragassay.runs.audit import plan_audit, run_audit
+    from ragassay.runs.paraphrasing import paraphraser_name
+
+    return SimpleRequest(
+        tools,
+        partial(plan_audit, damaged, tools),
+        partial(run_audit, damaged, tools),
+        len(damaged.asks),
+        "auditing",
+        tuple(filter(None, [paraphraser_name(damaged)])),
+    )
+
+
+def request_grading(
+    responses: Sequence[Path],
+    options: EvaluateKeywords,
+    settings: Settings | None = None,
+    presenter: Presenter = QUIET,
+    *,
+    words: int,
+    depth: int,
+    like_original: bool = False,
+) -> SimpleRequest[Graded]:
+    """Read passages and what they are graded by; see `ragassay.grade`."""
+    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.runs.evaluate import plan
+    from ragassay.runs.grading import (
+        grade_passages,
+        grading_job,
+        grading_settings,
+        prepared_passages,
+    )
+
+    chosen = grading_settings(options, settings, presenter.spelled)
+    with line_limit(chosen.max_line_bytes):
+        passages = prepared_passages(
+            responses, options, most_words=words, depth=depth, settings=chosen
         )
-        presenter.note_input(passages.rejections, passages.note)
-        return cls(passages, tools, like_original)
-
-    def plan(self) -> Plan:
-        """Count calls and tokens."""
-        from ragassay.runs.evaluate import plan
-        from ragassay.runs.grading import grading_job
-
-        return plan(grading_job(self.passages, self.tools), self.tools)
-
-    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> Graded:
-        """Grade the passages; see `grade_passages`."""
-        from ragassay.runs.grading import grade_passages
-
-        with presenter.bar(len(self.passages.records), "grading passages") as listen:
-            return await grade_passages(
-                self.passages, self.tools, folder, listen, like_original=self.like_original
-            )
+    presenter.note_input(passages.rejections, passages.note)
+    tools = Toolbox.of(chosen)
+    return SimpleRequest(
+        tools,
+        lambda: plan(grading_job(passages, tools), tools),
+        partial(grade_passages, passages, tools, like_original=like_original),
+        len(passages.records),
+        "grading passages",
+    )
 
 
-@dataclass(frozen=True)
-class PairsRequest(Request["JudgedPairs"]):
-    """Question-answer pairs to measure and rate.
+def request_pairs(
+    pairs: str | Path | Sequence[QAPair],
+    papers: str | Path | Sequence[Paper] | None,
+    options: EvaluateKeywords,
+    settings: Settings | None = None,
+    presenter: Presenter = QUIET,
+) -> SimpleRequest[JudgedPairs]:
+    """Read question-answer pairs and their papers; see `ragassay.evaluate_pairs`."""
+    from ragassay.runs.evaluate import plan
+    from ragassay.runs.qa.evaluate import judge_pairs
+    from ragassay.runs.qa.inputs import pairs_job
 
-    Attributes:
-        given: The papers with their pairs.
-        tools: What rates them.
-    """
+    given, tools = _read_pairs(pairs, papers, options, settings, presenter)
+    return SimpleRequest(
+        tools,
+        lambda: plan(pairs_job(given), tools),
+        partial(judge_pairs, given, tools),
+        len(given.papers),
+        "judging papers",
+    )
 
-    given: GivenPairs
-    tools: Toolbox
 
-    @classmethod
-    def of(
-        cls,
-        pairs: str | Path | Sequence[QAPair],
-        papers: str | Path | Sequence[Paper] | None,
-        options: EvaluateKeywords,
-        settings: Settings | None = None,
-        presenter: Presenter = QUIET,
-    ) -> PairsRequest:
-        """Read pairs and their papers; see `ragassay.evaluate_pairs`."""
-        from ragassay.runs.qa.evaluate import pairs_settings
-        from ragassay.runs.qa.inputs import read_paper_pairs
+def _read_pairs(
+    pairs: str | Path | Sequence[QAPair],
+    papers: str | Path | Sequence[Paper] | None,
+    options: EvaluateKeywords,
+    settings: Settings | None,
+    presenter: Presenter,
+) -> tuple[GivenPairs, Toolbox]:
+    from ragassay.runs.qa.evaluate import pairs_settings
+    from ragassay.runs.qa.inputs import read_paper_pairs
 
-        chosen = pairs_settings(options, settings, presenter.spelled)
-        with line_limit(chosen.max_line_bytes):
-            given = read_paper_pairs(pairs, papers).first(options.get("limit"))
-        presenter.note_input(given.rejections)
-        return cls(given, open_tools(chosen, options, presenter))
-
-    def plan(self) -> Plan:
-        """Count calls and tokens."""
-        from ragassay.runs.evaluate import plan
-        from ragassay.runs.qa.inputs import pairs_job
-
-        return plan(pairs_job(self.given), self.tools)
-
-    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> JudgedPairs:
-        """Measure and rate the pairs; see `judge_pairs`."""
-        from ragassay.runs.qa.evaluate import judge_pairs
-
-        with presenter.bar(len(self.given.papers), "judging papers") as listen:
-            return await judge_pairs(self.given, self.tools, folder, listen)
+    chosen = pairs_settings(options, settings, presenter.spelled)
+    with line_limit(chosen.max_line_bytes):
+        given = read_paper_pairs(pairs, papers).first(options.get("limit"))
+    presenter.note_input(given.rejections)
+    return given, open_tools(chosen, options, presenter)
 
 
 def read_input(

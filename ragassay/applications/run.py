@@ -22,7 +22,7 @@ from ragassay.results import Results
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.job import Job, question_rows
 from ragassay.runs.progress import Presenter
-from ragassay.runs.stored import stored, stores
+from ragassay.runs.stored import stores
 from ragassay.settings import Settings
 from ragassay.threads import run_sync
 
@@ -83,9 +83,9 @@ def run(
         SettingsError, FatalModelError, UnjudgedError, BelowError, UnmeasuredError: As for
             `evaluate`.
     """
-    how = Asking(parse, at_once, retries, timeout_s)
-    with stored(options):
-        return run_sync(_run(app, queries, how, qrels, settings, progress, options))
+    how: Any = {"parse": parse, "at_once": at_once, "retries": retries, "timeout_s": timeout_s}
+    more: Any = {"qrels": qrels, "settings": settings, "progress": progress}
+    return run_sync(arun(app, queries, **how, **more, **options))
 
 
 @shows(RunKeywords)
@@ -104,20 +104,8 @@ async def arun(
     **options: Unpack[RunKeywords],
 ) -> Results:
     """Run `run` inside a running event loop; same arguments, results and errors."""
-    how = Asking(parse, at_once, retries, timeout_s)
-    return await _run(app, queries, how, qrels, settings, progress, options)
-
-
-async def _run(
-    app: App,
-    queries: Queries,
-    how: Asking,
-    qrels: QrelsLike | None,
-    settings: Settings | None,
-    progress: Progress,
-    options: RunKeywords,
-) -> Results:
     check_options(options, RunKeywords)
+    how = Asking(parse, at_once, retries, timeout_s)
     presenter = Presenter(progress)
     request = ApplicationRequest.of(app, queries, how, qrels, options, settings, presenter)
     return raise_where_asked(await request.run(folder_of(options), presenter), options)

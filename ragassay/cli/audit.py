@@ -46,10 +46,10 @@ def audit(
     """
     with errors_as_lines():
         from ragassay.cli.output import Terminal
-        from ragassay.requests import AuditRequest
+        from ragassay.requests import request_audit
 
         terminal = Terminal(quiet, as_json, options.get("out"))
-        request = AuditRequest.of(answers, options, presenter=terminal)
+        request = request_audit(answers, options, presenter=terminal)
         result = terminal.run(request, options, dry_run)
         terminal.show_audit(result.audit)
-    exit_audited(result.audit, strict, terminal.n_rejected)
+    exit_audited(result.audit, strict, terminal.rejections)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -16,7 +16,7 @@ from ragassay.errors import plain_words
 from ragassay.terminal import safe_streams, write_red
 
 if TYPE_CHECKING:
-    from ragassay.records import Audit
+    from ragassay.records import Audit, Rejection
     from ragassay.results import Results
 
 OK = 0
@@ -94,11 +94,11 @@ def exit_with(results: Results) -> None:
         raise typer.Exit(PARTIAL)
 
 
-def exit_audited(audit: Audit, strict: bool, n_rejected: int) -> None:
+def exit_audited(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> None:
     """Exit with the code of an audit."""
     if strict and any(line.trust == "blind" for line in audit.certificate):
         raise typer.Exit(BELOW)
-    if audit.is_partial or n_rejected:
+    if audit.is_partial or rejections:
         raise typer.Exit(PARTIAL)
 
 

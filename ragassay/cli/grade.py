@@ -72,10 +72,10 @@ def grade(
     """
     with errors_as_lines():
         from ragassay.cli.output import Terminal, print_graded
-        from ragassay.requests import GradingRequest
+        from ragassay.requests import request_grading
 
         terminal = Terminal(quiet, as_json, options.get("out"))
-        request = GradingRequest.of(
+        request = request_grading(
             responses,
             options,
             presenter=terminal,

@@ -50,7 +50,6 @@ class Terminal(Presenter):
         super().__init__(not is_quiet)
         self.as_json = as_json
         self.folder = Path(folder or "")
-        self.n_rejected = 0
 
     @contextmanager
     def phase(self, what: str) -> Iterator[None]:
@@ -67,7 +66,7 @@ class Terminal(Presenter):
         """Print lines that could not be read, and how the corpus is searched."""
         import typer
 
-        self.n_rejected += len(rejections)
+        self.rejections += rejections
         print_rejections(rejections)
         if note:
             typer.echo(note, err=True)

@@ -83,10 +83,10 @@ def evaluate(
     """
     with errors_as_lines():
         from ragassay.cli.output import Terminal
-        from ragassay.requests import PairsRequest
+        from ragassay.requests import request_pairs
 
         terminal = Terminal(quiet, as_json, options.get("out"))
-        request = PairsRequest.of(pairs, papers, options, presenter=terminal)
+        request = request_pairs(pairs, papers, options, presenter=terminal)
         judged = terminal.run(request, options, dry_run)
         if as_json:
             typer.echo(judged.run.summary.model_dump_json(indent=2))
@@ -137,15 +137,15 @@ def audit(
     """
     with errors_as_lines():
         from ragassay.cli.output import Terminal
-        from ragassay.requests import AuditRequest
+        from ragassay.requests import request_pairs_audit
         from ragassay.runs.audit_job import AuditOptions
 
         terminal = Terminal(quiet, as_json, options.get("out"))
         damage = AuditOptions(number, seed, tuple(attacks or ()))
-        request = AuditRequest.of_pairs(pairs, papers, damage, options, terminal)
+        request = request_pairs_audit(pairs, papers, damage, options, terminal)
         result = terminal.run(request, options)
         terminal.show_audit(result.audit)
-    exit_audited(result.audit, strict, terminal.n_rejected)
+    exit_audited(result.audit, strict, terminal.rejections)
 
 
 @app.command("filter")

@@ -124,7 +124,7 @@ def generate(
         terminal = Terminal(quiet)
         making = write_pairs(papers, target, plan, evaluator, options, presenter=terminal)
         is_complete = _report(run_sync(making), target)
-    if terminal.n_rejected or not is_complete:
+    if terminal.rejections or not is_complete:
         raise typer.Exit(PARTIAL)
 
 

@@ -36,6 +36,7 @@ class Presenter:
 
     def __init__(self, progress: bool | Listener = False) -> None:
         self.progress = progress
+        self.rejections: list[Rejection] = []
 
     @contextmanager
     def phase(self, what: str) -> Iterator[None]:
@@ -62,7 +63,8 @@ class Presenter:
             yield step
 
     def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
-        """Report lines that could not be read, and how the corpus is searched."""
+        """Note lines that could not be read, and how the corpus is searched."""
+        self.rejections += rejections
         if note:
             warnings.warn(note, stacklevel=2)
 
