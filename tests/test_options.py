@@ -230,7 +230,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
 
     def audit_job(job, tools, options):
         keep(job, tools).options = options
-        return SimpleNamespace(asks=(), job=job)
+        return SimpleNamespace(asks=(), options=options)
 
     async def run(job, tools, folder, listen=None):
         found = keep(job, tools)
