@@ -165,6 +165,7 @@ class Keywords(TypedDict, total=False):
     evidence_turns: int | None
     embedder: Annotated[str | None, Option(metavar="NAME")]
     search: Annotated[Search | None, Option(flags=("--by",))]
+    reranker: Annotated[str | None, Option(metavar="NAME")]
     verifier: Annotated[str | None, Option(metavar="NAME")]
     verdict_labels: Annotated[VerdictLabels | None, Option(flags=("--labels",))]
     citation_evidence: Annotated[CitationEvidence | None, Option(flags=("--citations",))]

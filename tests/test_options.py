@@ -69,6 +69,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "evidence_turns": (("--evidence-turns", "3"), 3),
     "embedder": (("--embedder", "mine"), "mine"),
     "search": (("--by", "bm25"), "bm25"),
+    "reranker": (("--reranker", "none"), "none"),
     "verifier": (("--verifier", "judge"), "judge"),
     "verdict_labels": (("--labels", "2"), 2),
     "citation_evidence": (("--citations", "sentence"), "sentence"),
