@@ -309,6 +309,27 @@ class AuditKeywords(Keywords, total=False):
     ]
 
 
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Judge": (
+        *("model", "api_base", "model_options", "escalate", "when", "prompts", "strategy"),
+        *("samples", "decisions", "judge_seed", "judge_form"),
+    ),
+    "Parts": (
+        *("only", "rubric_set", "rubrics", "evaluators", "signals", "correctness", "labeller"),
+        *("grades", "grader", "items_per_call", "pairs_per_call", "qa_coverage"),
+    ),
+    "Citations and evidence": (
+        *("verifier", "verdict_labels", "citation_evidence", "attribution"),
+        *("evidence", "evidence_rounds", "evidence_turns"),
+    ),
+    "Literature": ("corpus", "embedder", "search", "reranker"),
+    "Input": ("questions", "column_map", "nuggets", "testbank", "limit"),
+    "Limits": ("batch", "concurrency", "max_rpm", "max_usd", "engine", "address", "workers"),
+    "Output": ("out", "retry_failed", "tracing", "tracing_content"),
+}
+"""The options of an evaluation by what they are about."""
+
+
 @cache
 def options_of(keywords: type) -> dict[str, Option]:
     """Return all options of a class of keywords, by name."""

@@ -19,8 +19,7 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="SCORE=VALUE",
-            help="Exit with 4 if the mean is below, with 5 if it could not be measured or "
-            "undecided verdicts leave it open; repeatable.",
+            help="Exit with 4 if the mean is below, with 5 if that cannot be told; repeatable.",
         ),
     ] = None,
     audit: Annotated[
@@ -46,18 +45,17 @@ def evaluate(
 ) -> None:
     """Evaluate a file of answers.
 
-    ANSWERS is ragassay JSONL, ragas, DeepEval, RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024
-    or 2025, MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR, or a table
-    of answers (CSV, TSV, Parquet, Excel); the format is recognised by the content. Unreadable lines
-    are set aside in rejected.jsonl and the rest runs.
-
-    The same command again resumes a stopped run.
+    ANSWERS is JSONL, a table (CSV, TSV, Parquet, Excel), or of ragas, DeepEval, RAGChecker, TREC,
+    MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR. Unreadable lines are
+    set aside in rejected.jsonl. The same command again resumes a stopped run.
 
     For example:
 
       ragassay evaluate answers.jsonl --corpus abstracts.jsonl --out runs/first
 
-      ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --concurrency 32
+      ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini
+
+      ragassay evaluate answers.jsonl --fail-under citations.support=.8
 
       ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --judge mistral/mistral-small
 
@@ -73,11 +71,9 @@ def evaluate(
 
       ragassay evaluate answers.jsonl --dry-run
 
-      ragassay evaluate answers.jsonl --fail-under citations.support=.8
-
     Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
-    rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 a score of
-    --fail-under could not be measured, or its range holds the bound.
+    rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 one
+    could not be measured, or its range holds it.
     """
     with errors_as_lines():
         from ragassay.cli.output import Terminal
