@@ -214,7 +214,7 @@ def plan(
     """
     check_options(options, EvaluateKeywords)
     asked: RunKeywords = {**options}
-    return EvaluationRequest.of(answers, asked, settings).plan()
+    return EvaluationRequest.of(answers, asked, settings, Presenter()).plan()
 
 
 @shows(AuditKeywords)
@@ -252,7 +252,7 @@ async def aaudit(
     for one in presenter.rejections[:1]:  # Unlike results, an audit has no field for them.
         n, where = len(presenter.rejections), f"{one.file}:{one.line}: {one.problem}"
         warnings.warn(f"{n} lines were rejected, first {where}", stacklevel=2)
-    return (await request.run(folder_of(options))).audit
+    return (await request.run(folder_of(options), presenter)).audit
 
 
 @shows(EvaluateKeywords)
@@ -310,15 +310,17 @@ async def agrade(
     """Run `grade` inside a running event loop; same arguments, result and errors."""
     await check(options, EvaluateKeywords, settings)
     paths = [responses] if isinstance(responses, str | Path) else responses
+    presenter = Presenter()
     request = request_grading(
         [Path(path) for path in paths],
         options,
         settings,
+        presenter,
         words=words,
         depth=depth,
         like_original=like_original,
     )
-    return await request.run(folder_of(options))
+    return await request.run(folder_of(options), presenter)
 
 
 @shows(EvaluateKeywords)
@@ -360,7 +362,9 @@ async def aevaluate_pairs(
 ) -> JudgedPairs:
     """Run `evaluate_pairs` inside a running event loop; same arguments, result and errors."""
     await check(options, EvaluateKeywords, settings)
-    return await request_pairs(pairs, papers, options, settings).run(folder_of(options))
+    presenter = Presenter()
+    request = request_pairs(pairs, papers, options, settings, presenter)
+    return await request.run(folder_of(options), presenter)
 
 
 async def check(

@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-QUIET = Presenter()
-"""Shows no progress, and warns of how the input was read."""
-
 
 class Request(Generic[T]):
     """Something that was read and can be judged; what `plan` and `run` raise, its jobs raise."""
@@ -65,7 +62,7 @@ class Request(Generic[T]):
         """Count the calls and tokens that it would take, without asking a model."""
         raise NotImplementedError
 
-    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> T:
+    async def run(self, folder: RunFolder | None, presenter: Presenter) -> T:
         """Judge it; with a folder, keep finished work there and go on from it."""
         raise NotImplementedError
 
@@ -93,8 +90,8 @@ class EvaluationRequest(Request[Results]):
         cls,
         answers: Answers,
         options: RunKeywords,
-        settings: Settings | None = None,
-        presenter: Presenter = QUIET,
+        settings: Settings | None,
+        presenter: Presenter,
         *,
         answered: bool = True,
     ) -> EvaluationRequest:
@@ -137,10 +134,7 @@ class EvaluationRequest(Request[Results]):
         return found
 
     async def run(
-        self,
-        folder: RunFolder | None,
-        presenter: Presenter = QUIET,
-        kind: type[Results] = Results,
+        self, folder: RunFolder | None, presenter: Presenter, kind: type[Results] = Results
     ) -> Results:
         """Judge the answers, judge them again, audit the judge, and compare with the thresholds."""
         from ragassay.runs.audit import audit_of_run, job_of_run
@@ -196,7 +190,7 @@ class SimpleRequest(Request[T]):
         """Count the calls and tokens that it would take."""
         return self.count()
 
-    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> T:
+    async def run(self, folder: RunFolder | None, presenter: Presenter) -> T:
         """Judge it, under one bar."""
         with presenter.bar(self.n_items, self.description) as listen:
             return await self.start(folder=folder, listen=listen)
@@ -205,8 +199,8 @@ class SimpleRequest(Request[T]):
 def request_audit(
     answers: Answers,
     options: AuditKeywords,
-    settings: Settings | None = None,
-    presenter: Presenter = QUIET,
+    settings: Settings | None,
+    presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
     """Read and damage answers, to see what a judge detects; see `ragassay.audit`."""
     every: Any = {**options, "limit": None}
@@ -222,7 +216,7 @@ def request_pairs_audit(
     papers: Path | None,
     damage: AuditOptions,
     options: EvaluateKeywords,
-    presenter: Presenter = QUIET,
+    presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
     """Read question-answer pairs and damage them; a judge rates each alone with its paper."""
     from ragassay.runs.qa.audit import PART, pairs_audit_job
@@ -248,8 +242,8 @@ def _audit_of(damaged: AuditJob, tools: Toolbox) -> SimpleRequest[AuditResult]:
 def request_grading(
     responses: Sequence[Path],
     options: EvaluateKeywords,
-    settings: Settings | None = None,
-    presenter: Presenter = QUIET,
+    settings: Settings | None,
+    presenter: Presenter,
     *,
     words: int,
     depth: int,
@@ -285,8 +279,8 @@ def request_pairs(
     pairs: str | Path | Sequence[QAPair],
     papers: str | Path | Sequence[Paper] | None,
     options: EvaluateKeywords,
-    settings: Settings | None = None,
-    presenter: Presenter = QUIET,
+    settings: Settings | None,
+    presenter: Presenter,
 ) -> SimpleRequest[JudgedPairs]:
     """Read question-answer pairs and their papers; see `ragassay.evaluate_pairs`."""
     from ragassay.runs.evaluate import plan
@@ -323,8 +317,8 @@ def _read_pairs(
 def read_input(
     answers: Answers,
     options: EvaluateKeywords,
-    settings: Settings | None = None,
-    presenter: Presenter = QUIET,
+    settings: Settings | None,
+    presenter: Presenter,
     *,
     answered: bool = True,
 ) -> tuple[Job, Settings]:
@@ -365,7 +359,7 @@ def read_input(
 def open_tools(
     settings: Settings,
     options: Keywords,
-    presenter: Presenter = QUIET,
+    presenter: Presenter,
     corpus: Literature | None = None,
 ) -> Toolbox:
     """Load the libraries of a run, and return what judges.

@@ -10,9 +10,8 @@ from ragassay.api import Progress, check
 from ragassay.graphs.qa_state import QAJob
 from ragassay.graphs.synthesis_state import WORDS
 from ragassay.limits import line_limit
-from ragassay.options import EvaluateKeywords, settings_of, shows
+from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
 from ragassay.records import Paper
-from ragassay.requests import QUIET
 from ragassay.runs.progress import Presenter
 from ragassay.runs.qa.generate import Generated, make_pairs
 from ragassay.runs.qa.inputs import papers_of
@@ -71,7 +70,9 @@ async def agenerate_pairs(
 ) -> Generated:
     """Run `generate_pairs` inside a running event loop; same arguments, result and errors."""
     await check(options, EvaluateKeywords, settings, others=(evaluator,), file=Path(file))
-    return await write_pairs(papers, Path(file), plan or QAJob(), evaluator, options, settings)
+    return await write_pairs(
+        papers, Path(file), plan or QAJob(), evaluator, options, settings, Presenter()
+    )
 
 
 async def write_pairs(
@@ -80,8 +81,8 @@ async def write_pairs(
     plan: QAJob,
     evaluator: str,
     options: EvaluateKeywords,
-    settings: Settings | None = None,
-    presenter: Presenter = QUIET,
+    settings: Settings | None,
+    presenter: Presenter,
 ) -> Generated:
     """Read papers and write their pairs; arguments and errors are those of `generate_pairs`."""
     chosen = settings_of(options, settings, presenter.spelled)
@@ -148,6 +149,7 @@ async def asynthesize(
     **options: Unpack[EvaluateKeywords],
 ) -> Syntheses:
     """Run `synthesize` inside a running event loop; same arguments, result and errors."""
+    check_options(options, EvaluateKeywords)
     chosen, target = writing_settings(options, settings), Path(file)
     await check(options, EvaluateKeywords, chosen, file=target)
     how = Writing(words, max_tokens, bool(options.get("retry_failed")))

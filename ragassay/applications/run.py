@@ -17,7 +17,7 @@ from ragassay.errors import InputError
 from ragassay.formats.qrels import read_qrels
 from ragassay.options import Answers, RunKeywords, check_options, several, shows
 from ragassay.records import FileStamp, Rejection
-from ragassay.requests import QUIET, EvaluationRequest, Request, folder_of
+from ragassay.requests import EvaluationRequest, Request, folder_of
 from ragassay.results import Results
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.job import Job, question_rows
@@ -135,8 +135,8 @@ class ApplicationRequest(Request[Results]):
         how: Asking,
         qrels: QrelsLike | None,
         options: RunKeywords,
-        settings: Settings | None = None,
-        presenter: Presenter = QUIET,
+        settings: Settings | None,
+        presenter: Presenter,
     ) -> ApplicationRequest:
         """Read the questions; see `run` for the arguments and errors."""
         called, name = found_app(app), app_name(app)
@@ -148,7 +148,7 @@ class ApplicationRequest(Request[Results]):
         job = replace(request.job, rejections=(*request.job.rejections, *rejected))
         return cls(replace(request, job=_stamped(job, name)), called, name, how)
 
-    async def run(self, folder: RunFolder | None, presenter: Presenter = QUIET) -> Results:
+    async def run(self, folder: RunFolder | None, presenter: Presenter) -> Results:
         """Ask the questions that have no answer in the folder, and evaluate all answers."""
         from ragassay.runs.evaluate import manifest_of
 

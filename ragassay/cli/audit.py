@@ -49,7 +49,7 @@ def audit(
         from ragassay.requests import request_audit
 
         terminal = Terminal(quiet, as_json, options.get("out"))
-        request = request_audit(answers, options, presenter=terminal)
+        request = request_audit(answers, options, None, terminal)
         result = terminal.run(request, options, dry_run)
         terminal.show_audit(result.audit)
     exit_audited(result.audit, strict, terminal.rejections)

@@ -81,6 +81,6 @@ def evaluate(
 
         terminal = Terminal(quiet, as_json, options.get("out"))
         beside: RunKeywords = {"fail_under": fail_under, "audit": audit, "repeat": repeat}
-        request = EvaluationRequest.of(answers, {**options, **beside}, presenter=terminal)
+        request = EvaluationRequest.of(answers, {**options, **beside}, None, terminal)
         results = terminal.run(request, options, dry_run)
     exit_with(results)

@@ -78,7 +78,8 @@ def grade(
         request = request_grading(
             responses,
             options,
-            presenter=terminal,
+            None,
+            terminal,
             words=words,
             depth=depth,
             like_original=like_original,

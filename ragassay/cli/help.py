@@ -44,7 +44,7 @@ class ShortHelp(typer.core.TyperCommand):
         command: Any = copy.copy(self)
         if not _shows_all(ctx):
             command.help = shortened(self.help or "")
-        super(ShortHelp, command).format_help_text(ctx, formatter)
+        typer.core.TyperCommand.format_help_text(command, ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options: the most used, in one sentence each, or all by group."""

@@ -94,7 +94,7 @@ def create(
         terminal = Terminal(quiet)
         if not (accept_all or review):
             require_terminal("--accept-all, or --review")
-        job, settings = read_input(answers, options, presenter=terminal, answered=False)
+        job, settings = read_input(answers, options, None, terminal, answered=False)
         tools = open_tools(settings, options, terminal, job.corpus)
         records = [drop_judged_below(record, min_judgment) for record in job.records]
         n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
@@ -151,7 +151,7 @@ def assign(
         from ragassay.threads import run_sync
 
         terminal = Terminal(quiet)
-        job, settings = read_input(answers, options, presenter=terminal)
+        job, settings = read_input(answers, options, None, terminal)
         tools = open_tools(settings, options, terminal, job.corpus)
         from ragassay.runs.assignment import assign_nuggets
 

@@ -86,7 +86,7 @@ def evaluate(
         from ragassay.requests import request_pairs
 
         terminal = Terminal(quiet, as_json, options.get("out"))
-        request = request_pairs(pairs, papers, options, presenter=terminal)
+        request = request_pairs(pairs, papers, options, None, terminal)
         judged = terminal.run(request, options, dry_run)
         if as_json:
             typer.echo(judged.run.summary.model_dump_json(indent=2))

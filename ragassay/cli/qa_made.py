@@ -122,7 +122,7 @@ def generate(
             least=least,
         )
         terminal = Terminal(quiet)
-        making = write_pairs(papers, target, plan, evaluator, options, presenter=terminal)
+        making = write_pairs(papers, target, plan, evaluator, options, None, terminal)
         is_complete = _report(run_sync(making), target)
     if terminal.rejections or not is_complete:
         raise typer.Exit(PARTIAL)

@@ -69,7 +69,7 @@ def run(
         options["out"] = out = options.get("out") or Path("runs") / queries.name.split(".")[0]
         terminal = Terminal(quiet, as_json, out)
         how = Asking(None, at_once, retries, timeout_s)
-        request = ApplicationRequest.of(app, queries, how, qrels, options, presenter=terminal)
+        request = ApplicationRequest.of(app, queries, how, qrels, options, None, terminal)
         results = terminal.run(request, options)
         if not quiet:
             for one in results.failures[:N_SHOWN]:

@@ -86,7 +86,7 @@ def separate(
         from ragassay.runs.verifiers.separating import separate as separate_pairs
 
         need_verifiers(verifiers or ())
-        job, settings = read_input(answers, options, presenter=Terminal(quiet))
+        job, settings = read_input(answers, options, None, Terminal(quiet))
         sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
         n_missing = check_documents(sentences)
         models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
@@ -148,7 +148,7 @@ def support(
         )
 
         need_verifiers(verifiers or ())
-        job, settings = read_input(answers, options, presenter=Terminal(quiet))
+        job, settings = read_input(answers, options, None, Terminal(quiet))
         has_labels = labels_of is not None or has_citation_labels(answers)
         if has_labels:
             sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
@@ -217,7 +217,7 @@ def at_k(
 
         need_verifiers(verifiers or ())
         ks, ways = parse_ks(k), ways_of(found_by)
-        job, settings = read_input(answers, options, presenter=Terminal(quiet))
+        job, settings = read_input(answers, options, None, Terminal(quiet))
         tell_plots_left_out(folder)
         sentences = cited_sentences(job.records, job.corpus)
         models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)

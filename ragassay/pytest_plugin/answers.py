@@ -37,6 +37,7 @@ from ragassay.results import Result
 from ragassay.runs.evaluate import RunResult, manifest_of
 from ragassay.runs.folder import append_line, read_lines, write_whole
 from ragassay.runs.job import read_job, record_of
+from ragassay.runs.progress import Presenter
 
 OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 """Options of `evaluate` that mean nothing for one answer of a session."""
@@ -100,14 +101,14 @@ class Answers:
         key = repr(sorted(options.items(), key=lambda item: item[0]))
         if key not in self._opened:
             given = cast("RunKeywords", options)
-            request = EvaluationRequest.of([record], given, options.get("settings"))
+            request = EvaluationRequest.of([record], given, options.get("settings"), Presenter())
             # The options live on with it, so no other object gets an id that is in the key.
             self._opened[key] = options, request
         return self._opened[key][1]
 
     def _judged(self, name: str, request: EvaluationRequest) -> Evaluation:
         try:
-            found = self._portal.call(request.run, None)
+            found = self._portal.call(request.run, None, Presenter())
             if found.failures:
                 raise RagassayError(found.failures[0].failure.detail)
         except RagassayError as error:

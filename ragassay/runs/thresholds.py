@@ -134,16 +134,7 @@ def thresholds_of(
     tools: Toolbox,
     spelled: Spelling = "keyword",
 ) -> list[Threshold]:
-    """Read the thresholds of a run, and refuse one that no score of it can reach.
-
-    Args:
-        given: A mapping, or texts as `parse_thresholds` reads them.
-        tools: What judges.
-        spelled: How the user writes the option, for errors.
-
-    Raises:
-        InputError: As for `parse_thresholds` and `check_judged`.
-    """
+    """Read a run's thresholds: a mapping, or texts; see `parse_thresholds`, `check_judged`."""
     if isinstance(given, Mapping):
         given = [f"{name}={least}" for name, least in given.items()]
     thresholds = parse_thresholds(
