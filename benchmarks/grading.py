@@ -51,9 +51,12 @@ def write_input(folder: Path, n_passages: int, n_items: int) -> tuple[Path, Path
 
 
 async def measure(given: argparse.Namespace) -> None:
+    from ragassay.requests import request_grading
     from ragassay.runs.folder import RunFolder
-    from ragassay.runs.grading import grade_passages, prepared_grading
+    from ragassay.runs.progress import Presenter
+    from ragassay.text.cutting import PASSAGE_WORDS
 
+    presenter = Presenter()
     with scripted_process(given.latency) as url, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = write_input(folder, given.passages, given.items)
@@ -63,7 +66,7 @@ async def measure(given: argparse.Namespace) -> None:
             ("one item a call", files, 1),
             (f"{given.items} items a call", files, given.items),
         ):
-            read, tools = prepared_grading(
+            request = request_grading(
                 [passages],
                 {
                     "testbank": bank,
@@ -72,9 +75,13 @@ async def measure(given: argparse.Namespace) -> None:
                     "concurrency": given.concurrency,
                     "items_per_call": n,
                 },
+                None,
+                presenter,
+                words=PASSAGE_WORDS,
+                depth=0,
             )
             wall, cpu = time.perf_counter(), time.process_time()
-            found = await grade_passages(read, tools, RunFolder(folder / way))
+            found = await request.run(RunFolder(folder / way), presenter)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             n_calls = found.run.summary.usage.n_calls
             ideal = found.n_grades * given.latency / given.concurrency

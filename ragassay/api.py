@@ -4,49 +4,44 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
-from ragassay.formats.objects import response_parts
-from ragassay.formats.replies import add_reply
-from ragassay.limits import line_limit
 from ragassay.options import (
     AnswerLike,
     Answers,
     AuditKeywords,
     CorpusLike,
     EvaluateKeywords,
-    Keywords,
-    NuggetsLike,
     RunKeywords,
     SourceLike,
     check_options,
-    own_of,
     settings_of,
     shows,
 )
-from ragassay.records import Audit, Nugget, Paper, QAPair, Record
+from ragassay.records import Audit, Paper, QAPair
+from ragassay.requests import (
+    EvaluationRequest,
+    folder_of,
+    request_audit,
+    request_grading,
+    request_pairs,
+)
 from ragassay.results import BelowError, Result, Results, UnjudgedError, UnmeasuredError
-from ragassay.runs.audit import audit_of_run, job_of_run, run_audit
-from ragassay.runs.audit_job import AuditOptions, audit_job, audit_options
-from ragassay.runs.evaluate import Job, Plan, run, run_sync
-from ragassay.runs.evaluate import plan as plan_run
 from ragassay.runs.events import Listener
-from ragassay.runs.folder import RunFolder
-from ragassay.runs.grading import Graded, grade_passages, prepared_grading
-from ragassay.runs.job import documents_of, prepared
-from ragassay.runs.paraphrasing import forget_failed_paraphrases
-from ragassay.runs.progress import shown_progress
-from ragassay.runs.qa.evaluate import JudgedPairs, judge_pairs, pairs_settings
-from ragassay.runs.qa.inputs import read_paper_pairs
+from ragassay.runs.job import record_of
+from ragassay.runs.progress import Presenter
 from ragassay.runs.ready import check_ready
-from ragassay.runs.repeats import repeat_run
-from ragassay.runs.thresholds import check_judged, thresholds_of
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
-from ragassay.threads import in_thread
+from ragassay.threads import in_thread, run_sync
+
+if TYPE_CHECKING:
+    from ragassay.runs.evaluate import Plan
+    from ragassay.runs.grading import Graded
+    from ragassay.runs.qa.evaluate import JudgedPairs
 
 __all__ = [
     "Answers",
@@ -168,75 +163,33 @@ async def aevaluate(
     **options: Unpack[RunKeywords],
 ) -> Results:
     """Run `evaluate` inside a running event loop; same arguments, results and errors."""
-    check_options(options, RunKeywords)
-    await in_thread(check_ready, settings_of(options, settings), options)
-    one = answers is None
+    await check(options, RunKeywords, settings)
+    is_one = answers is None
     if answers is None:
         if question is None or answer is None:
             raise InputError("give `answers`, or `question` and `answer`")
-        parts = response_parts(answer)
-        record = Record(
-            id="answer",
-            question=question,
-            answer=parts.text,
-            sources=documents_of(list(sources) or parts.sources),
-            nuggets=_nuggets(options.pop("nuggets", None)),
-            reference=reference,
-        )
-        if parts.reply is not None:
-            record = add_reply(record, parts.reply)
-            for problem in parts.reply.problems:
-                warnings.warn(problem, stacklevel=2)
-        answers = [record]
+        nuggets = options.pop("nuggets", None)
+        if isinstance(nuggets, str | Path):
+            raise InputError("one answer takes a list of nuggets, many answers take a file of them")
+        answers = [record_of(answer, question, sources, nuggets, reference)]
     elif question is not None or answer is not None:
         raise InputError("give `answers`, or `question` and `answer`, not both")
-    job, chosen = prepared(answers, options, limit=options.get("limit"), settings=settings)
-    _warn(job)
-    tools = Toolbox.of(chosen, job.corpus, *own_of(options))
-    return await judged(job, tools, options, progress, Result if one else Results)
+    presenter = Presenter(progress)
+    request = EvaluationRequest.of(answers, options, settings, presenter)
+    found = await request.run(folder_of(options), presenter, Result if is_one else Results)
+    return raise_where_asked(found, options)
 
 
-async def judged(
-    job: Job,
-    tools: Toolbox,
-    options: RunKeywords,
-    progress: Progress = False,
-    kind: type[Results] = Results,
-) -> Results:
-    """Run a job with the options of `evaluate`, and raise what they ask to be raised."""
-    thresholds = thresholds_of(
-        options.get("fail_under"),
-        tools.settings.rubric_set,
-        tools.rubrics,
-        [one.name for one in tools.registered],
-    )
-    check_judged(thresholds, tools.judge, tools.rubrics)
-    folder = _folder(options)
-    n_audited, n_times = options.get("audit"), options.get("repeat")
-    with shown_progress(len(job.records), progress is True) as bar:
-        listen = progress if callable(progress) else bar
-        found = await run(job, tools, folder, listen)
-        audited = repeats = None
-        if n_times and found.evaluations:
-            again = _quiet_listener(progress)
-            repeats = await repeat_run(job, found, tools, n_times, folder, again)
-        if n_audited and found.evaluations:
-            chosen = job_of_run(job, found, tools, AuditOptions(n_audited))
-            audited = await audit_of_run(chosen, found, tools, folder, _quiet_listener(progress))
-    results = kind(found, audited and audited.audit, repeats)
+def raise_where_asked(results: Results, options: RunKeywords) -> Results:
+    """Return results, unless something failed or missed a threshold that is to raise an error."""
     is_lacking = options.get("raise_on_failure") and (results.failed or results.rejections)
-    if is_lacking or (kind is Result and found.failures):
+    if is_lacking or (isinstance(results, Result) and results.failures):
         raise UnjudgedError(results)
-    verdicts = [threshold.verdict(found.summary) for threshold in thresholds]
-    missed = "; ".join(told for _, told in verdicts if told)
+    missed = "; ".join(line for _, line in results.verdicts if line)
     if missed:
-        is_below = any(kind == "below" for kind, _ in verdicts)
+        is_below = any(kind == "below" for kind, _ in results.verdicts)
         raise (BelowError if is_below else UnmeasuredError)(missed, results)
     return results
-
-
-def _quiet_listener(progress: Progress) -> Listener:
-    return progress if callable(progress) else lambda event: None
 
 
 @shows(EvaluateKeywords)
@@ -258,8 +211,8 @@ def plan(
         SettingsError: A setting is wrong.
     """
     check_options(options, EvaluateKeywords)
-    job, chosen = prepared(answers, options, limit=options.get("limit"), settings=settings)
-    return plan_run(job, Toolbox.of(chosen, job.corpus, *own_of(options)))
+    asked: RunKeywords = {**options}
+    return EvaluationRequest.of(answers, asked, settings, Presenter()).plan()
 
 
 @shows(AuditKeywords)
@@ -290,18 +243,13 @@ async def aaudit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
     """Run `audit` inside a running event loop; same arguments, result and errors."""
-    check_options(options, AuditKeywords)
-    await in_thread(check_ready, settings_of(options, settings), options)
-    job, chosen = prepared(answers, options, settings=settings)
-    _warn(job)
-    for rejection in job.rejections[
-        :1
-    ]:  # An audit has no field for them, unlike the results of a run.
-        where = f"{rejection.file}:{rejection.line}: {rejection.problem}"
-        warnings.warn(f"{len(job.rejections)} lines were rejected, first {where}", stacklevel=2)
-    tools = Toolbox.of(chosen, job.corpus, *own_of(options))
-    damaged = audit_job(job, tools, audit_options(options))
-    return (await run_audit(damaged, tools, _folder(options))).audit
+    await check(options, AuditKeywords, settings)
+    presenter = Presenter()
+    request = request_audit(answers, options, settings, presenter)
+    for one in presenter.rejections[:1]:  # Unlike results, an audit has no field for them.
+        n, where = len(presenter.rejections), f"{one.file}:{one.line}: {one.problem}"
+        warnings.warn(f"{n} lines were rejected, first {where}", stacklevel=2)
+    return (await request.run(folder_of(options), presenter)).audit
 
 
 @shows(EvaluateKeywords)
@@ -356,13 +304,19 @@ async def agrade(
     **options: Unpack[EvaluateKeywords],
 ) -> Graded:
     """Run `grade` inside a running event loop; same arguments, result and errors."""
-    check_options(options, EvaluateKeywords)
-    await in_thread(check_ready, settings_of(options, settings), options)
+    await check(options, EvaluateKeywords, settings)
     paths = [responses] if isinstance(responses, str | Path) else responses
-    passages, tools = prepared_grading(
-        [Path(path) for path in paths], options, most_words=words, depth=depth, settings=settings
+    presenter = Presenter()
+    request = request_grading(
+        [Path(path) for path in paths],
+        options,
+        settings,
+        presenter,
+        words=words,
+        depth=depth,
+        like_original=like_original,
     )
-    return await grade_passages(passages, tools, _folder(options), like_original=like_original)
+    return await request.run(folder_of(options), presenter)
 
 
 @shows(EvaluateKeywords)
@@ -402,45 +356,15 @@ async def aevaluate_pairs(
     **options: Unpack[EvaluateKeywords],
 ) -> JudgedPairs:
     """Run `evaluate_pairs` inside a running event loop; same arguments, result and errors."""
-    check_options(options, EvaluateKeywords)
-    await in_thread(check_ready, settings_of(options, settings), options)
-    tools = Toolbox.of(pairs_settings(options, settings))
-    with line_limit(tools.settings.max_line_bytes):
-        given = read_paper_pairs(pairs, papers).first(options.get("limit"))
-    return await judge_pairs(given, tools, _folder(options))
+    await check(options, EvaluateKeywords, settings)
+    presenter = Presenter()
+    request = request_pairs(pairs, papers, options, settings, presenter)
+    return await request.run(folder_of(options), presenter)
 
 
-def folder_at(out: str | Path, options: Keywords) -> RunFolder:
-    """Return a run's folder, without its failures if they are to be retried."""
-    folder = RunFolder(Path(out))
-    if options.get("retry_failed"):
-        folder.forget_failures()
-        folder.audit_folder.forget_failures()
-        for repetition in folder.repeat_folders():
-            repetition.forget_failures()
-        forget_failed_paraphrases(folder.path)
-    return folder
-
-
-def _folder(options: Keywords) -> RunFolder | None:
-    out = options.get("out")
-    return None if out is None else folder_at(out, options)
-
-
-def _warn(job: Job) -> None:
-    if job.note:
-        warnings.warn(job.note, stacklevel=3)
-
-
-def _nuggets(given: NuggetsLike | None) -> tuple[Nugget, ...]:
-    if isinstance(given, str | Path):
-        raise InputError("one answer takes a list of nuggets, many answers take a file of them")
-    return tuple(_nugget(nugget) for nugget in given or ())
-
-
-def _nugget(nugget: str | Nugget | Mapping[str, str]) -> Nugget:
-    if isinstance(nugget, Nugget):
-        return nugget
-    if isinstance(nugget, str):
-        return Nugget(text=nugget)
-    return Nugget.model_validate(dict(nugget))
+async def check(
+    options: Mapping[str, Any], keywords: type, settings: Settings | None, **more: Any
+) -> None:
+    """Refuse wrong options, and a run that cannot work; `more` is of `check_ready`."""
+    check_options(options, keywords)
+    await in_thread(partial(check_ready, **more), settings_of(options, settings), options)

@@ -164,6 +164,7 @@ class Keywords(TypedDict, total=False):
     evidence_turns: int | None
     embedder: Annotated[str | None, Option(metavar="NAME")]
     search: Annotated[Search | None, Option(flags=("--by",))]
+    reranker: Annotated[str | None, Option(metavar="NAME")]
     verifier: Annotated[str | None, Option(metavar="NAME")]
     verdict_labels: Annotated[VerdictLabels | None, Option(flags=("--labels",))]
     citation_evidence: Annotated[CitationEvidence | None, Option(flags=("--citations",))]
@@ -305,6 +306,27 @@ class AuditKeywords(Keywords, total=False):
             metavar="NAME",
         ),
     ]
+
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Judge": (
+        *("model", "api_base", "model_options", "escalate", "when", "prompts", "strategy"),
+        *("samples", "decisions", "judge_seed", "judge_form"),
+    ),
+    "Parts": (
+        *("only", "rubric_set", "rubrics", "evaluators", "signals", "correctness", "labeller"),
+        *("grades", "grader", "items_per_call", "pairs_per_call", "qa_coverage"),
+    ),
+    "Citations and evidence": (
+        *("verifier", "verdict_labels", "citation_evidence", "attribution"),
+        *("evidence", "evidence_rounds", "evidence_turns"),
+    ),
+    "Literature": ("corpus", "embedder", "search", "reranker"),
+    "Input": ("questions", "column_map", "nuggets", "testbank", "limit"),
+    "Limits": ("batch", "concurrency", "max_rpm", "max_usd", "engine", "address", "workers"),
+    "Output": ("out", "retry_failed", "tracing", "tracing_content"),
+}
+"""The options of an evaluation by what they are about."""
 
 
 @cache
@@ -449,10 +471,10 @@ def check_options(options: Mapping[str, object], keywords: type) -> None:
 
 
 def signature_with(
-    function: Callable[..., object], options: Iterable[inspect.Parameter]
+    function: Callable[..., object], options: Iterable[inspect.Parameter], eval_str: bool = False
 ) -> inspect.Signature:
     """Return the signature of a function with options in place of its `**options`."""
-    signature = inspect.signature(function, eval_str=True)
+    signature = inspect.signature(function, eval_str=eval_str)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     return signature.replace(parameters=[*own, *options])
 

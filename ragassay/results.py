@@ -15,6 +15,7 @@ from ragassay.evaluators.questions import single_verdicts
 from ragassay.extras import need
 from ragassay.records import (
     NO_FAULT,
+    UNSCORED_KINDS,
     Audit,
     CitationVerdict,
     Evaluation,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ragassay.runs.evaluate import RunResult
+    from ragassay.runs.thresholds import Verdict
 
 
 @dataclass(frozen=True)
@@ -78,13 +80,20 @@ class Results(Sequence[Evaluation]):
         manifest: Everything that the result depends on.
         audit: What the judge detects, where `audit=` was asked for; else None.
         repeats: How often the judge contradicts itself, where `repeat=` was asked for; else None.
+        verdicts: Whether each score of `fail_under=` was reached, was below, or is unmeasured, and
+            a line on it.
     """
 
     def __init__(
-        self, run: RunResult, audit: Audit | None = None, repeats: Repeats | None = None
+        self,
+        run: RunResult,
+        audit: Audit | None = None,
+        repeats: Repeats | None = None,
+        verdicts: Sequence[Verdict] = (),
     ) -> None:
         self.audit = audit
         self.repeats = repeats
+        self.verdicts = tuple(verdicts)
         self._evaluations = run.evaluations
         self.summary: Summary = run.summary
         self.failures: tuple[RecordFailure, ...] = run.failures
@@ -114,6 +123,13 @@ class Results(Sequence[Evaluation]):
         """The failures: of whole answers, then of verdicts in the order of the answers."""
         whole = [Failed(f.record_id, f.stage, "", f.failure) for f in self.failures]
         return (*whole, *(one for e in self._evaluations for one in _failed_of(e)))
+
+    @property
+    def is_partial(self) -> bool:
+        """Return whether some input was rejected, or some answer or verdict failed."""
+        has_unscored = self.summary.findings.keys() & set(UNSCORED_KINDS)
+        is_lacking = self.failures or self.rejections or has_unscored
+        return bool(is_lacking or (self.audit and self.audit.is_partial))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row an answer: its id, system, topic, and the value of each score."""

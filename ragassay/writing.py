@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
-from ragassay.api import Progress
+from ragassay.api import Progress, check
 from ragassay.graphs.qa_state import QAJob
 from ragassay.graphs.synthesis_state import WORDS
 from ragassay.limits import line_limit
 from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
 from ragassay.records import Paper
-from ragassay.runs.evaluate import run_sync
-from ragassay.runs.progress import bars
+from ragassay.runs.progress import Presenter
 from ragassay.runs.qa.generate import Generated, check_writer, make_pairs, qa_tools
 from ragassay.runs.qa.inputs import papers_of
-from ragassay.runs.ready import check_ready
 from ragassay.runs.syntheses import Syntheses, make_syntheses, writing_settings
 from ragassay.runs.synthesis_papers import N_PAPERS
 from ragassay.runs.synthesis_questions import Queries
 from ragassay.runs.synthesis_writer import Writing
 from ragassay.settings import Settings
-from ragassay.threads import in_thread
+from ragassay.threads import run_sync
 
 __all__ = ["agenerate_pairs", "asynthesize", "generate_pairs", "synthesize"]
 
@@ -72,14 +69,31 @@ async def agenerate_pairs(
     **options: Unpack[EvaluateKeywords],
 ) -> Generated:
     """Run `generate_pairs` inside a running event loop; same arguments, result and errors."""
-    check_options(options, EvaluateKeywords)
-    chosen, others = settings_of(options, settings), (evaluator,)
+    await check(options, EvaluateKeywords, settings, others=(evaluator,), file=Path(file))
+    return await write_pairs(
+        papers, Path(file), plan or QAJob(), evaluator, options, settings, Presenter()
+    )
+
+
+async def write_pairs(
+    papers: str | Path | Sequence[Paper],
+    file: Path,
+    plan: QAJob,
+    evaluator: str,
+    options: EvaluateKeywords,
+    settings: Settings | None,
+    presenter: Presenter,
+) -> Generated:
+    """Read papers and write their pairs; arguments and errors are those of `generate_pairs`."""
+    chosen = settings_of(options, settings, presenter.spelled)
     check_writer(chosen)
-    await in_thread(functools.partial(check_ready, others=others, file=Path(file)), chosen, options)
     with line_limit(chosen.max_line_bytes):
-        known = papers_of(papers)[: options.get("limit")]
+        found, rejections = papers_of(papers)
+    presenter.note_input(rejections)
+    known = found[: options.get("limit")]
     tools = qa_tools(chosen, known, evaluator)
-    return await make_pairs(known, plan or QAJob(), tools, Path(file))
+    with presenter.bar(len(known), "writing pairs") as listen:
+        return await make_pairs(known, plan, tools, file, listen=listen)
 
 
 @shows(EvaluateKeywords)
@@ -118,8 +132,10 @@ def synthesize(
         SettingsError: No model is named, or a setting is wrong.
         FatalModelError: A model is unavailable.
     """
-    how = Writing(words, max_tokens, bool(options.get("retry_failed")))
-    return run_sync(_synthesized(queries, Path(file), how, papers, settings, progress, options))
+    how: Any = {"papers": papers, "words": words, "max_tokens": max_tokens}
+    return run_sync(
+        asynthesize(queries, file, **how, settings=settings, progress=progress, **options)
+    )
 
 
 @shows(EvaluateKeywords)
@@ -135,21 +151,9 @@ async def asynthesize(
     **options: Unpack[EvaluateKeywords],
 ) -> Syntheses:
     """Run `synthesize` inside a running event loop; same arguments, result and errors."""
-    how = Writing(words, max_tokens, bool(options.get("retry_failed")))
-    return await _synthesized(queries, Path(file), how, papers, settings, progress, options)
-
-
-async def _synthesized(
-    queries: Queries,
-    file: Path,
-    how: Writing,
-    n_papers: int,
-    settings: Settings | None,
-    progress: Progress,
-    options: EvaluateKeywords,
-) -> Syntheses:
     check_options(options, EvaluateKeywords)
-    chosen = writing_settings(options, settings)
-    await in_thread(functools.partial(check_ready, file=file), chosen, options)
-    bar = bars(progress)
-    return await make_syntheses(queries, file, chosen, options, how, n_papers, bar)
+    chosen, target = writing_settings(options, settings), Path(file)
+    await check(options, EvaluateKeywords, chosen, file=target)
+    how = Writing(words, max_tokens, bool(options.get("retry_failed")))
+    bar = Presenter(progress).bar
+    return await make_syntheses(queries, target, chosen, options, how, papers, bar)

@@ -69,6 +69,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "evidence_turns": (("--evidence-turns", "3"), 3),
     "embedder": (("--embedder", "mine"), "mine"),
     "search": (("--by", "bm25"), "bm25"),
+    "reranker": (("--reranker", "none"), "none"),
     "verifier": (("--verifier", "judge"), "judge"),
     "verdict_labels": (("--labels", "2"), 2),
     "citation_evidence": (("--citations", "sentence"), "sentence"),
@@ -230,7 +231,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
 
     def audit_job(job, tools, options):
         keep(job, tools).options = options
-        return SimpleNamespace(asks=())
+        return SimpleNamespace(asks=(), options=options)
 
     async def run(job, tools, folder, listen=None):
         found = keep(job, tools)
@@ -246,12 +247,9 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
     forgotten: list[Path] = []
     monkeypatch.setattr(Toolbox, "of", staticmethod(tools_of))
     monkeypatch.setattr(RunFolder, "forget_failures", lambda self: forgotten.append(self.path))
-    for module in ("ragassay.api", "ragassay.runs.evaluate"):
-        monkeypatch.setattr(f"{module}.run", run)
-    for module in ("ragassay.api", "ragassay.runs.audit"):
-        monkeypatch.setattr(f"{module}.run_audit", run_audit)
-    for module in ("ragassay.api", "ragassay.runs.audit_job"):
-        monkeypatch.setattr(f"{module}.audit_job", audit_job)
+    monkeypatch.setattr("ragassay.runs.evaluate.run", run)
+    monkeypatch.setattr("ragassay.runs.audit.run_audit", run_audit)
+    monkeypatch.setattr("ragassay.runs.audit_job.audit_job", audit_job)
     return starts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Task
+from ragassay.evaluators.base import CaseFile
 from ragassay.evaluators.comparing import compare
 from ragassay.evaluators.own import OwnEvaluator, Subject
 from ragassay.metrics.retrieval import Qrels, run_values
@@ -54,9 +54,7 @@ class RetrievalEvaluator(OwnEvaluator):
         pairs = [(n, m) for n, _ in enumerate(file.case.gold) for m in range(len(_sources(file)))]
         return {f"{n + 1}/{m + 1}": Subject(criterion=f"{n + 1}/{m + 1}") for n, m in pairs}
 
-    async def ask(
-        self, subject: Subject, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Sequence[OwnVerdict]:
+    async def ask(self, subject: Subject, file: CaseFile, tools: Toolbox) -> Sequence[OwnVerdict]:
         """Compare a nugget with a source."""
         n, m = _pair(subject.criterion)
         nugget, source = file.case.gold[n].text, _sources(file)[m]
@@ -78,9 +76,7 @@ class RetrievalEvaluator(OwnEvaluator):
             )
         ]
 
-    def depends_on(
-        self, subject: Subject, task: Task, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str]:
+    def depends_on(self, subject: Subject, file: CaseFile, tools: Toolbox) -> Iterable[str]:
         """Return the nugget, the source, and what compares."""
         n, m = _pair(subject.criterion)
         yield from (file.case.gold[n].text, _sources(file)[m].model_dump_json())

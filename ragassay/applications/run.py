@@ -5,25 +5,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from ragassay.api import Progress, folder_at, judged
+from ragassay.api import Progress, raise_where_asked
 from ragassay.applications.apps import App, app_name, found_app
 from ragassay.applications.asking import Asking, Parse, ask_all, use_of
 from ragassay.applications.retrieval import RetrievalEvaluator
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.qrels import read_qrels
-from ragassay.options import Answers, RunKeywords, check_options, own_of, several, shows
+from ragassay.options import Answers, RunKeywords, check_options, several, shows
 from ragassay.records import FileStamp, Rejection
+from ragassay.requests import EvaluationRequest, Request, folder_of
 from ragassay.results import Results
-from ragassay.runs.evaluate import Job, manifest_of, run_sync
-from ragassay.runs.events import Event
-from ragassay.runs.job import prepared, question_rows
-from ragassay.runs.progress import shown_steps
+from ragassay.runs.folder import RunFolder
+from ragassay.runs.job import Job, question_rows
+from ragassay.runs.progress import Presenter
 from ragassay.settings import Settings
+from ragassay.threads import run_sync
 
 if TYPE_CHECKING:
     Queries = Sequence[str] | Answers
@@ -82,8 +82,9 @@ def run(
         SettingsError, FatalModelError, UnjudgedError, BelowError, UnmeasuredError: As for
             `evaluate`.
     """
-    how = Asking(parse, at_once, retries, timeout_s)
-    return run_sync(_run(app, queries, how, qrels, settings, progress, options))
+    how: Any = {"parse": parse, "at_once": at_once, "retries": retries, "timeout_s": timeout_s}
+    more: Any = {"qrels": qrels, "settings": settings, "progress": progress}
+    return run_sync(arun(app, queries, **how, **more, **options))
 
 
 @shows(RunKeywords)
@@ -101,45 +102,66 @@ async def arun(
     **options: Unpack[RunKeywords],
 ) -> Results:
     """Run `run` inside a running event loop; same arguments, results and errors."""
-    how = Asking(parse, at_once, retries, timeout_s)
-    return await _run(app, queries, how, qrels, settings, progress, options)
-
-
-async def _run(
-    app: App,
-    queries: Queries,
-    how: Asking,
-    qrels: QrelsLike | None,
-    settings: Settings | None,
-    progress: Progress,
-    options: RunKeywords,
-) -> Results:
     check_options(options, RunKeywords)
-    called, name = found_app(app), app_name(app)
-    grades, rejected = _grades(qrels)
-    own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]
-    given = cast("RunKeywords", {**options, "evaluators": own})
-    job, chosen = prepared(
-        question_rows(queries), given, limit=options.get("limit"), settings=settings, answered=False
-    )
-    job = _stamped(replace(job, rejections=(*job.rejections, *rejected)), name)
-    tools = Toolbox.of(chosen, job.corpus, *own_of(given))
-    out = options.get("out")
-    folder = None if out is None else folder_at(out, options)
-    with folder.opened(manifest_of(job, tools)) if folder else nullcontext():
-        with shown_steps(len(job.records), "asking", progress is True) as step:
-            if callable(progress):
-                progress(Event(phase="asking"))
-            asked = await ask_all(called, name, job.records, how, folder, step)
-    ids = [record.id for record in job.records]
-    job = replace(
-        job,
-        records=tuple(asked.answers[i] for i in ids if i in asked.answers),
-        failures=tuple(asked.failures[i] for i in ids if i in asked.failures),
-        application=use_of(name, asked),
-    )
-    given.pop("retry_failed", None)  # what failed was forgotten above
-    return await judged(job, tools, given, progress)
+    how = Asking(parse, at_once, retries, timeout_s)
+    presenter = Presenter(progress)
+    request = ApplicationRequest.of(app, queries, how, qrels, options, settings, presenter)
+    return raise_where_asked(await request.run(folder_of(options), presenter), options)
+
+
+@dataclass(frozen=True)
+class ApplicationRequest(Request[Results]):
+    """Questions to an application, whose answers are evaluated.
+
+    Attributes:
+        evaluation: The evaluation; its job has the questions.
+        app: The application.
+        name: Its name.
+        how: How it is asked.
+    """
+
+    evaluation: EvaluationRequest
+    app: App
+    name: str
+    how: Asking
+
+    @classmethod
+    def of(
+        cls,
+        app: App,
+        queries: Queries,
+        how: Asking,
+        qrels: QrelsLike | None,
+        options: RunKeywords,
+        settings: Settings | None,
+        presenter: Presenter,
+    ) -> ApplicationRequest:
+        """Read the questions; see `run` for the arguments and errors."""
+        called, name = found_app(app), app_name(app)
+        grades, rejected = _grades(qrels)
+        own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]
+        given = cast("RunKeywords", {**options, "evaluators": own})
+        rows = question_rows(queries)
+        request = EvaluationRequest.of(rows, given, settings, presenter, answered=False)
+        job = replace(request.job, rejections=(*request.job.rejections, *rejected))
+        return cls(replace(request, job=_stamped(job, name)), called, name, how)
+
+    async def run(self, folder: RunFolder | None, presenter: Presenter) -> Results:
+        """Ask the questions that have no answer in the folder, and evaluate all answers."""
+        from ragassay.runs.evaluate import manifest_of
+
+        job, tools = self.evaluation.job, self.evaluation.tools
+        with folder.opened(manifest_of(job, tools)) if folder else nullcontext():
+            with presenter.steps(len(job.records), "asking") as step:
+                asked = await ask_all(self.app, self.name, job.records, self.how, folder, step)
+        ids = [record.id for record in job.records]
+        job = replace(
+            job,
+            records=tuple(asked.answers[i] for i in ids if i in asked.answers),
+            failures=tuple(asked.failures[i] for i in ids if i in asked.failures),
+            application=use_of(self.name, asked),
+        )
+        return await replace(self.evaluation, job=job).run(folder, presenter)
 
 
 def _stamped(job: Job, name: str) -> Job:

@@ -17,6 +17,7 @@ from ragassay.cli.exits import PlainGroup
 from ragassay.cli.finetune import finetune
 from ragassay.cli.grade import grade
 from ragassay.cli.grades import app as grades_app
+from ragassay.cli.help import ShortHelp
 from ragassay.cli.matrix import matrix
 from ragassay.cli.meta_evaluate import meta_evaluate
 from ragassay.cli.models import app as models_app
@@ -52,7 +53,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(demo)
-app.command()(evaluate)
+app.command(cls=ShortHelp)(evaluate)
 app.command()(run)
 app.command()(audit)
 app.command()(grade)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 import typer.core
 
 from ragassay.errors import plain_words
 from ragassay.terminal import safe_streams, write_red
+
+if TYPE_CHECKING:
+    from ragassay.records import Audit, Rejection
+    from ragassay.results import Results
 
 OK = 0
 FAILED = 1
@@ -74,6 +78,28 @@ def errors_as_lines() -> Iterator[None]:
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
         raise typer.Exit(130) from None
+
+
+def exit_with(results: Results) -> None:
+    """Print which thresholds were missed, and exit with the code of an evaluation."""
+    for _, line in results.verdicts:
+        if line:
+            typer.echo(line, err=True)
+    kinds = {kind for kind, _ in results.verdicts}
+    if results.summary.judged_nothing:
+        raise typer.Exit(FAILED)
+    if kinds - {"reached"}:
+        raise typer.Exit(BELOW if "below" in kinds else UNMEASURED)
+    if results.is_partial:
+        raise typer.Exit(PARTIAL)
+
+
+def exit_audited(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> None:
+    """Exit with the code of an audit."""
+    if strict and any(line.trust == "blind" for line in audit.certificate):
+        raise typer.Exit(BELOW)
+    if audit.is_partial or rejections:
+        raise typer.Exit(PARTIAL)
 
 
 def _fail(why: str, error: Exception, code: int = FAILED) -> NoReturn:

@@ -71,37 +71,24 @@ def grade(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a grade failed.
     """
     with errors_as_lines():
-        from ragassay.api import folder_at
-        from ragassay.cli.output import print_graded, print_plan, print_rejections
-        from ragassay.runs.evaluate import plan, run_sync
-        from ragassay.runs.grading import (
-            default_folder,
-            grade_passages,
-            grading_job,
-            prepared_grading,
-        )
-        from ragassay.runs.progress import shown_progress
+        from ragassay.cli.output import Terminal, print_graded
+        from ragassay.requests import request_grading
 
-        passages, tools = prepared_grading(
-            responses, options, most_words=words, depth=depth, spelled="flag"
+        terminal = Terminal(quiet, as_json, options.get("out"))
+        request = request_grading(
+            responses,
+            options,
+            None,
+            terminal,
+            words=words,
+            depth=depth,
+            like_original=like_original,
         )
-        print_rejections(passages.rejections)
-        if passages.note:
-            typer.echo(passages.note, err=True)
-        if dry_run:
-            found = plan(grading_job(passages, tools), tools)
-            print_plan(found, tools.settings.judges, as_json, tools.settings.escalated_to or "")
-            return
-        folder = folder_at(options.get("out") or default_folder(responses), options)
-        n_passages = len(passages.records)
-        with shown_progress(n_passages, not quiet, "grading passages") as listen:
-            graded = run_sync(
-                grade_passages(passages, tools, folder, listen, like_original=like_original)
-            )
+        graded = terminal.run(request, options, dry_run)
         if as_json:
             typer.echo(graded.run.summary.model_dump_json(indent=2))
         elif not quiet:
             bank = options.get("testbank")
-            print_graded(graded, folder.path, bank if isinstance(bank, Path) else None)
+            print_graded(graded, terminal.folder, bank if isinstance(bank, Path) else None)
     if graded.is_partial:
         raise typer.Exit(PARTIAL)

@@ -191,19 +191,19 @@ def _generated(
         raise InputError("a matrix compares models that write: --generator NAME, twice or more")
     if not dry_run:
         _check(asked, options)
-    from ragassay.runs.evaluate import run_sync
     from ragassay.runs.generated_matrix import ANSWERS, generate_and_judge, planned
-    from ragassay.runs.progress import bars
+    from ragassay.runs.progress import Presenter
     from ragassay.runs.states import states_of
     from ragassay.runs.syntheses import prepared_questions, writers_of, writing_settings
     from ragassay.runs.synthesis_writer import Writing
+    from ragassay.threads import run_sync
 
     named: EvaluateKeywords = {**options, "model": asked.generators}
     settings = writing_settings(named, spelled="flag")
     writers = writers_of(settings, asked.words)
     judges = [_settings(name, options, only=["rubrics"]) for name in asked.judges]
     states = None if dry_run else states_of(asked.out / ANSWERS)
-    bar = bars(not quiet)
+    bar = Presenter(not quiet).bar
     questions = run_sync(
         prepared_questions(asked.questions, options, settings, asked.papers, states=states, bar=bar)
     )

@@ -78,6 +78,7 @@ def meta_evaluate(
 
 
 def _print(found: MetaEvaluation) -> None:
+    from ragassay.cli.output import print_rejections
     from ragassay.metrics.panel_alike import effective_judges
     from ragassay.reports.labels import one_line
     from ragassay.reports.panel_view import alike_lines
@@ -96,8 +97,4 @@ def _print(found: MetaEvaluation) -> None:
         typer.echo(one_line(line), err=True)
     if found.n_other:
         typer.echo(f"{found.n_other} reviews are of verdicts that have no task here", err=True)
-    for rejection in found.rejections[:10]:
-        where = f"{rejection.file}:{rejection.line}"
-        typer.echo(one_line(f"rejected {where}: {rejection.problem}"), err=True)
-    if len(found.rejections) > 10:
-        typer.echo(f"... and {len(found.rejections) - 10} more rejected lines", err=True)
+    print_rejections(found.rejections)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
-from ragassay.cli.options import AnswersArgument, Quiet, prepared_job, takes
+from ragassay.cli.options import AnswersArgument, Quiet, takes
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, Keywords, settings_of
 
@@ -85,24 +85,26 @@ def create(
     """
     with errors_as_lines():
         from ragassay.cli.editor import edit_in_editor, require_terminal
-        from ragassay.evaluators.toolbox import Toolbox
+        from ragassay.cli.output import Terminal
         from ragassay.formats.nuggetizer import drop_judged_below
         from ragassay.reports.text import count_text
-        from ragassay.runs.evaluate import run_sync
-        from ragassay.runs.nuggets import nugget_jobs, write_nuggets
-        from ragassay.runs.progress import shown_progress
+        from ragassay.requests import open_tools, read_input
+        from ragassay.threads import run_sync
 
+        terminal = Terminal(quiet)
         if not (accept_all or review):
             require_terminal("--accept-all, or --review")
-        job, settings = prepared_job(answers, options, options.get("limit"), answered=False)
-        tools = Toolbox.of(settings, job.corpus)
+        job, settings = read_input(answers, options, None, terminal, answered=False)
+        tools = open_tools(settings, options, terminal, job.corpus)
         records = [drop_judged_below(record, min_judgment) for record in job.records]
         n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
         if n_dropped:
             told = f"{count_text(n_dropped, 'candidate')} judged below {min_judgment} left out"
             typer.echo(f"{told} (--min-judgment)", err=True)
+        from ragassay.runs.nuggets import nugget_jobs, write_nuggets
+
         jobs = nugget_jobs(records, source, tools, n_window=window, n_most=most)
-        with shown_progress(len(jobs), not quiet, "writing nuggets") as listen:
+        with terminal.bar(len(jobs), "writing nuggets") as listen:
             written = run_sync(
                 write_nuggets(
                     jobs,
@@ -143,16 +145,18 @@ def assign(
     Exit codes: 0 done; 1 error; 3 some input was rejected, or an assignment failed.
     """
     with errors_as_lines():
-        from ragassay.evaluators.toolbox import Toolbox
+        from ragassay.cli.output import Terminal
         from ragassay.reports.text import count_text
-        from ragassay.runs.assignment import assign_nuggets
-        from ragassay.runs.evaluate import run_sync
-        from ragassay.runs.progress import shown_progress
+        from ragassay.requests import open_tools, read_input
+        from ragassay.threads import run_sync
 
-        job, settings = prepared_job(answers, options, options.get("limit"))
-        tools = Toolbox.of(settings, job.corpus)
+        terminal = Terminal(quiet)
+        job, settings = read_input(answers, options, None, terminal)
+        tools = open_tools(settings, options, terminal, job.corpus)
+        from ragassay.runs.assignment import assign_nuggets
+
         scores = metrics or target.with_name(f"{target.name}.metrics.jsonl")
-        with shown_progress(len(job.records), not quiet, "assigning nuggets") as listen:
+        with terminal.bar(len(job.records), "assigning nuggets") as listen:
             found = run_sync(assign_nuggets(job.records, tools, target, scores, listen))
         typer.echo(
             f"{target}: {count_text(len(found.answers), 'answer')}, "

@@ -6,17 +6,12 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_origin
+from typing import Annotated, Any, get_origin
 
 import typer
 
 from ragassay.cli.exits import errors_as_lines
-from ragassay.options import Keywords, Option, options_of, settings_of, signature_with
-
-if TYPE_CHECKING:
-    from ragassay.runs.folder import RunFolder
-    from ragassay.runs.job import Job
-    from ragassay.settings import Settings
+from ragassay.options import Option, options_of, settings_of, signature_with
 
 Json = Annotated[bool, typer.Option("--json", help="Print what was found as JSON on stdout.")]
 DryRun = Annotated[
@@ -68,27 +63,6 @@ OnlyWhere = Annotated[
 ]
 
 
-def prepared_job(
-    answers: Path, options: Keywords, limit: int | None = None, *, answered: bool = True
-) -> tuple[Job, Settings]:
-    """Return the job and the settings of a command; report unreadable lines."""
-    from ragassay.cli.output import print_rejections
-    from ragassay.runs.job import prepared
-
-    job, settings = prepared(answers, options, limit=limit, spelled="flag", answered=answered)
-    print_rejections(job.rejections)
-    if job.note:
-        typer.echo(job.note, err=True)
-    return job, settings
-
-
-def run_folder(answers: Path, options: Keywords, ending: str = "") -> RunFolder:
-    """Return the user's folder, else one in runs/ named after the file of answers."""
-    from ragassay.api import folder_at
-
-    return folder_at(options.get("out") or _default_folder(answers, ending), options)
-
-
 def takes(
     keywords: type, *names: str, ending: str | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -100,8 +74,8 @@ def takes(
     Args:
         keywords: The class that declares the options.
         names: The command's options; none for all.
-        ending: End of the name of its folder in runs/, which begins as that of its first argument;
-            None where it has none there.
+        ending: End of the name of its default folder in runs/, which begins as that of its first
+            argument; None where it has none there.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -112,13 +86,14 @@ def takes(
         def called(**given: Any) -> None:
             unset = {o.name for o in chosen if given[o.name] in (None, [], ())}
             kept = {name: value for name, value in given.items() if name not in unset}
-            if any(o.name == "model" for o in chosen) and not kept.get("dry_run"):
+            if ending is not None:
                 first = next(iter(inspect.signature(command).parameters))
-                default = None if ending is None else _default_folder(given[first], ending)
-                _check(kept, default, is_whole=not names)
+                kept.setdefault("out", _default_folder(given[first], ending))
+            if any(o.name == "model" for o in chosen) and not kept.get("dry_run"):
+                _check(kept, is_whole=not names)
             command(**kept)
 
-        signature = signature_with(command, map(_parameter, chosen))
+        signature = signature_with(command, map(_parameter, chosen), eval_str=True)
         last = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
         last -= {option.name for option in chosen}
         ordered = sorted(signature.parameters.values(), key=lambda p: p.name in last)
@@ -128,14 +103,14 @@ def takes(
     return decorate
 
 
-def _check(given: Mapping[str, Any], default: Path | None, *, is_whole: bool) -> None:
+def _check(given: Mapping[str, Any], *, is_whole: bool) -> None:
     from ragassay.runs.ready import JUDGE_FIELDS, check_ready
     from ragassay.settings import RESULT_FIELDS
 
     with errors_as_lines():
         check_ready(
             settings_of(given, spelled="flag"),
-            {"out": default, **given},
+            given,
             others=filter(None, [given.get("evaluator")]),
             file=given.get("target"),
             answers=given.get("answers"),

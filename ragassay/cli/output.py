@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.records import (
     Audit,
@@ -17,26 +17,96 @@ from ragassay.records import (
     Summary,
     outlines_of,
 )
+from ragassay.requests import Request, folder_of
+from ragassay.runs.progress import Presenter
+from ragassay.threads import run_sync
 
 if TYPE_CHECKING:
+    from ragassay.options import Keywords
     from ragassay.runs.evaluate import Plan
     from ragassay.runs.grading import Graded
 
+
+T = TypeVar("T")
 
 MOST_FINDINGS = 8
 """Findings that a run prints; the report has all."""
 
 
-@contextmanager
-def shown_phase(what: str, enabled: bool) -> Iterator[None]:
-    """Name what is under way before there is a bar, on a terminal's stderr."""
-    if not enabled:
-        yield
-        return
-    from ragassay.terminal import open_console
+class Terminal(Presenter):
+    """Shows a run on the terminal.
 
-    with open_console(stderr=True).status(what):
-        yield
+    Args:
+        is_quiet: Whether bars and tables are left out.
+        as_json: Whether what was found is printed as JSON, which `is_quiet` leaves in.
+        folder: The run's folder, for the path of its report.
+    """
+
+    spelled = "flag"
+
+    def __init__(
+        self, is_quiet: bool, as_json: bool = False, folder: str | Path | None = None
+    ) -> None:
+        super().__init__(not is_quiet)
+        self.as_json = as_json
+        self.folder = Path(folder or "")
+
+    @contextmanager
+    def phase(self, what: str) -> Iterator[None]:
+        """Name what is under way before there is a bar, on stderr."""
+        if not self.progress:
+            yield
+            return
+        from ragassay.terminal import open_console
+
+        with open_console(stderr=True).status(what):
+            yield
+
+    def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
+        """Print lines that could not be read, and how the corpus is searched."""
+        import typer
+
+        self.rejections += rejections
+        print_rejections(rejections)
+        if note:
+            typer.echo(note, err=True)
+
+    def show(self, found: object) -> None:
+        """Print what a stage of an evaluation has found; as JSON the summary alone."""
+        import typer
+
+        from ragassay.runs.evaluate import RunResult
+
+        if self.as_json:
+            if isinstance(found, RunResult):
+                typer.echo(found.summary.model_dump_json(indent=2))
+        elif not self.progress:
+            return
+        elif isinstance(found, RunResult):
+            print_run(found.manifest, found.summary, found.evaluations, self.folder)
+        elif isinstance(found, Repeats):
+            print_repeats(found)
+        elif isinstance(found, Audit):
+            print_certificate(found)
+
+    def show_audit(self, audit: Audit) -> None:
+        """Print an audit that is no stage of an evaluation."""
+        import typer
+
+        if self.as_json:
+            typer.echo(audit.model_dump_json(indent=2))
+        elif self.progress:
+            print_audit(audit, self.folder)
+
+    def run(self, request: Request[T], options: Keywords, dry_run: bool = False) -> T:
+        """Run a request and return what it found; for a dry run print its plan, and exit."""
+        import typer
+
+        if dry_run:
+            second = request.tools.settings.escalated_to or ""
+            print_plan(request.plan(), request.models, self.as_json, second)
+            raise typer.Exit
+        return run_sync(request.run(folder_of(options), self))
 
 
 def print_run(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
+from ragassay.cli.exits import PARTIAL, errors_as_lines, exit_audited
 from ragassay.cli.options import DryRun, Json, Quiet, Strict, takes
 from ragassay.cli.qa_files import export, read
 from ragassay.cli.qa_made import generate
@@ -82,29 +82,16 @@ def evaluate(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed.
     """
     with errors_as_lines():
-        from ragassay.api import folder_at
-        from ragassay.cli.output import print_plan, print_rejections
-        from ragassay.evaluators.toolbox import Toolbox
-        from ragassay.runs.evaluate import plan, run_sync
-        from ragassay.runs.progress import shown_progress
-        from ragassay.runs.qa.evaluate import judge_pairs, pairs_settings
-        from ragassay.runs.qa.inputs import pairs_job, read_paper_pairs
+        from ragassay.cli.output import Terminal
+        from ragassay.requests import request_pairs
 
-        settings = pairs_settings(options, spelled="flag")
-        given = read_paper_pairs(pairs, papers).first(options.get("limit"))
-        tools = Toolbox.of(settings)
-        print_rejections(given.rejections)
-        if dry_run:
-            found = plan(pairs_job(given), tools)
-            print_plan(found, settings.judges, as_json, settings.escalated_to or "")
-            return
-        folder = folder_at(options.get("out") or default_folder(pairs), options)
-        with shown_progress(len(given.papers), not quiet, "judging papers") as listen:
-            judged = run_sync(judge_pairs(given, tools, folder, listen))
+        terminal = Terminal(quiet, as_json, options.get("out"))
+        request = request_pairs(pairs, papers, options, None, terminal)
+        judged = terminal.run(request, options, dry_run)
         if as_json:
             typer.echo(judged.run.summary.model_dump_json(indent=2))
         elif not quiet:
-            _show(judged, folder.path)
+            _show(judged, terminal.folder)
     if judged.is_partial:
         raise typer.Exit(PARTIAL)
 
@@ -149,33 +136,16 @@ def audit(
     4 the judge is blind somewhere, with --strict.
     """
     with errors_as_lines():
-        from ragassay.api import folder_at
-        from ragassay.cli.output import print_audit, print_rejections
-        from ragassay.evaluators.toolbox import Toolbox
-        from ragassay.runs.audit import run_audit
+        from ragassay.cli.output import Terminal
+        from ragassay.requests import request_pairs_audit
         from ragassay.runs.audit_job import AuditOptions
-        from ragassay.runs.evaluate import run_sync
-        from ragassay.runs.progress import shown_progress
-        from ragassay.runs.qa.audit import pairs_audit_job
-        from ragassay.runs.qa.evaluate import pairs_settings
-        from ragassay.runs.qa.inputs import read_paper_pairs
 
-        given = read_paper_pairs(pairs, papers)
-        print_rejections(given.rejections)
-        only: EvaluateKeywords = {**options, "only": ("racar",)}
-        tools = Toolbox.of(pairs_settings(only, spelled="flag"))
-        chosen = pairs_audit_job(given, AuditOptions(number, seed, tuple(attacks or ())))
-        folder = folder_at(options.get("out") or default_folder(pairs, "audit"), options)
-        with shown_progress(len(chosen.asks), not quiet, "auditing") as listen:
-            result = run_sync(run_audit(chosen, tools, folder, listen))
-        if as_json:
-            typer.echo(result.audit.model_dump_json(indent=2))
-        elif not quiet:
-            print_audit(result.audit, folder.path)
-    if strict and any(line.trust == "blind" for line in result.audit.certificate):
-        raise typer.Exit(BELOW)
-    if result.is_partial or given.rejections:
-        raise typer.Exit(PARTIAL)
+        terminal = Terminal(quiet, as_json, options.get("out"))
+        damage = AuditOptions(number, seed, tuple(attacks or ()))
+        request = request_pairs_audit(pairs, papers, damage, options, terminal)
+        result = terminal.run(request, options)
+        terminal.show_audit(result.audit)
+    exit_audited(result.audit, strict, terminal.rejections)
 
 
 @app.command("filter")
@@ -225,11 +195,6 @@ def keep(
             typer.echo(f"{lacking} not kept for want of a rating", err=True)
     if found.unrated:
         raise typer.Exit(PARTIAL)
-
-
-def default_folder(pairs: Path, what: str = "qa") -> Path:
-    """Return where a run is kept if the user names no folder: in runs/, named after the input."""
-    return Path("runs") / f"{pairs.name.split('.')[0]}-{what}"
 
 
 def _show(judged: JudgedPairs, folder: Path) -> None:

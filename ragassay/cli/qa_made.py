@@ -9,7 +9,7 @@ import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import Quiet, takes
-from ragassay.options import EvaluateKeywords, settings_of
+from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
     from ragassay.runs.qa.generate import Generated
@@ -101,18 +101,11 @@ def generate(
     failed.
     """
     with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.formats.papers import read_papers
+        from ragassay.cli.output import Terminal
         from ragassay.graphs.qa_state import QAJob
-        from ragassay.runs.evaluate import run_sync
-        from ragassay.runs.progress import shown_progress
-        from ragassay.runs.qa.generate import check_writer, make_pairs, qa_tools
+        from ragassay.threads import run_sync
+        from ragassay.writing import write_pairs
 
-        settings = settings_of(options, spelled="flag")
-        check_writer(settings)
-        file = read_papers(papers)
-        print_rejections(file.rejections)
-        chosen = file.papers[: options.get("limit")]
         plan = QAJob(
             number=number,
             keywords=tuple(keywords or ()),
@@ -123,11 +116,10 @@ def generate(
             max_tokens=max_tokens,
             least=least,
         )
-        tools = qa_tools(settings, chosen, evaluator)
-        with shown_progress(len(chosen), not quiet, "writing pairs") as listen:
-            found = run_sync(make_pairs(chosen, plan, tools, target, listen=listen))
-        is_complete = _report(found, target)
-    if file.rejections or not is_complete:
+        terminal = Terminal(quiet)
+        making = write_pairs(papers, target, plan, evaluator, options, None, terminal)
+        is_complete = _report(run_sync(making), target)
+    if terminal.rejections or not is_complete:
         raise typer.Exit(PARTIAL)
 
 

@@ -71,10 +71,10 @@ def rationales(
     """
     with errors_as_lines():
         from ragassay.reports.text import count_text
-        from ragassay.runs.evaluate import run_sync
         from ragassay.runs.judged_reasons import read_reasons
         from ragassay.runs.progress import shown_progress
         from ragassay.runs.rationales import audit_reasons, write_reason_audit
+        from ragassay.threads import run_sync
 
         given = read_reasons(reasons, options.get("limit"), rubric_text)
         name = f"{reasons.name.split('.')[0]}-rationales"

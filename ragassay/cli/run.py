@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import Annotated, Unpack
 
 import typer
 
-from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
+from ragassay.cli.exits import errors_as_lines, exit_with
 from ragassay.cli.options import Json, Quiet, takes
 from ragassay.options import RunKeywords
-
-if TYPE_CHECKING:
-    from ragassay.results import Results
-
 
 N_SHOWN = 10
 
@@ -60,51 +56,23 @@ def run(
 
       ragassay run my_rag:graph questions.jsonl --qrels qrels.txt --retries 2
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some question, answer
-    or verdict failed; 4 a score is below --fail-under.
+    Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
+    rejected, or some question, answer or verdict failed; 4 a score is below --fail-under; 5 a score
+    of --fail-under could not be measured, or its range holds the bound.
     """
-    import ragassay
-
-    options["out"] = folder = Path(options.get("out") or Path("runs") / queries.name.split(".")[0])
-    below = ""
     with errors_as_lines():
-        try:
-            results = ragassay.run(
-                app,
-                queries,
-                qrels=qrels,
-                at_once=at_once,
-                retries=retries,
-                timeout_s=timeout_s,
-                progress=not quiet,
-                **options,
-            )
-        except ragassay.UnjudgedError as error:
-            results = error.results
-        except ragassay.BelowError as error:
-            results, below = error.results, str(error)
-        _show(results, folder, as_json, quiet)
-    if below:
-        typer.echo(below, err=True)
-        raise typer.Exit(BELOW)
-    if results.failed or results.rejections:
-        raise typer.Exit(PARTIAL)
+        from ragassay.applications.asking import Asking
+        from ragassay.applications.run import ApplicationRequest
+        from ragassay.cli.output import Terminal
+        from ragassay.reports.labels import one_line
 
-
-def _show(results: Results, folder: Path, as_json: bool, quiet: bool) -> None:
-    from ragassay.reports.labels import one_line
-
-    if not quiet:
-        for one in results.failures[:N_SHOWN]:
-            reason = one.failure.detail or one.failure.reason
-            typer.echo(one_line(f"{one.record_id}: {reason}"), err=True)
-    if as_json:
-        typer.echo(results.summary.model_dump_json(indent=2))
-    elif not quiet:
-        from ragassay.cli.output import print_certificate, print_repeats, print_run
-
-        print_run(results.manifest, results.summary, list(results), folder)
-        if results.repeats is not None:
-            print_repeats(results.repeats)
-        if results.audit is not None:
-            print_certificate(results.audit)
+        options["out"] = out = options.get("out") or Path("runs") / queries.name.split(".")[0]
+        terminal = Terminal(quiet, as_json, out)
+        how = Asking(None, at_once, retries, timeout_s)
+        request = ApplicationRequest.of(app, queries, how, qrels, options, None, terminal)
+        results = terminal.run(request, options)
+        if not quiet:
+            for one in results.failures[:N_SHOWN]:
+                reason = one.failure.detail or one.failure.reason
+                typer.echo(one_line(f"{one.record_id}: {reason}"), err=True)
+    exit_with(results)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
-from ragassay.cli.options import AnswersArgument, Json, Quiet, run_folder, takes
+from ragassay.cli.options import AnswersArgument, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def strategies(
         )
         options.setdefault("rubric_set", default_rubric_set(given.job.answers.format))
         settings = settings_of(options, spelled="flag")
-        folder = run_folder(answers, options, "-strategies").path
+        folder = Path(options.get("out") or "")
         n_steps = N_WAYS * len(given.job.records)
         with shown_progress(n_steps, enabled=not quiet) as listen:
             study = study_strategies(given, settings, folder, listen, inversion)

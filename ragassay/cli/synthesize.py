@@ -101,11 +101,11 @@ def synthesize(
     paper, or some answer could not be written.
     """
     with errors_as_lines():
-        from ragassay.runs.evaluate import run_sync
-        from ragassay.runs.progress import bars
+        from ragassay.runs.progress import Presenter
         from ragassay.runs.ready import check_ready
         from ragassay.runs.syntheses import make_syntheses, writing_settings
         from ragassay.runs.synthesis_writer import Writing
+        from ragassay.threads import run_sync
 
         named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
         settings = writing_settings(named, spelled="flag")
@@ -115,7 +115,9 @@ def synthesize(
             _print_plan(queries, options, settings, papers, words, as_json, quiet)
             return
         check_ready(settings, {**options, "queries": queries}, file=file)
-        making = make_syntheses(queries, file, settings, options, how, papers, bars(not quiet))
+        making = make_syntheses(
+            queries, file, settings, options, how, papers, Presenter(not quiet).bar
+        )
         found = run_sync(making)
         _print(found, as_json, quiet)
     if found.is_partial:
@@ -144,13 +146,13 @@ def _print_plan(
     from dataclasses import asdict
 
     from ragassay.reports.text import count_text
-    from ragassay.runs.evaluate import run_sync
     from ragassay.runs.generated_matrix import planned
-    from ragassay.runs.progress import bars
+    from ragassay.runs.progress import Presenter
     from ragassay.runs.syntheses import prepared_questions, writers_of
+    from ragassay.threads import run_sync
 
     writers = writers_of(settings, words)
-    preparing = prepared_questions(queries, options, settings, papers, bar=bars(not quiet))
+    preparing = prepared_questions(queries, options, settings, papers, bar=Presenter(not quiet).bar)
     questions = run_sync(preparing)
     note_questions(questions)
     plan = planned(questions, writers)

@@ -88,9 +88,9 @@ def create(
     with errors_as_lines():
         from ragassay.cli.output import print_rejections
         from ragassay.formats.exam_queries import read_exam_queries
-        from ragassay.runs.evaluate import run_sync
         from ragassay.runs.progress import shown_progress
         from ragassay.runs.testbank_create import ExamPlan, exam_jobs, exam_tools, write_testbanks
+        from ragassay.threads import run_sync
 
         plan = ExamPlan(
             kinds=("questions", "nuggets") if kind == "both" else (kind,),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
-from ragassay.cli.options import AnswersArgument, Json, Quiet, prepared_job, takes
+from ragassay.cli.options import AnswersArgument, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -75,8 +75,10 @@ def separate(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
     with errors_as_lines():
+        from ragassay.cli.output import Terminal
         from ragassay.models.installed import need_verifiers
         from ragassay.reports.verifiers import question_sheet, separation_sheet
+        from ragassay.requests import read_input
         from ragassay.runs.progress import shown_steps
         from ragassay.runs.verifiers.scoring import open_models
         from ragassay.runs.verifiers.sentences import check_documents, labelled_sentences
@@ -84,7 +86,7 @@ def separate(
         from ragassay.runs.verifiers.separating import separate as separate_pairs
 
         need_verifiers(verifiers or ())
-        job, settings = prepared_job(answers, options, options.get("limit"))
+        job, settings = read_input(answers, options, None, Terminal(quiet))
         sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
         n_missing = check_documents(sentences)
         models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
@@ -131,8 +133,10 @@ def support(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
     with errors_as_lines():
+        from ragassay.cli.output import Terminal
         from ragassay.models.installed import need_verifiers
         from ragassay.reports.verifiers import support_sheet
+        from ragassay.requests import read_input
         from ragassay.runs.progress import shown_steps
         from ragassay.runs.verifiers.bearing import supported
         from ragassay.runs.verifiers.scoring import open_models
@@ -144,7 +148,7 @@ def support(
         )
 
         need_verifiers(verifiers or ())
-        job, settings = prepared_job(answers, options, options.get("limit"))
+        job, settings = read_input(answers, options, None, Terminal(quiet))
         has_labels = labels_of is not None or has_citation_labels(answers)
         if has_labels:
             sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
@@ -201,10 +205,11 @@ def at_k(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.output import tell_plots_left_out
+        from ragassay.cli.output import Terminal, tell_plots_left_out
         from ragassay.models.installed import need_verifiers
         from ragassay.reports.figures import can_plot, curve_plot
         from ragassay.reports.verifiers import curve_sheet
+        from ragassay.requests import read_input
         from ragassay.runs.progress import shown_steps
         from ragassay.runs.verifiers.bearing import curves_of, n_steps, parse_ks, ways_of
         from ragassay.runs.verifiers.scoring import open_models
@@ -212,7 +217,7 @@ def at_k(
 
         need_verifiers(verifiers or ())
         ks, ways = parse_ks(k), ways_of(found_by)
-        job, settings = prepared_job(answers, options, options.get("limit"))
+        job, settings = read_input(answers, options, None, Terminal(quiet))
         tell_plots_left_out(folder)
         sentences = cited_sentences(job.records, job.corpus)
         models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)

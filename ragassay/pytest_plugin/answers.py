@@ -7,31 +7,37 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from anyio.from_thread import start_blocking_portal
 
 from ragassay.errors import InputError, RagassayError
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.keys import fingerprint
 from ragassay.metrics.summary import summarize
-from ragassay.options import EvaluateKeywords, SourceLike, check_options, own_of, settings_of
+from ragassay.options import (
+    AnswerLike,
+    EvaluateKeywords,
+    RunKeywords,
+    SourceLike,
+    check_options,
+)
 from ragassay.records import (
     UNSCORED_KINDS,
     CompactEvaluations,
     Evaluation,
     Failure,
-    FileStamp,
     Manifest,
     Nugget,
     Record,
     RecordFailure,
 )
 from ragassay.redaction import without_secrets
+from ragassay.requests import EvaluationRequest
 from ragassay.results import Result
-from ragassay.runs.evaluate import Job, RunResult, manifest_of, run
+from ragassay.runs.evaluate import RunResult, manifest_of
 from ragassay.runs.folder import append_line, read_lines, write_whole
-from ragassay.runs.job import documents_of, opened_corpus, read_job
+from ragassay.runs.job import read_job, record_of
+from ragassay.runs.progress import Presenter
 
 OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 """Options of `evaluate` that mean nothing for one answer of a session."""
@@ -49,7 +55,7 @@ class Answers:
 
     def __init__(self, cache: Path, notes: Path) -> None:
         self._cache, self._notes = cache, notes
-        self._opened: dict[str, tuple[Mapping[str, Any], Toolbox, FileStamp | None]] = {}
+        self._opened: dict[str, tuple[Mapping[str, Any], EvaluationRequest]] = {}
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal())
 
@@ -64,9 +70,10 @@ class Answers:
         Raises:
             RagassayError: It could not be evaluated.
         """
-        tools, stamp = self._open({k: v for k, v in options.items() if k != "testbank"})
+        opened = self._open(record, {k: v for k, v in options.items() if k != "testbank"})
+        tools = opened.tools
         job = read_job([record], testbank=options.get("testbank"), settings=tools.settings)
-        job = replace(job, corpus=tools.retrieval.corpus, corpus_stamp=stamp)
+        job = replace(job, corpus=opened.job.corpus, corpus_stamp=opened.job.corpus_stamp)
         (record,), judge = job.records, tools.identity[:16]
         kept = self._cache / judge / f"{fingerprint(tools, record)}.jsonl"
         manifest_file = self._notes / f"{judge}.json"
@@ -76,7 +83,7 @@ class Answers:
         found = next(iter(read_lines(kept, Evaluation)), None)
         source = "cached" if found else "judged"
         if found is None:
-            found = self._judged(name, job, tools)
+            found = self._judged(name, replace(opened, job=job))
             if not any(finding.kind in UNSCORED_KINDS for finding in found.findings):
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(kept, found.model_dump_json() + "\n")
@@ -90,20 +97,18 @@ class Answers:
         """End the thread."""
         self._stack.close()
 
-    def _open(self, options: Mapping[str, Any]) -> tuple[Toolbox, FileStamp | None]:
+    def _open(self, record: Record, options: Mapping[str, Any]) -> EvaluationRequest:
         key = repr(sorted(options.items(), key=lambda item: item[0]))
         if key not in self._opened:
-            settings = settings_of(options, options.get("settings"))
-            corpus = options.get("corpus")
-            opened = None if corpus is None else opened_corpus(corpus, settings)
-            tools = Toolbox.of(settings, opened and opened.literature, *own_of(options))
+            given = cast("RunKeywords", options)
+            request = EvaluationRequest.of([record], given, options.get("settings"), Presenter())
             # The options live on with it, so no other object gets an id that is in the key.
-            self._opened[key] = options, tools, opened and opened.stamp
-        return self._opened[key][1:]
+            self._opened[key] = options, request
+        return self._opened[key][1]
 
-    def _judged(self, name: str, job: Job, tools: Toolbox) -> Evaluation:
+    def _judged(self, name: str, request: EvaluationRequest) -> Evaluation:
         try:
-            found = self._portal.call(run, job, tools, None)
+            found = self._portal.call(request.run, None, Presenter())
             if found.failures:
                 raise RagassayError(found.failures[0].failure.detail)
         except RagassayError as error:
@@ -113,7 +118,7 @@ class Answers:
             failed = RecordFailure(record_id=name, stage="evaluate", failure=failure)
             append_line(self._notes / f"failures.{os.getpid()}.jsonl", failed)
             raise
-        return found.evaluations[0]
+        return found[0]
 
 
 @dataclass
@@ -134,7 +139,7 @@ class Assay:
 
     def __call__(
         self,
-        answer: str,
+        answer: AnswerLike,
         *,
         question: str | Record,
         sources: Iterable[SourceLike] = (),
@@ -145,7 +150,7 @@ class Assay:
         """Evaluate an answer.
 
         Args:
-            answer: The answer, with citation markers such as `[1]` or `[PMID 123]`.
+            answer: The answer, as for `ragassay.evaluate`.
             question: The question; or a record, whose nuggets and reference then count too.
             sources: The documents that the answer was written from, as for `ragassay.evaluate`.
             nuggets: Gold nuggets.
@@ -170,27 +175,3 @@ class Assay:
             # Frames of graphs, and the notes that they add, say nothing to a user.
             error.__dict__.pop("__notes__", None)
             raise error.with_traceback(None) from None
-
-
-def record_of(
-    answer: str,
-    question: str | Record,
-    sources: Iterable[SourceLike],
-    nuggets: Iterable[str | Nugget | Mapping[str, str]] | None,
-    reference: str | None,
-) -> Record:
-    """Return an answer as a record, with what its question brings."""
-    if isinstance(question, str):
-        asked = Record(id="answer", question=question, answer="")
-    else:
-        asked = question.model_copy(update={"topic": question.topic or question.id})
-    changed: dict[str, Any] = {"id": "answer", "answer": answer}
-    documents = documents_of(sources)
-    if documents:
-        changed["sources"] = documents
-    if nuggets is not None:
-        texts = ({"text": one} if isinstance(one, str) else one for one in nuggets)
-        changed["nuggets"] = tuple(Nugget.model_validate(one) for one in texts)
-    if reference is not None:
-        changed["reference"] = reference
-    return asked.model_copy(update=changed)

@@ -171,3 +171,9 @@ class Audit(Frozen):
     n_paraphrased: int = Field(default=0, ge=0)
     n_by_rule: int = Field(default=0, ge=0)
     usage: Usage = Usage()
+
+    @property
+    def is_partial(self) -> bool:
+        """Return whether some answer or verdict failed; one that is undecided did not."""
+        unscored = (f.detection.n_unscored > f.n_undecided for f in self.figures)
+        return bool(self.n_failed) or any(unscored)

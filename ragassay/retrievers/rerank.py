@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from ragassay.errors import SettingsError
 from ragassay.models.cores import cores
 from ragassay.models.embeddings import Encoded
 from ragassay.models.hub import loading
@@ -242,6 +243,9 @@ class CrossEncoderReranker:
             query: In plain words.
             hits: Hits of one search.
             k: 0 or less returns an empty list.
+
+        Raises:
+            SettingsError: The model is unavailable, or gives several scores for a pair.
         """
         if not hits or k <= 0:
             return []
@@ -253,6 +257,11 @@ class CrossEncoderReranker:
                 with loading(self.name):
                     self._model = CrossEncoder(self.name, device="cpu", trust_remote_code=False)
             scores = self._model.predict(pairs, show_progress_bar=False, convert_to_numpy=True)
+        if scores.ndim != 1:
+            raise SettingsError(
+                f"{self.name} gives {scores.shape[1]} labels for a pair, and a reranker gives one "
+                "score: name a cross-encoder of relevance, e.g. cross-encoder/ms-marco-MiniLM-L6-v2"
+            )
         return _best(hits, scores, k)
 
 

@@ -52,13 +52,6 @@ class AuditResult:
     evaluations: CompactEvaluations
     failures: tuple[RecordFailure, ...]
 
-    @property
-    def is_partial(self) -> bool:
-        """Return whether some answer or verdict failed; one that is undecided did not."""
-        figures = self.audit.figures
-        unscored = any(figure.detection.n_unscored > figure.n_undecided for figure in figures)
-        return bool(self.failures) or unscored
-
 
 def plan_audit(job: AuditJob, tools: Toolbox) -> Plan:
     """Count the calls and tokens of an audit, paraphraser included, without calling a model."""

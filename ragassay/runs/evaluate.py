@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
-import threading
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from ragassay.evaluators.base import CaseFile
 from ragassay.evaluators.questions import questions_of
@@ -38,11 +36,12 @@ from ragassay.runs.engine import RunOutcome, run_records
 from ragassay.runs.estimate import Estimate, SharedCalls, estimate_cost
 from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
-from ragassay.runs.job import Job, job_of, prepared, read_job
+from ragassay.runs.job import Job, job_of, read_job
 from ragassay.runs.judge_notes import judge_notes
 from ragassay.runs.pooling import pooled_scores
 from ragassay.runs.ready import judges_of
 from ragassay.settings import Settings, noted_settings
+from ragassay.threads import run_sync
 
 __all__ = [
     "Job",
@@ -51,7 +50,6 @@ __all__ = [
     "job_of",
     "manifest_of",
     "plan",
-    "prepared",
     "read_job",
     "run",
     "run_sync",
@@ -59,8 +57,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ragassay.models.gateway import JudgeLM
-
-T = TypeVar("T")
 
 NOTED_PACKAGES = (
     "dspy",
@@ -231,29 +227,6 @@ async def run(
         if has_reports:
             folder.write_reports(result.summary, result.evaluations)
     return result
-
-
-def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, even inside a running loop (a notebook, a server)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            results.append(asyncio.run(coroutine))
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
 
 
 def manifest_of(job: Job, tools: Toolbox) -> Manifest:

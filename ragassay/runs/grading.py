@@ -14,7 +14,6 @@ from ragassay.formats.workbench.graded import graded
 from ragassay.formats.workbench.grades import GradeFilter, grades_of
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, write_graded_paragraphs
 from ragassay.formats.workbench.responses import response_id
-from ragassay.limits import line_limit
 from ragassay.metrics.exam import COVERED_FROM
 from ragassay.options import EvaluateKeywords, Spelling, settings_of
 from ragassay.records import (
@@ -78,31 +77,16 @@ def covers(graded: Graded) -> dict[ItemKind, CoverTable]:
     return found
 
 
-def prepared_grading(
-    responses: Sequence[Path],
-    options: EvaluateKeywords,
-    *,
-    most_words: int = PASSAGE_WORDS,
-    depth: int = 0,
-    settings: Settings | None = None,
-    spelled: Spelling = "keyword",
-) -> tuple[Passages, Toolbox]:
-    """Return what is to be graded, and the tools, from a user's input.
-
-    Args:
-        responses: As for `read_passages`.
-        options: The given options.
-        most_words: As for `read_passages`.
-        depth: As for `read_passages`.
-        settings: The settings that the options change.
-        spelled: Returns an option's name for an error.
+def grading_settings(
+    options: EvaluateKeywords, settings: Settings | None = None, spelled: Spelling = "keyword"
+) -> Settings:
+    """Return the settings of a run that grades and does nothing else.
 
     Raises:
-        InputError: The data cannot be used, or there is nothing to grade by.
+        InputError: There is nothing to grade by.
         SettingsError: A setting is wrong.
     """
-    only_grades = {**options, "only": (PART,)}
-    chosen = settings_of(only_grades, settings, spelled)
+    chosen = settings_of({**options, "only": (PART,)}, settings, spelled)
     testbank = options.get("testbank")
     if testbank is None and any(way in get_args(ExamGrader) for way in chosen.grades):
         raise InputError(
@@ -111,11 +95,7 @@ def prepared_grading(
         )
     if testbank is not None and not isinstance(testbank, str | Path):
         raise InputError("several passages take a file of test banks")
-    with line_limit(chosen.max_line_bytes):
-        passages = prepared_passages(
-            responses, options, most_words=most_words, depth=depth, settings=chosen
-        )
-    return passages, Toolbox.of(chosen)
+    return chosen
 
 
 def prepared_passages(
@@ -127,7 +107,15 @@ def prepared_passages(
     settings: Settings | None = None,
     spelled: Spelling = "keyword",
 ) -> Passages:
-    """Return passages from a user's input; the arguments are those of `prepared_grading`.
+    """Return passages from a user's input.
+
+    Args:
+        responses: As for `read_passages`.
+        options: The given options.
+        most_words: As for `read_passages`.
+        depth: As for `read_passages`.
+        settings: The settings; by default those of the options.
+        spelled: Returns an option's name for an error.
 
     Raises:
         InputError: The data cannot be used.
@@ -230,8 +218,3 @@ def grading_job(passages: Passages, tools: Toolbox) -> Job:
     corpus = tools.retrieval.corpus
     stamp = job_of(bare, corpus).answers
     return replace(job_of(records, corpus, passages.rejections), answers=stamp)
-
-
-def default_folder(paths: Sequence[Path]) -> Path:
-    """Return where a run is kept if the user names no folder: in runs/, named after the input."""
-    return Path("runs") / f"{paths[0].name.split('.')[0]}-graded"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,19 +12,18 @@ from typing import TYPE_CHECKING, Any
 from ragassay.errors import InputError
 from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.formats.answered import require_records
-from ragassay.formats.column_map import column_map
 from ragassay.formats.input_notes import input_notes
-from ragassay.formats.objects import rows_of, source_objects
+from ragassay.formats.objects import response_parts, rows_of, source_objects
 from ragassay.formats.problems import Problem
 from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.read import answered_records
-from ragassay.limits import line_limit
-from ragassay.options import Keywords, Spelling, settings_of
+from ragassay.formats.replies import add_reply
 from ragassay.records import (
     ApplicationUse,
     Document,
     ExamItem,
     FileStamp,
+    Nugget,
     Record,
     RecordFailure,
     Rejection,
@@ -39,7 +39,7 @@ from ragassay.text.reasoning import find_reasoning
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
 
-    from ragassay.options import Answers, CorpusLike, SourceLike
+    from ragassay.options import AnswerLike, Answers, CorpusLike, SourceLike
 
 IN_MEMORY = "(in memory)"
 
@@ -69,48 +69,6 @@ class Job:
     failures: tuple[RecordFailure, ...] = ()
     application: ApplicationUse | None = None
     notes: tuple[str, ...] = ()
-
-
-def prepared(
-    answers: Answers,
-    options: Keywords,
-    *,
-    limit: int | None = None,
-    settings: Settings | None = None,
-    spelled: Spelling = "keyword",
-    answered: bool = True,
-) -> tuple[Job, Settings]:
-    """Return a job and its settings from a user's input, in Python or on the command line.
-
-    Args:
-        answers: As for `read_job`.
-        options: The given options.
-        limit: Number of answers to take, from the first.
-        settings: The settings that the options change.
-        spelled: Returns an option's name for an error.
-        answered: As for `read_job`.
-
-    Raises:
-        InputError: The data cannot be used.
-        SettingsError: A setting is wrong.
-    """
-    chosen = settings_of(options, settings, spelled)
-    nuggets = options.get("nuggets") or None
-    if nuggets is not None and not isinstance(nuggets, str | Path):
-        raise InputError("many answers take a file of nuggets, one answer takes a list of them")
-    with line_limit(chosen.max_line_bytes):
-        job = read_job(
-            answers,
-            options.get("corpus"),
-            limit=limit,
-            questions=options.get("questions"),
-            nuggets=nuggets,
-            testbank=options.get("testbank"),
-            settings=chosen,
-            answered=answered,
-            columns=column_map(options.get("column_map")),
-        )
-    return job, chosen
 
 
 def read_job(
@@ -209,6 +167,54 @@ def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
     if isinstance(found, Problem):
         raise InputError(f"{found.field}: {found.text}; expected {found.expected}")
     return found
+
+
+def record_of(
+    answer: AnswerLike,
+    question: str | Record,
+    sources: Iterable[SourceLike] = (),
+    nuggets: Iterable[str | Nugget | Mapping[str, str]] | None = None,
+    reference: str | None = None,
+) -> Record:
+    """Return one answer as a record.
+
+    Args:
+        answer: Text, or a response that brings its sources.
+        question: The question; or a record, whose sources, nuggets and reference count where no
+            others are given.
+        sources: As for `evaluate`.
+        nuggets: Gold nuggets.
+        reference: A reference answer.
+
+    Raises:
+        InputError: A part cannot be read.
+    """
+    if isinstance(question, str):
+        asked = Record(id="answer", question=question, answer="")
+    else:
+        asked = question.model_copy(update={"topic": question.topic or question.id})
+    parts = response_parts(answer)
+    changed: dict[str, Any] = {"id": "answer", "answer": parts.text}
+    if documents := documents_of(list(sources) or parts.sources):
+        changed["sources"] = documents
+    if nuggets is not None:
+        changed["nuggets"] = tuple(map(_nugget, nuggets))
+    if reference is not None:
+        changed["reference"] = reference
+    record = asked.model_copy(update=changed)
+    if parts.reply is None:
+        return record
+    for problem in parts.reply.problems:
+        warnings.warn(problem, stacklevel=2)
+    return add_reply(record, parts.reply)
+
+
+def _nugget(nugget: str | Nugget | Mapping[str, str]) -> Nugget:
+    if isinstance(nugget, Nugget):
+        return nugget
+    if isinstance(nugget, str):
+        return Nugget(text=nugget)
+    return Nugget.model_validate(dict(nugget))
 
 
 def _check_ids(what: str, items: Iterable[Record]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from ragassay.records import Usage
+from ragassay.options import Spelling
+from ragassay.records import Rejection, Usage
 from ragassay.runs.events import Event, Listener
 from ragassay.terminal import open_console, safe_streams
 
@@ -20,6 +22,54 @@ T = TypeVar("T")
 
 Bar = Callable[[int, str], AbstractContextManager[Listener]]
 """Opens a progress bar for so many answers or questions under a description."""
+
+
+class Presenter:
+    """Shows a run while it goes on; in Python bars or events, and warnings on the input.
+
+    Args:
+        progress: Whether bars are shown on stderr; or a function that receives each event.
+    """
+
+    spelled: Spelling = "keyword"
+    """How the user writes an option, for errors."""
+
+    def __init__(self, progress: bool | Listener = False) -> None:
+        self.progress = progress
+        self.rejections: list[Rejection] = []
+
+    @contextmanager
+    def phase(self, what: str) -> Iterator[None]:
+        """Name what is under way before there is a bar."""
+        yield
+
+    @contextmanager
+    def bar(self, n_records: int, description: str) -> Iterator[Listener]:
+        """Show a bar for so many answers or questions; yield the listener for progress."""
+        if callable(self.progress):
+            if n_records:
+                self.progress(Event(phase=description))
+            yield self.progress
+            return
+        with shown_progress(n_records, self.progress and n_records > 0, description) as listen:
+            yield listen
+
+    @contextmanager
+    def steps(self, n_steps: int, description: str) -> Iterator[Callable[[], None]]:
+        """Show a bar of steps that are no answers; yield a function to call after each."""
+        if callable(self.progress):
+            self.progress(Event(phase=description))
+        with shown_steps(n_steps, description, self.progress is True) as step:
+            yield step
+
+    def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
+        """Note lines that could not be read, and how the corpus is searched."""
+        self.rejections += rejections
+        if note:
+            warnings.warn(note, stacklevel=2)
+
+    def show(self, found: object) -> None:
+        """Show what a stage of a run has found, before the next one begins."""
 
 
 @contextmanager
@@ -61,26 +111,6 @@ def shown_progress(
             )
 
         yield listen
-
-
-def bars(progress: bool | Listener) -> Bar:
-    """Return what opens one bar after another.
-
-    Args:
-        progress: Whether they are shown; or who is told of all events, and shows them.
-    """
-
-    @contextmanager
-    def opened(n_records: int, description: str) -> Iterator[Listener]:
-        if callable(progress):
-            if n_records:
-                progress(Event(phase=description))
-            yield progress
-            return
-        with shown_progress(n_records, progress and n_records > 0, description) as listen:
-            yield listen
-
-    return opened
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from ragassay.model_names import (
     is_local,
 )
 from ragassay.models.probe import check_judges
+from ragassay.retrievers.reranked import EMBEDDED, NONE
 from ragassay.runs.endpoints import recall_endpoints
 from ragassay.runs.folder import (
     RunFolder,
@@ -76,10 +77,11 @@ def check_ready(
     for judge in judges:
         check_known(judge.model)
     check_known(settings.chosen_verifier, (*SHIPPED_VERIFIERS, SIGNALS_VERIFIER))
-    if settings.embedder != MINILM:
-        from ragassay.models.hub import check_hub
+    for name in (settings.embedder, settings.reranker):
+        if name not in (MINILM, EMBEDDED, NONE):
+            from ragassay.models.hub import check_hub
 
-        check_hub(settings.embedder)
+            check_hub(name)
     is_done = folder and any((folder / name).is_file() for name in DONE)
     if options.get("retry_failed") or not (is_done or (file and file.is_file())):
         check_judges(judges)

@@ -14,7 +14,9 @@ from ragassay.records import Summary
 from ragassay.reports.text import MEASURED
 
 if TYPE_CHECKING:
+    from ragassay.evaluators.toolbox import Toolbox
     from ragassay.judges import BaseJudge
+    from ragassay.options import Spelling
     from ragassay.prompts import RubricSet
 
 
@@ -129,12 +131,18 @@ def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Ite
 
 def thresholds_of(
     given: Mapping[str, float] | str | Sequence[str] | None,
-    rubric_set: RubricSet = "yescieval",
-    own: Iterable[str] = (),
-    evaluators: Iterable[str] = (),
+    tools: Toolbox,
+    spelled: Spelling = "keyword",
 ) -> list[Threshold]:
-    """Read thresholds from Python: a mapping, or texts as `parse_thresholds` reads them."""
+    """Read a run's thresholds: a mapping, or texts; see `parse_thresholds`, `check_judged`."""
     if isinstance(given, Mapping):
         given = [f"{name}={least}" for name, least in given.items()]
-    texts = [given] if isinstance(given, str) else given or ()
-    return parse_thresholds(texts, rubric_set, own, "`fail_under=`", evaluators)
+    thresholds = parse_thresholds(
+        [given] if isinstance(given, str) else given or (),
+        tools.settings.rubric_set,
+        tools.rubrics,
+        "--fail-under" if spelled == "flag" else "`fail_under=`",
+        [one.name for one in tools.registered],
+    )
+    check_judged(thresholds, tools.judge, tools.rubrics)
+    return thresholds

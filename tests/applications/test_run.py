@@ -303,6 +303,10 @@ def test_the_command_line_asks_an_application(settings, tmp_path, monkeypatch):
     below = CliRunner().invoke(command_line, [*call, "--fail-under", "cohesion=6", "--json"])
     assert below.exit_code == 4 and "below 6" in below.stderr
     assert json.loads(below.stdout)["application"]["n_asked"] == 2
+    unknown = CliRunner().invoke(command_line, [*call, "--fail-under", "nuggets.recall=.5"])
+    assert unknown.exit_code == 5 and "nuggets.recall could not be measured" in unknown.stderr
+    strange = CliRunner().invoke(command_line, [*call, "--fail-under", "cohesin=1"])
+    assert strange.exit_code == 1 and "--fail-under names no score: 'cohesin'" in strange.stderr
 
 
 def test_the_retriever_is_no_part_of_an_evaluation_without_an_application():

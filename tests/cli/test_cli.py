@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,8 +18,10 @@ from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.cli import app
+from ragassay.cli.help import MOST_USED, N_EXAMPLES
 from ragassay.errors import InputError
 from ragassay.judges import build_judge
+from ragassay.options import GROUPS, EvaluateKeywords, options_of
 from ragassay.prompts import load_rubrics
 from ragassay.records import Score, Summary
 from ragassay.runs.thresholds import check_judged, parse_thresholds
@@ -333,6 +336,23 @@ def test_help_teaches():
     _, shown, _ = call("evaluate", "--help")
     for word in ("--corpus", "--model", "--fail-under", "For example", "Exit codes"):
         assert word in shown
+
+
+def test_help_fits_one_screen_and_all_options_stand_in_groups(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, short, _ = call("evaluate", "--help")
+    lines = short.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    shown = {word for line in lines if line.startswith("  --") for word in re.split(r"[, ]+", line)}
+    assert {f"--{name.replace('_', '-')}" for name in MOST_USED} <= shown and "--help-all" in shown
+    code, every, _ = call("evaluate", "--help-all")
+    assert code == 0 and "--reranker" in every and every.count("  ragassay evaluate") > N_EXAMPLES
+    options = options_of(EvaluateKeywords)
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(options)
+    for option in options.values():
+        assert f"\n  {option.flags[0].partition('/')[0]}" in every, option.name
+    for group in (*GROUPS, "Arguments"):
+        assert every.count(f"\n{group}:\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import krippendorff
 import pytest
 from answers import answer
 
-from ragassay.errors import RagassayError
 from ragassay.metrics.panel import (
     is_disputed,
     panel_bounds,
     panel_judgment,
-    panel_judgments,
     single_judgments,
     standing,
 )
@@ -128,20 +125,6 @@ def test_the_usage_of_every_call_is_added_up():
 def test_two_points_between_any_two_scores_are_a_dispute(scores, expected):
     members = [said(s if s is None else round(s), score=s) for s in scores]
     assert is_disputed(members) is expected
-
-
-def test_members_are_put_in_their_order_and_the_later_word_counts():
-    first = [said(r, j, rubric) for rubric in ("x", "y") for r, j in ((1, "a"), (4, "b"))]
-    again = [said(2, "b", "x", first=first[1]), said(2, "a", "x", first=first[0])]
-    for found in itertools.islice(itertools.permutations([*first, *again]), 0, None, 37):
-        x, y = panel_judgments(found, ["x", "y"], ["b", "a"])
-        assert [(m.judge, m.rating) for m in x.members] == [("b", 2), ("a", 2)]
-        assert [(m.judge, m.rating) for m in y.members] == [("b", 4), ("a", 1)]
-
-
-def test_a_member_without_any_judgment_is_an_error():
-    with pytest.raises(RagassayError, match="cohesion by b"):
-        panel_judgments([said(3)], ["cohesion"], ["a", "b"])
 
 
 def test_single_judgments_are_the_members_and_those_of_single_judges():

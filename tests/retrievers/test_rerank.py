@@ -9,6 +9,7 @@ from fakes import N_DIMENSIONS, WordEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragassay.errors import SettingsError
 from ragassay.models.embeddings import Embedder, Encoded
 from ragassay.records import Document
 from ragassay.retrievers.literature import Hit
@@ -216,9 +217,8 @@ def test_the_packaged_model_sees_that_two_wordings_mean_the_same() -> None:
     assert ids(found) == ["b", "a"]
 
 
-@pytest.fixture
-def cross_encoder(tmp_path: Path) -> Path:
-    """A folder with a cross-encoder of random weights."""
+def make_cross_encoder(tmp_path: Path, *labels: str) -> Path:
+    """Return a folder with a cross-encoder of random weights."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
 
@@ -240,15 +240,16 @@ def cross_encoder(tmp_path: Path) -> Path:
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=16,
-        id2label={0: "relevance"},
+        id2label=dict(enumerate(labels)),
     )
     BertForSequenceClassification(config).save_pretrained(folder)
     return folder
 
 
-def test_a_cross_encoder_orders_by_its_scores(cross_encoder: Path) -> None:
+def test_a_cross_encoder_orders_by_its_scores(tmp_path: Path) -> None:
     from sentence_transformers import CrossEncoder
 
+    cross_encoder = make_cross_encoder(tmp_path, "relevance")
     found = CrossEncoderReranker(str(cross_encoder)).rerank("aspirin stroke", HITS, 3)
     pairs = [("aspirin stroke", f"{h.document.title} {h.document.text}") for h in HITS]
     expected = CrossEncoder(str(cross_encoder), device="cpu").predict(pairs)
@@ -256,3 +257,9 @@ def test_a_cross_encoder_orders_by_its_scores(cross_encoder: Path) -> None:
         dict(zip("abc", expected.tolist(), strict=True)), abs=1e-5
     )
     assert [h.score for h in found] == sorted(expected.tolist(), reverse=True)
+
+
+def test_a_model_of_several_labels_is_no_reranker(tmp_path: Path) -> None:
+    model = make_cross_encoder(tmp_path, "entailment", "neutral", "contradiction")
+    with pytest.raises(SettingsError, match="gives 3 labels for a pair, and a reranker gives one"):
+        CrossEncoderReranker(str(model)).rerank("aspirin stroke", HITS, 3)

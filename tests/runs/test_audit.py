@@ -236,7 +236,7 @@ async def test_what_could_not_be_judged_is_counted_and_never_detected():
     (figure,) = found.audit.figures
     assert (figure.detection.value, figure.detection.n_unscored) == (None, 2)
     assert verdicts(found.audit) == {"rubric.cohesion": None}
-    assert found.is_partial
+    assert found.audit.is_partial
 
 
 async def test_a_record_without_an_evaluation_is_a_failure_of_the_audit():

@@ -21,7 +21,7 @@ from ragassay.formats import read_records
 from ragassay.records import Usage
 from ragassay.runs.evaluate import run_sync
 from ragassay.runs.events import Event
-from ragassay.runs.progress import bars
+from ragassay.runs.progress import Presenter
 from ragassay.runs.states import states_of, written_alone
 from ragassay.runs.syntheses import (
     Syntheses,
@@ -62,7 +62,7 @@ def made(queries: Any, file: Path, *models: ScriptedModel, **given: Any) -> Synt
     options: Any = {key: given.pop(key) for key in ("limit", "corpus") if key in given}
     settings = writing_settings({"model": named}, base)
     how = Writing(**given)
-    return run_sync(make_syntheses(queries, file, settings, options, how, 5, bars(False)))
+    return run_sync(make_syntheses(queries, file, settings, options, how, 5, Presenter().bar))
 
 
 def test_two_processes_do_not_write_one_file(alpha, questions, tmp_path):
@@ -202,7 +202,9 @@ def test_money_is_bounded_over_all_models_and_starts(alpha, beta, questions, tmp
     def start(*models: str, **bounds: Any) -> Syntheses:
         settings = writing_settings({"model": models, **bounds}, load_settings(concurrency=1))
         file = tmp_path / "answers.jsonl"
-        return run_sync(make_syntheses(questions, file, settings, {}, Writing(), 5, bars(False)))
+        return run_sync(
+            make_syntheses(questions, file, settings, {}, Writing(), 5, Presenter().bar)
+        )
 
     spent = start(named[0]).usage.cost_usd
     assert spent
@@ -274,7 +276,7 @@ def test_a_listener_hears_what_is_under_way_and_what_it_costs(alpha, questions, 
     heard: list[Event] = []
     settings = writing_settings({"model": f"openai/alpha@{alpha.base_url}"})
     making = make_syntheses(
-        questions, tmp_path / "a.jsonl", settings, {}, Writing(), 5, bars(heard.append)
+        questions, tmp_path / "a.jsonl", settings, {}, Writing(), 5, Presenter(heard.append).bar
     )
     found = run_sync(making)
     assert [event.phase for event in heard if event.phase] == ["openai/alpha writes"]

@@ -99,8 +99,10 @@ def read_paper_pairs(
     return replace(both, rejections=rejections, name=name, sha256=sha256)
 
 
-def papers_of(papers: str | Path | Sequence[Paper]) -> Sequence[Paper]:
-    """Return papers that are given, or those of a file or folder; what cannot be read is left out.
+def papers_of(
+    papers: str | Path | Sequence[Paper],
+) -> tuple[Sequence[Paper], tuple[Rejection, ...]]:
+    """Return papers that are given, or those of a file or folder, and what cannot be read.
 
     Raises:
         InputError: Nothing can be read.
@@ -109,7 +111,7 @@ def papers_of(papers: str | Path | Sequence[Paper]) -> Sequence[Paper]:
     if not found:
         why = f": {rejections[0].problem}" if rejections else ""
         raise InputError(f"there is no paper to write pairs from{why}")
-    return found
+    return found, rejections
 
 
 def _papers(

@@ -1,0 +1,391 @@
+"""Requests to judge something: each reads its input, counts its calls, and runs.
+
+The command line, Python's functions and the pytest plugin make the same requests and run them here;
+they only read arguments and show what was found. Libraries that take seconds to load are imported
+after the input was read.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ragassay.errors import InputError
+from ragassay.formats.column_map import column_map
+from ragassay.garbage import patient_collector
+from ragassay.limits import line_limit
+from ragassay.options import (
+    Answers,
+    AuditKeywords,
+    EvaluateKeywords,
+    Keywords,
+    RunKeywords,
+    own_of,
+    settings_of,
+)
+from ragassay.records import Paper, QAPair
+from ragassay.results import Results
+from ragassay.runs.folder import RunFolder
+from ragassay.runs.job import Job, read_job
+from ragassay.runs.progress import Presenter
+from ragassay.runs.thresholds import Threshold, thresholds_of
+from ragassay.settings import Settings
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.retrievers.literature import Literature
+    from ragassay.runs.audit import AuditResult
+    from ragassay.runs.audit_job import AuditJob, AuditOptions
+    from ragassay.runs.evaluate import Plan
+    from ragassay.runs.grading import Graded
+    from ragassay.runs.qa.evaluate import JudgedPairs
+    from ragassay.runs.qa.inputs import GivenPairs
+
+T = TypeVar("T")
+
+
+class Request(Generic[T]):
+    """Something that was read and can be judged; what `plan` and `run` raise, its jobs raise."""
+
+    tools: Toolbox
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that are asked."""
+        return self.tools.settings.judges
+
+    def plan(self) -> Plan:
+        """Count the calls and tokens that it would take, without asking a model."""
+        raise NotImplementedError
+
+    async def run(self, folder: RunFolder | None, presenter: Presenter) -> T:
+        """Judge it; with a folder, keep finished work there and go on from it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class EvaluationRequest(Request[Results]):
+    """Answers to evaluate.
+
+    Attributes:
+        job: The answers and their corpus.
+        tools: What judges them.
+        thresholds: Least means.
+        n_audited: Answers of the run that are then damaged, to audit the judge; 0 for none.
+        n_times: How often each answer is judged.
+    """
+
+    job: Job
+    tools: Toolbox
+    thresholds: Sequence[Threshold] = ()
+    n_audited: int = 0
+    n_times: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        answers: Answers,
+        options: RunKeywords,
+        settings: Settings | None,
+        presenter: Presenter,
+        *,
+        answered: bool = True,
+    ) -> EvaluationRequest:
+        """Read the answers and the corpus, and load what judges them.
+
+        Args:
+            answers: As for `ragassay.evaluate`.
+            options: The given options.
+            settings: The settings that the options change.
+            presenter: Shows what was read.
+            answered: As for `read_job`.
+
+        Raises:
+            InputError: The data cannot be used, or a threshold names no score or needs a judge.
+            SettingsError: A setting is wrong.
+        """
+        job, chosen = read_input(answers, options, settings, presenter, answered=answered)
+        tools = open_tools(chosen, options, presenter, job.corpus)
+        return cls(
+            job,
+            tools,
+            thresholds_of(options.get("fail_under"), tools, presenter.spelled),
+            options.get("audit") or 0,
+            options.get("repeat") or 1,
+        )
+
+    def plan(self) -> Plan:
+        """Count calls and tokens, those of repetitions and of the audit too."""
+        from ragassay.runs.audit import plan_audit
+        from ragassay.runs.audit_job import AuditOptions, audit_job
+        from ragassay.runs.evaluate import plan
+
+        found = once = plan(self.job, self.tools)
+        for _ in range(1, self.n_times):
+            found += once
+        if self.n_audited:
+            options = AuditOptions(self.n_audited)
+            damaged = audit_job(self.job, self.tools, options, is_judged=True)
+            found += plan_audit(damaged, self.tools)
+        return found
+
+    async def run(
+        self, folder: RunFolder | None, presenter: Presenter, kind: type[Results] = Results
+    ) -> Results:
+        """Judge the answers, judge them again, audit the judge, and compare with the thresholds."""
+        from ragassay.runs.audit import audit_of_run, job_of_run
+        from ragassay.runs.audit_job import AuditOptions
+        from ragassay.runs.evaluate import run
+        from ragassay.runs.repeats import repeat_run
+
+        job, tools = self.job, self.tools
+        with presenter.bar(len(job.records), "evaluating") as listen:
+            found = await run(job, tools, folder, listen)
+        presenter.show(found)
+        repeats = audit = None
+        if self.n_times > 1 and found.evaluations:
+            n_again = len(job.records) * (self.n_times - 1)
+            with presenter.bar(n_again, "judging again") as listen:
+                repeats = await repeat_run(job, found, tools, self.n_times, folder, listen)
+            presenter.show(repeats)
+        if self.n_audited and found.evaluations:
+            damaged = job_of_run(job, found, tools, AuditOptions(self.n_audited))
+            with presenter.bar(len(damaged.asks), "auditing") as listen:
+                audit = (await audit_of_run(damaged, found, tools, folder, listen)).audit
+            presenter.show(audit)
+        verdicts = [threshold.verdict(found.summary) for threshold in self.thresholds]
+        return kind(found, audit, repeats, verdicts)
+
+
+@dataclass(frozen=True)
+class SimpleRequest(Request[T]):
+    """Something that is judged in one stage.
+
+    Attributes:
+        tools: What judges.
+        count: Counts the calls and tokens.
+        start: Judges, with `folder` and `listen`.
+        n_items: What the bar counts.
+        description: The bar's description.
+        writers: Models that are asked besides the judges.
+    """
+
+    tools: Toolbox
+    count: Callable[[], Plan]
+    start: Callable[..., Coroutine[Any, Any, T]]
+    n_items: int
+    description: str
+    writers: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that are asked."""
+        return tuple(dict.fromkeys((*super().models, *self.writers)))
+
+    def plan(self) -> Plan:
+        """Count the calls and tokens that it would take."""
+        return self.count()
+
+    async def run(self, folder: RunFolder | None, presenter: Presenter) -> T:
+        """Judge it, under one bar."""
+        with presenter.bar(self.n_items, self.description) as listen:
+            return await self.start(folder=folder, listen=listen)
+
+
+def request_audit(
+    answers: Answers,
+    options: AuditKeywords,
+    settings: Settings | None,
+    presenter: Presenter,
+) -> SimpleRequest[AuditResult]:
+    """Read and damage answers, to see what a judge detects; see `ragassay.audit`."""
+    every: Any = {**options, "limit": None}
+    job, chosen = read_input(answers, every, settings, presenter)
+    tools = open_tools(chosen, options, presenter, job.corpus)
+    from ragassay.runs.audit_job import audit_job, audit_options
+
+    return _audit_of(audit_job(job, tools, audit_options(options)), tools)
+
+
+def request_pairs_audit(
+    pairs: Path,
+    papers: Path | None,
+    damage: AuditOptions,
+    options: EvaluateKeywords,
+    presenter: Presenter,
+) -> SimpleRequest[AuditResult]:
+    """Read question-answer pairs and damage them; a judge rates each alone with its paper."""
+    from ragassay.runs.qa.audit import PART, pairs_audit_job
+
+    given, tools = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)
+    return _audit_of(pairs_audit_job(given, damage), tools)
+
+
+def _audit_of(damaged: AuditJob, tools: Toolbox) -> SimpleRequest[AuditResult]:
+    from ragassay.runs.audit import plan_audit, run_audit
+    from ragassay.runs.paraphrasing import paraphraser_name
+
+    return SimpleRequest(
+        tools,
+        partial(plan_audit, damaged, tools),
+        partial(run_audit, damaged, tools),
+        len(damaged.asks),
+        "auditing",
+        tuple(filter(None, [paraphraser_name(damaged)])),
+    )
+
+
+def request_grading(
+    responses: Sequence[Path],
+    options: EvaluateKeywords,
+    settings: Settings | None,
+    presenter: Presenter,
+    *,
+    words: int,
+    depth: int,
+    like_original: bool = False,
+) -> SimpleRequest[Graded]:
+    """Read passages and what they are graded by; see `ragassay.grade`."""
+    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.runs.evaluate import plan
+    from ragassay.runs.grading import (
+        grade_passages,
+        grading_job,
+        grading_settings,
+        prepared_passages,
+    )
+
+    chosen = grading_settings(options, settings, presenter.spelled)
+    with line_limit(chosen.max_line_bytes):
+        passages = prepared_passages(
+            responses, options, most_words=words, depth=depth, settings=chosen
+        )
+    presenter.note_input(passages.rejections, passages.note)
+    tools = Toolbox.of(chosen)
+    return SimpleRequest(
+        tools,
+        lambda: plan(grading_job(passages, tools), tools),
+        partial(grade_passages, passages, tools, like_original=like_original),
+        len(passages.records),
+        "grading passages",
+    )
+
+
+def request_pairs(
+    pairs: str | Path | Sequence[QAPair],
+    papers: str | Path | Sequence[Paper] | None,
+    options: EvaluateKeywords,
+    settings: Settings | None,
+    presenter: Presenter,
+) -> SimpleRequest[JudgedPairs]:
+    """Read question-answer pairs and their papers; see `ragassay.evaluate_pairs`."""
+    from ragassay.runs.evaluate import plan
+    from ragassay.runs.qa.evaluate import judge_pairs
+    from ragassay.runs.qa.inputs import pairs_job
+
+    given, tools = _read_pairs(pairs, papers, options, settings, presenter)
+    return SimpleRequest(
+        tools,
+        lambda: plan(pairs_job(given), tools),
+        partial(judge_pairs, given, tools),
+        len(given.papers),
+        "judging papers",
+    )
+
+
+def _read_pairs(
+    pairs: str | Path | Sequence[QAPair],
+    papers: str | Path | Sequence[Paper] | None,
+    options: EvaluateKeywords,
+    settings: Settings | None,
+    presenter: Presenter,
+) -> tuple[GivenPairs, Toolbox]:
+    from ragassay.runs.qa.evaluate import pairs_settings
+    from ragassay.runs.qa.inputs import read_paper_pairs
+
+    chosen = pairs_settings(options, settings, presenter.spelled)
+    with line_limit(chosen.max_line_bytes):
+        given = read_paper_pairs(pairs, papers).first(options.get("limit"))
+    presenter.note_input(given.rejections)
+    return given, open_tools(chosen, options, presenter)
+
+
+def read_input(
+    answers: Answers,
+    options: EvaluateKeywords,
+    settings: Settings | None,
+    presenter: Presenter,
+    *,
+    answered: bool = True,
+) -> tuple[Job, Settings]:
+    """Read answers and the corpus, and show what could not be read.
+
+    Args:
+        answers: As for `read_job`.
+        options: The given options.
+        settings: The settings that the options change.
+        presenter: Shows what was read.
+        answered: As for `read_job`.
+
+    Raises:
+        InputError: The data cannot be used.
+        SettingsError: A setting is wrong.
+    """
+    with presenter.phase("reading answers and corpus"):
+        chosen = settings_of(options, settings, presenter.spelled)
+        nuggets = options.get("nuggets") or None
+        if nuggets is not None and not isinstance(nuggets, str | Path):
+            raise InputError("many answers take a file of nuggets, one answer takes a list of them")
+        with line_limit(chosen.max_line_bytes):
+            job = read_job(
+                answers,
+                options.get("corpus"),
+                limit=options.get("limit"),
+                questions=options.get("questions"),
+                nuggets=nuggets,
+                testbank=options.get("testbank"),
+                settings=chosen,
+                answered=answered,
+                columns=column_map(options.get("column_map")),
+            )
+    presenter.note_input(job.rejections, job.note)
+    return job, chosen
+
+
+def open_tools(
+    settings: Settings,
+    options: Keywords,
+    presenter: Presenter,
+    corpus: Literature | None = None,
+) -> Toolbox:
+    """Load the libraries of a run, and return what judges.
+
+    Raises:
+        SettingsError: As for `Toolbox.of`.
+    """
+    with presenter.phase("loading libraries"), patient_collector():
+        from ragassay.evaluators.toolbox import Toolbox
+
+        importlib.import_module("ragassay.runs.audit")  # the rest of what a run needs
+        return Toolbox.of(settings, corpus, *own_of(options))
+
+
+def folder_of(options: Keywords) -> RunFolder | None:
+    """Return a run's folder, without its failures if they are to be retried."""
+    out = options.get("out")
+    if out is None:
+        return None
+    folder = RunFolder(Path(out))
+    if options.get("retry_failed"):
+        from ragassay.runs.paraphrasing import forget_failed_paraphrases
+
+        folder.forget_failures()
+        folder.audit_folder.forget_failures()
+        for repetition in folder.repeat_folders():
+            repetition.forget_failures()
+        forget_failed_paraphrases(folder.path)
+    return folder
