@@ -109,7 +109,7 @@ class Toolbox:
             self._unasked,
         )
 
-    @property
+    @functools.cached_property
     def judges(self) -> BaseJudge | Cascade:
         """The judge, or the cascade of it and the second one."""
         when = self.settings.escalated_when

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -22,12 +22,13 @@ from ragassay.records import Failure, Usage, VerdictBase
 from ragassay.records.evaluation import AnyVerdict
 from ragassay.tracing import step_span
 
-T = TypeVar("T")
-
 VERDICTS: TypeAdapter[Sequence[VerdictBase]] = TypeAdapter(Sequence[AnyVerdict])
 
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.2, 20.0
+"""Shortest and longest pause before a retry; up to a second is added at random."""
+
 MOST_UNPARSABLE = 2
+"""Most attempts of a call whose reply cannot be parsed."""
 
 
 @dataclass(frozen=True)
@@ -80,21 +81,23 @@ class CaseQuestion(Question):
         evaluator, tools = self.evaluator, self.tools.with_judge(judge)
         key, role = self.key(judge), self._role(judge)
         self.tell({"expected": 1, "phase": f"judging {evaluator.part}"})
-
-        async def find() -> tuple[Sequence[VerdictBase], bool]:
-            return await self.tools.store.once(
-                key, lambda: evaluator.ask(self.subject, self.file, tools), VERDICTS
-            )
-
-        try:
-            with step_span("ask", evaluator.name, self.item, role):
-                verdicts, is_new = await with_retries(find, tools.settings.max_attempts)
-        except Exception as error:
-            failure = failure_of(error)
-            self.tell({"done": 1, "failed": 1})
-            return failure
-        self.tell({"done": 1, "usage": total_usage(verdicts) if is_new else Usage()})
-        return verdicts
+        for attempt in itertools.count(1):
+            try:
+                with step_span("ask", evaluator.name, self.item, role):
+                    verdicts, is_new = await self.tools.store.once(
+                        key, lambda: evaluator.ask(self.subject, self.file, tools), VERDICTS
+                    )
+            except Exception as error:
+                pause_s = pause_before_retry(error, attempt, tools.settings.max_attempts)
+                if pause_s is None:
+                    failure = failure_of(error)
+                    self.tell({"done": 1, "failed": 1})
+                    return failure
+                await asyncio.sleep(pause_s)
+            else:
+                self.tell({"done": 1, "usage": total_usage(verdicts) if is_new else Usage()})
+                return verdicts
+        raise AssertionError("unreachable")
 
     def unscored(self, failure: Failure) -> Sequence[VerdictBase]:
         """Return what stands where a judge gave no verdict."""
@@ -120,22 +123,19 @@ class CaseQuestion(Question):
         return replace(self, item=verdict.item, subject=subject, first=verdict)
 
 
-async def with_retries(ask: Callable[[], Awaitable[T]], max_attempts: int) -> T:
-    """Ask again after a passing error with growing pauses, and once after an unparsable reply.
+def pause_before_retry(error: Exception, attempt: int, max_attempts: int) -> float | None:
+    """Return how long to wait before a call is tried again; None where it is not.
+
+    A passing error is retried after growing pauses, an unparsable reply once and at once, anything
+    else never.
 
     Args:
-        ask: Asks.
+        error: What the last attempt ended with.
+        attempt: Its number, from 1.
         max_attempts: Most attempts, including the first.
     """
-    for attempt in itertools.count(1):
-        try:
-            return await ask()
-        except TransientModelError:
-            if attempt >= max_attempts:
-                raise
-            pause = min(MOST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1))
-            await asyncio.sleep(pause + random.random())
-        except UnparsableReplyError:
-            if attempt >= MOST_UNPARSABLE:
-                raise
-    raise AssertionError("unreachable")
+    if isinstance(error, TransientModelError) and attempt < max_attempts:
+        return min(MOST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1)) + random.random()
+    if isinstance(error, UnparsableReplyError) and attempt < MOST_UNPARSABLE:
+        return 0.0
+    return None

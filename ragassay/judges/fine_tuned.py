@@ -8,7 +8,7 @@ from typing import Any
 from ragassay.agents.agent_set import Agents
 from ragassay.agents.tuned_judge import papers_shown
 from ragassay.judges.base import BaseJudge, RatedAnswer
-from ragassay.judges.hosted import rate_by_prompt
+from ragassay.judges.hosted import HostedJudge
 from ragassay.judges.signals import SignalJudge
 from ragassay.metrics.joint import BEYOND_SENTENCES, joined
 from ragassay.models.gateway import JudgeLM
@@ -33,6 +33,7 @@ class FineTunedJudge(BaseJudge):
         self, rating_lm: JudgeLM, lm: JudgeLM, source_chars: int, signals: SignalJudge | None
     ) -> None:
         self.name, self.lm = rating_lm.model, lm
+        self._base = HostedJudge(lm)
         self.rating_lm, self.signals, self._source_chars = rating_lm, signals, source_chars
 
     @property
@@ -50,7 +51,7 @@ class FineTunedJudge(BaseJudge):
             if not self.calls_model(name):
                 return measured
         if not _is_trained(name):
-            return await rate_by_prompt(self, rubric, answer, agents, others)
+            return await self._base.rate(rubric, answer, agents, others)
         rated = await self._rate_reading(name, answer, agents)
         return joined(rated, measured) if measured else rated
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ragassay.agents.agent_set import Agents
+from ragassay.instruments.signals.facts import facts_text
 from ragassay.judges.base import BaseJudge, RatedAnswer
 from ragassay.judges.signals import SignalJudge
 from ragassay.models.gateway import JudgeLM
@@ -29,7 +30,14 @@ class HostedJudge(BaseJudge):
         """Ask for a rating, with what was measured in the prompt; or have signals rate."""
         if self.signals and answer.signals and self.rates_by_signals(rubric.name):
             return await self.signals.rate(rubric, answer, agents)
-        return await rate_by_prompt(self, rubric, answer, agents, others)
+        case, facts = answer.case, ""
+        if answer.signals:
+            texts = [sentence.text for sentence in case.sentences]
+            facts = facts_text(answer.signals, rubric.name, texts)
+        judgment: Judgment = await self.ask(
+            agents.judge, case=case, rubric=rubric, facts=facts, others=others
+        )
+        return judgment
 
     def rates_by_signals(self, rubric: str) -> bool:
         """Return whether signals rate in its place."""
@@ -45,22 +53,3 @@ class HostedJudge(BaseJudge):
     def signal_rater(self, rubrics: Iterable[str]) -> str:
         """Return the name of the signal rater in its place."""
         return self.signals.signal_rater(rubrics) if self.signals else ""
-
-
-async def rate_by_prompt(
-    judge: BaseJudge, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
-) -> Judgment:
-    """Ask a judge for a rating in ragassay's own prompt.
-
-    Raises:
-        ModelError: The model gave no usable reply.
-    """
-    from ragassay.instruments.signals.facts import facts_text
-
-    case, signals = answer.case, answer.signals
-    texts = [sentence.text for sentence in case.sentences]
-    facts = facts_text(signals, rubric.name, texts) if signals else ""
-    judgment: Judgment = await judge.ask(
-        agents.judge, case=case, rubric=rubric, facts=facts, others=others
-    )
-    return judgment
