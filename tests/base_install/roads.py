@@ -208,7 +208,7 @@ PLAIN = frozenset(
     --max-tokens --max-usd --measure --metrics --min-answers --min-judgment --min-rating
     --min-relevant --model-option --no-retracted --nuggets --official --pairs-per-call
     --prompt-class --prompts --qa-coverage --questions --raise-on-failure --rank --ratings
-    --relevant-from --remove --repeat --retries --retry-failed --review --rounds
+    --relevant-from --remove --repeat --reranker --retries --retry-failed --review --rounds
     --row-tokens --rubric-set --rubric-text --runs --same --samples --score --secret
     --section-chars --seed --self-rated --share --signals --since --skip-empty
     --source-chars --start --steps --strategy --strict --systems --targets --team --text
