@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from ragassay.graphs.qa_state import QAJob, QAState, QATools
-from ragassay.models.gateway import import_litellm
+from ragassay.models.litellm_library import import_litellm
 from ragassay.records import PROSE, Document, Paper
 from ragassay.records.papers import SECTION_BREAK
 from ragassay.text.sentences import sentences_of

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ragassay.model_names import BATCH_PROVIDERS, provider_of
+from ragassay.models.litellm_library import import_litellm
 from ragassay.models.prompt_caching import CHARS_A_TOKEN
 
 UNBOUNDED_REPLY_TOKENS = 2_000
@@ -22,8 +23,6 @@ def batch_price_usd(model: str, usage: Any) -> float | None:
         not in the list.
     """
     from litellm.cost_calculator import batch_cost_calculator
-
-    from ragassay.models.gateway import import_litellm
 
     if usage is None:
         return None

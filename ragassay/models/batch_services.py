@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from ragassay.errors import ModelError
 from ragassay.model_names import provider_of
 from ragassay.models.batch_store import ItemReply, JsonBody
+from ragassay.models.litellm_library import import_litellm
 
 MIB = 2**20
 TIMEOUT_S = 600.0
@@ -102,8 +103,6 @@ class FileBatches:
     most_bytes = 100 * MIB
 
     def __init__(self, model: str, api_base: str | None) -> None:
-        from ragassay.models.gateway import import_litellm
-
         self._litellm = import_litellm()
         self._model = model
         # Azure's own documents name the path without a version.
@@ -227,8 +226,6 @@ class AnthropicBatches:
     most_bytes = 200 * MIB
 
     def __init__(self, model: str, api_base: str | None) -> None:
-        from ragassay.models.gateway import import_litellm
-
         self._litellm = import_litellm()
         self._model, self._base = model, api_base
         self._options: dict[str, Any] = {"custom_llm_provider": "anthropic", "timeout": TIMEOUT_S}

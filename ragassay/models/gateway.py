@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import importlib
-import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -23,7 +21,6 @@ from ragassay.errors import (
     ModelError,
     SettingsError,
 )
-from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.answered_by import answered_by
 from ragassay.models.batch_prices import batch_price_usd
@@ -51,11 +48,11 @@ from ragassay.models.call_usage import read_usage
 from ragassay.models.connections import shortened
 from ragassay.models.decisions import takes_decisions
 from ragassay.models.limiter import RunLimiter, limiter_or
+from ragassay.models.litellm_library import import_litellm, unlogged
 from ragassay.models.local.provider import register_provider
 from ragassay.models.prompt_caching import PromptCaching
 from ragassay.models.providers import PROVIDERS, needs_key, no_key
 from ragassay.models.received import Arrival, arriving, bounded_client
-from ragassay.models.unlogged import unlogged
 from ragassay.records import Usage
 from ragassay.tracing import call_span
 
@@ -74,19 +71,6 @@ BOUNDED = frozenset(PROVIDERS) - {"cohere"}
 
 Only their replies are read within bounds.
 """
-
-
-def import_litellm() -> Any:
-    """Import LiteLLM with its telemetry off, its price list of the package, its own client."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
-    # OpenAI's client takes as much processor time as all the rest of a call.
-    os.environ.setdefault("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", "True")
-    with patient_collector():
-        litellm: Any = importlib.import_module("litellm")
-    litellm.telemetry = False
-    litellm.suppress_debug_info = True
-    return litellm
 
 
 @dataclass

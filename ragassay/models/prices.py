@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragassay.model_names import is_local
-from ragassay.models.gateway import import_litellm
+from ragassay.models.litellm_library import import_litellm
 
 
 def listed_price_usd(

@@ -98,7 +98,7 @@ def check_judges(judges: Sequence[Settings]) -> None:
 
 def _load_meanwhile() -> None:
     """Import what every call of the run needs."""
-    from ragassay.models.gateway import import_litellm
+    from ragassay.models.litellm_library import import_litellm
 
     import_litellm()
 
@@ -160,7 +160,8 @@ def _answer_by_http(
 
 def _check_by_litellm(judge: Settings) -> None:
     """Ask a provider of another protocol."""
-    from ragassay.models.gateway import JudgeLM, import_litellm
+    from ragassay.models.gateway import JudgeLM
+    from ragassay.models.litellm_library import import_litellm
 
     litellm = import_litellm()
     try:

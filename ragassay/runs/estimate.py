@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ragassay.models.batch_prices import batch_tokens_usd
-from ragassay.models.gateway import import_litellm
+from ragassay.models.litellm_library import import_litellm
 from ragassay.models.prices import listed_price_usd
 from ragassay.models.prompt_caching import least_cached_tokens, way_of
 from ragassay.settings import Settings

@@ -155,7 +155,7 @@ def test_the_address_of_openai_itself_needs_a_key(name, monkeypatch):
 
 @pytest.mark.parametrize("provider", [name for name, one in PROVIDERS.items() if one.base])
 def test_keys_and_addresses_are_those_that_litellm_uses(provider, monkeypatch):
-    from ragassay.models.gateway import import_litellm
+    from ragassay.models.litellm_library import import_litellm
 
     known, litellm = PROVIDERS[provider], import_litellm()
     for name in (*known.keys, *known.bases):

@@ -14,8 +14,9 @@ import pytest
 import ragassay.models.batch_queue as queues
 from ragassay.errors import BatchError
 from ragassay.models.batches import batching
-from ragassay.models.gateway import JudgeLM, import_litellm
+from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter
+from ragassay.models.litellm_library import import_litellm
 from ragassay.settings import load_settings
 
 JOB = "projects/p/locations/us-central1/batchPredictionJobs/77"

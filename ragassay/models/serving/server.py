@@ -89,7 +89,7 @@ def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
 
 
 def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> Any:
-    from ragassay.models.gateway import import_litellm
+    from ragassay.models.litellm_library import import_litellm
     from ragassay.models.local.provider import register_provider
     from ragassay.models.serving.app import build_app
     from ragassay.models.serving.completions import Completions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragassay.models.gateway import JudgeLM, metered
-from ragassay.models.unlogged import CALLBACKS, unlogged
+from ragassay.models.litellm_library import CALLBACKS, unlogged
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
