@@ -22,5 +22,5 @@ def filed(
 
 def question(evaluator: Evaluator[Any], item: str, file: CaseFile, tools: Toolbox) -> CaseQuestion:
     """The question of an evaluator about an item of a case."""
-    subject = file.subjects(evaluator, tools)[item]
+    subject = file.items(evaluator, tools)[item]
     return CaseQuestion(evaluator, item, subject, file, tools, lambda update: None)

@@ -47,7 +47,7 @@ class RetrievalEvaluator(OwnEvaluator):
             _said_by_the_verifier, name=NAME, labels=(SUPPORTS, OTHER), version=version
         )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Subject]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Subject]:
         """Return each pair of a gold nugget and a source; none where documents are judged."""
         if self._judged(file.record):
             return {}
@@ -89,7 +89,7 @@ class RetrievalEvaluator(OwnEvaluator):
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """A verifier other than the judge takes no call."""
         is_judge = tools.settings.chosen_verifier == "judge"
-        return len(file.subjects(self, tools)) if is_judge else 0
+        return len(file.items(self, tools)) if is_judge else 0
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return precision, recall and nDCG; none without judged documents and gold nuggets."""

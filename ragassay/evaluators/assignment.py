@@ -47,7 +47,7 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         """Return whether nuggets were assigned."""
         return self.is_wanted(tools)
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, tuple[int, Nugget]]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, tuple[int, Nugget]]:
         """Return the gold nuggets with their positions; none for an answer without a sentence."""
         gold = file.case.gold if file.case.sentences else ()
         return {str(position): (position, nugget) for position, nugget in enumerate(gold)}

@@ -65,7 +65,7 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
         """Return whether it was asked."""
         return self.is_wanted(tools)
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, CitedTogether]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, CitedTogether]:
         """Return all documents of each sentence with several, and all but one that fails alone.
 
         Of two documents, the other alone is what the citation itself is judged by.

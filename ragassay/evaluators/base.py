@@ -95,7 +95,7 @@ class Cited:
 
 @dataclass(frozen=True)
 class CaseFile:
-    """All that is known of one answer while it is judged. It is never checkpointed.
+    """All that is known of one answer while it is judged; each step makes a new one.
 
     Attributes:
         id: Hash of everything that the evaluation depends on.
@@ -104,7 +104,7 @@ class CaseFile:
         found: Passages that were found for its sentences.
         cited: Passages of cited documents.
         signals: Measurements of the answer; None where it was not measured.
-        readings: Readings by fine-tuned judges, by their seats.
+        readings: Readings by fine-tuned judges, by their names.
         verdicts: The verdicts so far, by evaluator and item.
     """
 
@@ -116,13 +116,15 @@ class CaseFile:
     signals: Signals | None = None
     readings: Mapping[str, Reading] = field(default_factory=dict)
     verdicts: Mapping[VerdictKey, VerdictBase] = field(default_factory=dict)
-    _subjects: dict[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
+    _items: dict[str, Mapping[str, Any]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
-    def subjects(self, evaluator: Evaluator[S], tools: Toolbox) -> Mapping[str, S]:
+    def items(self, evaluator: Evaluator[S], tools: Toolbox) -> Mapping[str, S]:
         """Return what an evaluator asks about, by item; computed once."""
-        if evaluator.name not in self._subjects:
-            self._subjects[evaluator.name] = evaluator.subjects(self, tools)
-        return self._subjects[evaluator.name]
+        if evaluator.name not in self._items:
+            self._items[evaluator.name] = evaluator.items(self, tools)
+        return self._items[evaluator.name]
 
     @property
     def n_citations(self) -> int:
@@ -228,7 +230,7 @@ class Evaluator(ABC, Generic[S]):
         return tools.settings.wants(self.part)
 
     @abstractmethod
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, S]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, S]:
         """Return what is asked about, by item, as far as the file tells."""
 
     @abstractmethod
@@ -251,7 +253,7 @@ class Evaluator(ABC, Generic[S]):
 
     def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
         """Return the questions of a case."""
-        return [Task(self.name, item, file.id) for item in file.subjects(self, tools)]
+        return [Task(self.name, item, file.id) for item in file.items(self, tools)]
 
     @property
     def asks_panel(self) -> bool:
@@ -305,7 +307,7 @@ class Evaluator(ABC, Generic[S]):
 
     def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
         """Return how many questions there can be at most, before anything was found."""
-        return len(file.subjects(self, tools))
+        return len(file.items(self, tools))
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """Return how many model calls these take at most."""
@@ -313,8 +315,8 @@ class Evaluator(ABC, Generic[S]):
 
 
 def standing(evaluator: Evaluator[Any], file: CaseFile, tools: Toolbox) -> list[Any]:
-    """Return an evaluator's verdicts in the order of its subjects."""
-    keys = (VerdictKey(evaluator.name, item) for item in file.subjects(evaluator, tools))
+    """Return an evaluator's verdicts in the order of its items."""
+    keys = (VerdictKey(evaluator.name, item) for item in file.items(evaluator, tools))
     return [file.verdicts[key] for key in keys if key in file.verdicts]
 
 

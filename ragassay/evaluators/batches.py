@@ -32,7 +32,7 @@ class BatchEvaluator(Evaluator[Batch[T]]):
 
     def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
         """Return one task a call."""
-        asked = file.subjects(self, tools)
+        asked = file.items(self, tools)
         return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
 
     def alone(self, subject: Batch[T]) -> Batch[T]:

@@ -42,7 +42,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         """Return whether citations are checked nugget by nugget."""
         return tools.settings.cites_by_nuggets
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, EvidenceSpan]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, EvidenceSpan]:
         """Return the passages of the cited documents, each once."""
         sources = (s for c in file.cited for s in sources_of(c.sentence, file.case, c.marker))
         return _windows(file, dict.fromkeys(source.id for source in sources))
@@ -138,7 +138,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         """Return False: citations hold the verdicts that they are merged from."""
         return False
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, CitedNugget]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, CitedNugget]:
         """Return each nugget of a sentence with each document that the sentence cites."""
         facts: dict[str, list[str]] = {}
         for one in FACTS.settled(file, tools):

@@ -162,7 +162,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Return whether evidence is wanted, or correctness that is decided by it."""
         return tools.settings.verifies_evidence
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Claim]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Claim]:
         """Return the passages that were found."""
         return {
             f"{claim.sentence}/{claim.side}/{claim.rank}": claim
@@ -229,7 +229,7 @@ class CitationEvaluator(_ClaimEvaluator):
         },
     )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Claim]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Claim]:
         """Return the passages of cited documents that were not found as evidence too."""
         return {
             f"{claim.sentence}/{claim.markers[0]}": claim

@@ -60,7 +60,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         scores={"correctness.score": Wording("Factual correctness", "higher")},
     )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, SentencePassages]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, SentencePassages]:
         """Return the sentences that passages were found for, where a model decides."""
         if tools.models.correctness is None:
             return {}
@@ -77,7 +77,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         self, subject: SentencePassages, file: CaseFile, tools: Toolbox
     ) -> Sequence[SentenceCorrectness]:
         """Ask the model about a sentence with each of its passages."""
-        assert tools.models.correctness is not None  # else there are no subjects
+        assert tools.models.correctness is not None  # else there are no items
         texts = _texts(subject, file, tools)
         return [await in_thread(_correctness, subject, texts, tools.models.correctness)]
 

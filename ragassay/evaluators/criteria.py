@@ -42,7 +42,7 @@ class CriteriaEvaluator(OwnEvaluator):
         )
         self.criteria = criteria
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Subject]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Subject]:
         """Return the criteria; none for an empty answer."""
         chosen = self.criteria.criteria if file.case.sentences else ()
         return {one.text: Subject(criterion=one.text) for one in chosen}

@@ -48,7 +48,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         },
     )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Graded]]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Graded]]:
         """Return the items by each way to grade them; none for an answer without a sentence."""
         items = file.case.exam if file.case.sentences else ()
         found: dict[str, Batch[Graded]] = {}
@@ -104,13 +104,13 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
 
     def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
         """Count the items; each may go to a second judge."""
-        return len(file.subjects(self, tools))
+        return len(file.items(self, tools))
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """Count an extraction twice where its answer may have to be checked."""
         if tools.grading.instrument is not None:
             return 0
-        sent = [one for one in file.subjects(self, tools).values() if one.is_sent]
+        sent = [one for one in file.items(self, tools).values() if one.is_sent]
         n_checked = sum(
             grader == "extraction" and bool(item.answers)
             for grader, item in (one.things[0] for one in sent)

@@ -35,7 +35,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
         scores={"intent.similarity": Wording("Similarity by intent", "lower")},
     )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Two]]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Two]]:
         """Return each two questions; none without a judge that can tell."""
         if tools.judge.lm is None or tools.models.pair_rater is not None:
             return {}
@@ -74,7 +74,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """Count the calls."""
-        return sum(one.is_sent for one in file.subjects(self, tools).values())
+        return sum(one.is_sent for one in file.items(self, tools).values())
 
 
 def _key(two: Two) -> str:

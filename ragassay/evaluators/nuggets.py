@@ -81,7 +81,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         """Return whether they were written."""
         return self.is_wanted(tools)
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, OriginText]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, OriginText]:
         """Return the answer's sentences; those of the reference where it stands for gold."""
         case = file.case
         if not case.sentences:

@@ -174,7 +174,7 @@ class OwnEvaluator(Evaluator[Subject]):
         """Return whether it was asked."""
         return self.is_wanted(tools)
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Subject]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Subject]:
         """Return the answer, its sentences, or its citations; none for an empty answer."""
         sentences = file.case.sentences
         if self.of == "answer":
@@ -294,7 +294,7 @@ class OwnEvaluator(Evaluator[Subject]):
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """Count one call a subject and judge; the function may make more."""
         n_judges = len(tools.judge.members) or 1
-        return len(file.subjects(self, tools)) * n_judges if self.is_weighed else 0
+        return len(file.items(self, tools)) * n_judges if self.is_weighed else 0
 
 
 def _credit(label: str | None, wanted: Sequence[str]) -> float | None:

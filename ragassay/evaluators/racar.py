@@ -35,7 +35,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         scores={f"racar.{name}": Wording(name.capitalize(), "higher") for name in RACAR},
     )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Rated]]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Rated]]:
         """Return the pairs by dimension."""
         found: dict[str, Batch[Rated]] = {}
         n = tools.settings.pairs_per_call if tools.models.pair_rater is None else 0
@@ -87,7 +87,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         """Count the calls; an instrument takes none."""
         if tools.models.pair_rater is not None:
             return 0
-        return sum(one.is_sent for one in file.subjects(self, tools).values())
+        return sum(one.is_sent for one in file.items(self, tools).values())
 
 
 def _dimensions(tools: Toolbox) -> Sequence[RacarDimension]:

@@ -41,7 +41,7 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         scores={f"relevance.{name}": Wording(title, "higher") for name, title in TITLES.items()},
     )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, DirectGrader]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, DirectGrader]:
         """Return the direct graders of the run; none for an answer without a sentence."""
         chosen = tools.grading.direct_ways if file.case.sentences else ()
         return {name: name for name in chosen}
@@ -79,4 +79,4 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """Count one call a grader; an instrument takes none."""
-        return 0 if tools.grading.instrument is not None else len(file.subjects(self, tools))
+        return 0 if tools.grading.instrument is not None else len(file.items(self, tools))

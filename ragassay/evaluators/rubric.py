@@ -57,7 +57,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         direction="higher",
     )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, AskedRubric]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, AskedRubric]:
         """Return the rubrics; none for an answer without a sentence."""
         chosen = rubrics_of(file.case, tools.rubrics) if file.case.sentences else ()
         return {name: AskedRubric(name) for name in chosen}
@@ -139,7 +139,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         """
         from ragassay.agents.answer_reader import shown_lines
 
-        rubrics = file.subjects(self, tools)
+        rubrics = file.items(self, tools)
         judges = tools.judge.members or (tools.judge,)
         n_asked = sum(one.calls_model(rubric) for rubric in rubrics for one in judges)
         n_read = len(tools.readers) * len(shown_lines(file.case)) if rubrics else 0
@@ -152,7 +152,7 @@ def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
 
 
 def _answer(file: CaseFile, tools: Toolbox) -> RatedAnswer:
-    chosen = tuple(file.subjects(RUBRIC, tools))
+    chosen = tuple(file.items(RUBRIC, tools))
     return RatedAnswer(file.case, chosen, file.signals, file.readings)
 
 

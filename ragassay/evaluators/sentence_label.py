@@ -47,7 +47,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         },
     )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, AnswerSentence]:
+    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, AnswerSentence]:
         """Return the sentences."""
         return {str(sentence.index): sentence for sentence in file.case.sentences}
 

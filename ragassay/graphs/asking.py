@@ -119,7 +119,7 @@ class CaseQuestion(Question):
 
     def alone(self, verdict: VerdictBase) -> Question:
         """Return the question about one verdict of a batch."""
-        subject = self.evaluator.alone(self.file.subjects(self.evaluator, self.tools)[verdict.item])
+        subject = self.evaluator.alone(self.file.items(self.evaluator, self.tools)[verdict.item])
         return replace(self, item=verdict.item, subject=subject, first=verdict)
 
 

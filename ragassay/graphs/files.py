@@ -82,7 +82,7 @@ def opened_file(case: str, tools: Toolbox) -> CaseFile:
 def updated_file(state: State, tools: Toolbox) -> CaseFile:
     """Bring the file of a case up to date, and return it."""
     known = {name: getattr(state, name) for name in _FROM_STATE}
-    return tools.files.open(replace(opened_file(state.case, tools), **known, _subjects={}))
+    return tools.files.open(replace(opened_file(state.case, tools), **known))
 
 
 _FROM_STATE = ("found", "cited", "signals", "readings", "verdicts")

@@ -89,7 +89,7 @@ async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Have the judges answer one question."""
     tools = toolbox(runtime)
     file, evaluator = opened_file(task.case, tools), tools.evaluator(task.evaluator)
-    subject = file.subjects(evaluator, tools)[task.item]
+    subject = file.items(evaluator, tools)[task.item]
     question = CaseQuestion(evaluator, task.item, subject, file, tools, runtime.stream_writer)
     verdicts = await tools.judges.answer(question)
     return {"verdicts": {VerdictKey(one.evaluator, one.item): one for one in verdicts}}

@@ -33,7 +33,7 @@ class State:
         searches: How evidence was looked for.
         notices: What is known against cited articles.
         signals: Measurements of the answer; None where there are none.
-        readings: Readings by fine-tuned judges, by their seats in a panel; "" where there is none.
+        readings: Readings by fine-tuned judges, by their names.
         verdicts: All verdicts, by evaluator and item.
         evaluation: The outcome.
     """

@@ -117,7 +117,7 @@ def task_of(evaluator: Evaluator[Any], tools: Toolbox) -> Task:
 def unscored(evaluator: Evaluator[Any]) -> VerdictBase:
     tools, file = toolbox(evaluator), file_for(evaluator)
     task = task_of(evaluator, tools)
-    return evaluator.unscored(file.subjects(evaluator, tools)[task.item], file, tools, LOST)[0]
+    return evaluator.unscored(file.items(evaluator, tools)[task.item], file, tools, LOST)[0]
 
 
 def test_names_differ_and_each_stands_behind_what_it_needs():
@@ -184,7 +184,7 @@ def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
     ]
 
     def key(one: CaseFile, run: Toolbox = tools) -> str:
-        asked = question(evaluator, task.item, replace(one, _subjects={}), run)
+        asked = question(evaluator, task.item, one, run)
         return asked.key(run.judge)
 
     keys = [key(one) for one in (file, *others)]
