@@ -12,7 +12,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from ragassay.errors import RunMismatchError, StorageError
-from ragassay.graphs.nodes import VERDICTS
+from ragassay.graphs.asking import VERDICTS
 from ragassay.records import EvidenceVerdict, Failure, OwnVerdict, SentenceLabel
 from ragassay.storage import opened_first
 from ragassay.store import Store, opened_store

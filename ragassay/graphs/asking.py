@@ -81,12 +81,14 @@ class CaseQuestion(Question):
         evaluator, tools = self.evaluator, self.tools.with_judge(judge)
         key, role = self.key(judge), self._role(judge)
         self.tell({"expected": 1, "phase": f"judging {evaluator.part}"})
+
+        async def ask() -> Sequence[VerdictBase]:
+            with step_span("ask", evaluator.name, self.item, role):
+                return await evaluator.ask(self.subject, self.file, tools)
+
         for attempt in itertools.count(1):
             try:
-                with step_span("ask", evaluator.name, self.item, role):
-                    verdicts, is_new = await self.tools.store.once(
-                        key, lambda: evaluator.ask(self.subject, self.file, tools), VERDICTS
-                    )
+                verdicts, is_new = await self.tools.store.once(key, ask, VERDICTS)
             except Exception as error:
                 pause_s = pause_before_retry(error, attempt, tools.settings.max_attempts)
                 if pause_s is None:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import SettingsError, StorageError
-from ragassay.graphs.nodes import VERDICTS
+from ragassay.graphs.asking import VERDICTS
 from ragassay.store import opened_store
 
 CODE = "import pathlib; pathlib.Path({!r}).touch()\n"

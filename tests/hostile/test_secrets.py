@@ -179,12 +179,12 @@ TRIES = {
     ),
     "an application": Try(
         f"run {{url}} {{folder}}/answers.jsonl --out {{folder}}/run --only rubrics {OF_PLAIN}",
-        3,
+        1,
         "http://***@127.0.0.1",
         echo(500),
     ),
     "an application that is not there": Try(
-        f"run {NOWHERE} {{folder}}/answers.jsonl --out {{folder}}/run --only rubrics {OF_PLAIN}", 3
+        f"run {NOWHERE} {{folder}}/answers.jsonl --out {{folder}}/run --only rubrics {OF_PLAIN}", 1
     ),
     "an application of another kind": Try(
         f"run ftp://{LOGIN}@127.0.0.1 {{folder}}/answers.jsonl {OF_PLAIN}", 1, "cannot be imported"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -212,11 +213,16 @@ async def test_a_stopped_run_goes_on_and_asks_nothing_twice(tmp_path: Path):
 
 async def test_a_killed_run_repeats_only_the_call_that_it_was_killed_in(tmp_path: Path):
     out, loop, killed = tmp_path / "pairs.jsonl", asyncio.get_running_loop(), []
-    scripted = Scripted([[GOOD, POINTING]], [[SECOND]])
+    scripted, is_cancelled = Scripted([[GOOD, POINTING]], [[SECOND]]), threading.Event()
+
+    def cancel():
+        run.cancel()
+        is_cancelled.set()
 
     def reply(messages, schema):
         if "\nfaulty: " in messages[-1]["content"] and not killed:
-            killed.append(loop.call_soon_threadsafe(run.cancel))
+            killed.append(loop.call_soon_threadsafe(cancel))
+            assert is_cancelled.wait(30)  # A reply that comes first would be kept.
         return scripted(messages, schema)
 
     with ScriptedModel(reply) as model:
