@@ -116,15 +116,14 @@ class Keywords(TypedDict, total=False):
     corpus: Annotated[
         CorpusLike | None,
         Option(
-            "Where to look up evidence and cited ids: a folder that `ragassay corpus build` wrote, "
-            "a file of documents (JSONL), or `pubmed` for PubMed itself; from Python also "
-            "documents, a LangChain retriever, or anything that fulfils `Literature`."
+            "Evidence and cited documents: a folder of `ragassay corpus build`, a JSONL file, or "
+            "`pubmed`; from Python also documents, a LangChain retriever, or anything that fulfils `Literature`."
         ),
     ]
     out: Annotated[
         str | Path | None,
         Option(
-            "Folder of the run: finished work is kept there and not done again. The command line "
+            "Folder of the run, which keeps finished work. The command line "
             "makes one in runs/ that is named as the file of answers.",
             metavar="PATH",
             kind=Path,

@@ -123,6 +123,12 @@ class Store:
             with storing(self._path):
                 self._file.executemany("INSERT OR REPLACE INTO finished VALUES (?, ?)", rows)
 
+    def forget(self, prefix: str) -> None:
+        """Delete the finished work whose keys begin with a text."""
+        if self._file is not None:
+            with storing(self._path):
+                self._file.execute("DELETE FROM finished WHERE key GLOB ?", (f"{prefix}*",))
+
     @property
     def is_empty(self) -> bool:
         """Return whether nothing is finished yet."""

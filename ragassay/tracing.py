@@ -203,7 +203,7 @@ def _result(key: str, score: Score) -> dict[str, Any]:
 
 @contextmanager
 def step_span(
-    step: str, evaluator: str = "", item: object = None, turn: str = ""
+    step: str, evaluator: str = "", item: object = None, role: str = ""
 ) -> Iterator[None]:
     """Open the span of a step of a graph.
 
@@ -213,7 +213,7 @@ def step_span(
         step: Its name.
         evaluator: The evaluator that it asks for.
         item: What it asks about.
-        turn: The judge's turn.
+        role: The judge's role: "second" in a cascade, a member's name in a panel.
     """
     tracing = _CURRENT.get()
     if tracing is None:
@@ -223,7 +223,7 @@ def step_span(
     attributes = {
         "ragassay.evaluator": evaluator or None,
         "ragassay.item": item if is_named else None,
-        "ragassay.turn": turn or None,
+        "ragassay.role": role or None,
     }
     with _span(tracing, f"{step} {evaluator}".strip(), False, attributes):
         yield

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
+from ragassay.errors import FatalModelError
 from ragassay.records import (
     Case,
     Evaluation,
@@ -147,6 +148,7 @@ class OpenFiles:
 
     def __init__(self) -> None:
         self._files: dict[str, CaseFile] = {}
+        self._fatal: dict[str, FatalModelError] = {}
 
     def open(self, file: CaseFile) -> CaseFile:
         """Keep a file, in place of an older state of it."""
@@ -156,6 +158,14 @@ class OpenFiles:
     def get(self, case: str) -> CaseFile | None:
         """Return a file; None where it is not open."""
         return self._files.get(case)
+
+    def break_off(self, case: str, error: FatalModelError) -> None:
+        """Note why a case cannot go on."""
+        self._fatal.setdefault(case, error)
+
+    def fatal(self, case: str) -> FatalModelError | None:
+        """Return why a case cannot go on; None where it can."""
+        return self._fatal.get(case)
 
     def close(self, case: str) -> None:
         """Forget a file."""

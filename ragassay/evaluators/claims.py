@@ -249,7 +249,6 @@ class CitationEvaluator(_ClaimEvaluator):
     def _known(self, file: CaseFile, tools: Toolbox) -> Iterable[CitationVerdict]:
         if tools.settings.cites_by_nuggets:
             return self._merged(file, tools)
-        # Those of the second judge come last, and replace the first one's.
         return [one for one in file.verdicts.values() if isinstance(one, CitationVerdict)]
 
     def _merged(self, file: CaseFile, tools: Toolbox) -> list[CitationVerdict]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import json
@@ -98,7 +99,9 @@ class Toolbox:
     store: Store = field(default_factory=Store, compare=False, repr=False)
     given: Given | None = field(default=None, compare=False, repr=False)
     limiter: RunLimiter = field(default_factory=RunLimiter, compare=False, repr=False)
-    _of_members: dict[str, Toolbox] = field(default_factory=dict, init=False, repr=False)
+    _of_members: dict[str, Toolbox] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         """Have the agents say what was compiled for them, also those that were replaced."""
@@ -124,7 +127,10 @@ class Toolbox:
         if self.second is not None and judge is self.second.judge:
             return self.second
         if judge.name not in self._of_members:
-            self._of_members[judge.name] = replace(self, judge=judge)
+            # A panel's prompts are checked once: a member of it need not ask all of them.
+            member = copy.copy(self)
+            object.__setattr__(member, "judge", judge)
+            self._of_members[judge.name] = member
         return self._of_members[judge.name]
 
     def with_models(self, **models: Any) -> Toolbox:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from ragassay.errors import TransientModelError, UnparsableReplyError
 from ragassay.evaluators.base import CaseFile, Evaluator, total_usage
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.graphs.failures import failure_of
+from ragassay.graphs.failures import failure_of, pause_before_retry
 from ragassay.graphs.keys import question_key
 from ragassay.judges import BaseJudge, Question
 from ragassay.metrics.uncertainty import Condition
@@ -24,12 +21,6 @@ from ragassay.tracing import step_span
 
 VERDICTS: TypeAdapter[Sequence[VerdictBase]] = TypeAdapter(Sequence[AnyVerdict])
 
-FIRST_PAUSE_S, MOST_PAUSE_S = 0.2, 20.0
-"""Shortest and longest pause before a retry; up to a second is added at random."""
-
-MOST_UNPARSABLE = 2
-"""Most attempts of a call whose reply cannot be parsed."""
-
 
 @dataclass(frozen=True)
 class CaseQuestion(Question):
@@ -38,11 +29,10 @@ class CaseQuestion(Question):
     Attributes:
         evaluator: Whose question it is.
         item: What it is about, as its verdict names it.
-        subject: The same, as the evaluator's `ask` takes it.
+        subject: What the evaluator's `ask` takes for that item.
         file: The answer.
         tools: The run.
         tell: Receives progress: calls expected and done, and their usage.
-        first: The first judge's verdict, for the second judge of a cascade.
     """
 
     evaluator: Evaluator[Any]
@@ -51,7 +41,6 @@ class CaseQuestion(Question):
     file: CaseFile
     tools: Toolbox
     tell: Callable[[dict[str, Any]], None]
-    first: VerdictBase | None = None
 
     @property
     def asks_panel(self) -> bool:
@@ -61,8 +50,7 @@ class CaseQuestion(Question):
     def key(self, judge: BaseJudge) -> str:
         """Return the hash of everything that a judge's verdicts depend on."""
         tools = self.tools.with_judge(judge)
-        first = self.first.model_dump_json() if self.first else ""
-        parts = (self.evaluator.name, self.item, self._role(judge), first)
+        parts = (self.evaluator.name, self.item, self._role(judge))
         more = self.evaluator.depends_on(self.subject, self.file, tools)
         return question_key(tools, self.file, *parts, *more)
 
@@ -86,11 +74,13 @@ class CaseQuestion(Question):
             with step_span("ask", evaluator.name, self.item, role):
                 return await evaluator.ask(self.subject, self.file, tools)
 
-        for attempt in itertools.count(1):
+        n_attempts = 0
+        while True:
+            n_attempts += 1
             try:
                 verdicts, is_new = await self.tools.store.once(key, ask, VERDICTS)
             except Exception as error:
-                pause_s = pause_before_retry(error, attempt, tools.settings.max_attempts)
+                pause_s = pause_before_retry(error, n_attempts, tools.settings.max_attempts)
                 if pause_s is None:
                     failure = failure_of(error)
                     self.tell({"done": 1, "failed": 1})
@@ -99,7 +89,6 @@ class CaseQuestion(Question):
             else:
                 self.tell({"done": 1, "usage": total_usage(verdicts) if is_new else Usage()})
                 return verdicts
-        raise AssertionError("unreachable")
 
     def unscored(self, failure: Failure) -> Sequence[VerdictBase]:
         """Return what stands where a judge gave no verdict."""
@@ -115,29 +104,12 @@ class CaseQuestion(Question):
         return self.evaluator.joined(verdicts)
 
     def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
-        """Return whether a second judge is asked about a verdict."""
+        """Return whether a second judge is asked about a verdict; citations may share one item."""
         is_own = self.evaluator.is_weighed and verdict.evaluator == self.evaluator.name
-        return is_own and condition.is_unsure(verdict)
+        is_item = is_own and verdict.item in self.file.items(self.evaluator, self.tools)
+        return is_item and condition.is_unsure(verdict)
 
     def alone(self, verdict: VerdictBase) -> Question:
         """Return the question about one verdict of a batch."""
         subject = self.evaluator.alone(self.file.items(self.evaluator, self.tools)[verdict.item])
-        return replace(self, item=verdict.item, subject=subject, first=verdict)
-
-
-def pause_before_retry(error: Exception, attempt: int, max_attempts: int) -> float | None:
-    """Return how long to wait before a call is tried again; None where it is not.
-
-    A passing error is retried after growing pauses, an unparsable reply once and at once, anything
-    else never.
-
-    Args:
-        error: What the last attempt ended with.
-        attempt: Its number, from 1.
-        max_attempts: Most attempts, including the first.
-    """
-    if isinstance(error, TransientModelError) and attempt < max_attempts:
-        return min(MOST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1)) + random.random()
-    if isinstance(error, UnparsableReplyError) and attempt < MOST_UNPARSABLE:
-        return 0.0
-    return None
+        return replace(self, item=verdict.item, subject=subject)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+import random
+from typing import Literal
 
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
@@ -30,6 +30,12 @@ from ragassay.graphs.evidence_state import (
 from ragassay.records import Failure
 from ragassay.redaction import without_secrets
 
+FIRST_PAUSE_S, MOST_PAUSE_S = 0.2, 20.0
+"""Shortest and longest pause before a retry; up to a second is added at random."""
+
+MOST_UNPARSABLE = 2
+"""Most attempts of a call whose reply cannot be parsed."""
+
 
 def retry_policies(max_attempts: int) -> list[RetryPolicy]:
     """Retry temporary errors with growing pauses, an unparsable reply once, and nothing else.
@@ -41,24 +47,36 @@ def retry_policies(max_attempts: int) -> list[RetryPolicy]:
         RetryPolicy(
             retry_on=TransientModelError,
             max_attempts=max_attempts,
-            initial_interval=0.2,
+            initial_interval=FIRST_PAUSE_S,
             backoff_factor=2.0,
-            max_interval=20.0,
+            max_interval=MOST_PAUSE_S,
             jitter=True,
         ),
         RetryPolicy(
-            retry_on=UnparsableReplyError, max_attempts=2, initial_interval=0.05, jitter=False
+            retry_on=UnparsableReplyError,
+            max_attempts=MOST_UNPARSABLE,
+            initial_interval=0.0,
+            jitter=False,
         ),
     ]
 
 
-def is_retried(error: Exception, attempt: int, policies: Sequence[RetryPolicy]) -> bool:
-    """Return whether an error of an attempt (counted from 1) is followed by another attempt."""
-    for policy in policies:
-        kinds: Any = policy.retry_on
-        if isinstance(error, kinds):
-            return attempt < policy.max_attempts
-    return False
+def pause_before_retry(error: Exception, attempt: int, max_attempts: int) -> float | None:
+    """Return how long to wait before a call is tried again; None where it is not.
+
+    A passing error is retried after growing pauses, an unparsable reply once and at once, anything
+    else never.
+
+    Args:
+        error: What the last attempt ended with.
+        attempt: Its number, from 1.
+        max_attempts: Most attempts, including the first.
+    """
+    if isinstance(error, TransientModelError) and attempt < max_attempts:
+        return min(MOST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1)) + random.random()
+    if isinstance(error, UnparsableReplyError) and attempt < MOST_UNPARSABLE:
+        return 0.0
+    return None
 
 
 def file_failed_query(

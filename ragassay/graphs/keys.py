@@ -15,7 +15,7 @@ def fingerprint(tools: Toolbox, record: Record) -> str:
 
 
 def question_key(tools: Toolbox, file: CaseFile, *parts: str | None) -> str:
-    """Hash everything that one verdict depends on.
+    """Hash everything that one verdict depends on, but the endpoint: a server may move.
 
     Args:
         tools: With the judge that is asked.

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 from pydantic import TypeAdapter
 
-from ragassay.errors import ModelError
+from ragassay.errors import FatalModelError, ModelError
 from ragassay.evaluators.base import CaseFile, Task, VerdictKey
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.evaluators.toolbox import Toolbox, ready_toolbox, toolbox
@@ -49,7 +49,7 @@ async def dispatch(state: State, runtime: Runtime[Toolbox]) -> Command[Any]:
         FatalModelError: The run cannot go on.
     """
     tools = toolbox(runtime)
-    _raise_fatal(tools)
+    _raise_fatal(tools, state.case)
     file = updated_file(state, tools)
     unprepared = [name for name in _preparations(tools) if name not in state.prepared]
     tasks = open_tasks(file, tools, unprepared)
@@ -86,12 +86,20 @@ def node_of(task: Task) -> str:
 
 
 async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
-    """Have the judges answer one question."""
+    """Have the judges answer one question.
+
+    An error that ends the run is left to `dispatch`: LangGraph would break off the questions beside
+    this one, which are paid for.
+    """
     tools = toolbox(runtime)
     file, evaluator = opened_file(task.case, tools), tools.evaluator(task.evaluator)
     subject = file.items(evaluator, tools)[task.item]
     question = CaseQuestion(evaluator, task.item, subject, file, tools, runtime.stream_writer)
-    verdicts = await tools.judges.answer(question)
+    try:
+        verdicts = await tools.judges.answer(question)
+    except FatalModelError as error:
+        tools.files.break_off(task.case, error)
+        return {}
     return {"verdicts": {VerdictKey(one.evaluator, one.item): one for one in verdicts}}
 
 
@@ -144,13 +152,14 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         RagassayError: The evaluation was broken off.
     """
     tools = toolbox(runtime)
-    _raise_fatal(tools)
+    _raise_fatal(tools, state.case)
     outcome = await in_thread(outcome_of, updated_file(state, tools), tools)
     tools.files.close(state.case)
     return {"evaluation": evaluation_of(outcome, state.searches, state.notices)}
 
 
-def _raise_fatal(tools: Toolbox) -> None:
-    """LangGraph ends the step, and starts the next, before it raises what a handler raised."""
-    if tools.fatal is not None:
-        raise tools.fatal
+def _raise_fatal(tools: Toolbox, case: str) -> None:
+    """Raise what ended the run in the step before: a question or a handler has left it."""
+    fatal = tools.files.fatal(case) or tools.fatal
+    if fatal is not None:
+        raise fatal

@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from ragassay.graphs import qa_nodes as nodes
-from ragassay.graphs.failures import failure_of, is_retried, retry_policies
+from ragassay.graphs.failures import failure_of, pause_before_retry, retry_policies
 from ragassay.graphs.picture import make_drawn
 from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, RatingTask
 from ragassay.records import RACAR, Failure
@@ -65,7 +65,8 @@ def _add_call(
             return await ask(state, runtime)
         except Exception as error:  # the boundary of a unit of work
             info = runtime.execution_info
-            if info is not None and is_retried(error, info.node_attempt, retried):
+            attempt = info.node_attempt if info else max_attempts
+            if pause_before_retry(error, attempt, max_attempts) is not None:
                 raise
             runtime.stream_writer({"done": 1, "failed": 1})
             return on_failure(state, failure_of(error))

@@ -36,9 +36,13 @@ def qa_key(tools: QATools, paper: Paper, node: str, given: bytes) -> str:
         node: Which call it is.
         given: The job, the state, or the task, as JSON.
     """
+    return qa_prefix(tools, paper) + hash_of(node, given.decode())
+
+
+def qa_prefix(tools: QATools, paper: Paper) -> str:
+    """Return what the keys of all work on a paper begin with."""
     windows = str((tools.window_tokens, tools.window_chars))
-    known = (tools.tools.identity, tools.rater, windows, paper.model_dump_json())
-    return hash_of(*known, node, given.decode())
+    return hash_of(tools.tools.identity, tools.rater, windows, paper.model_dump_json()) + "/"
 
 
 async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.metrics.uncertainty import Condition
@@ -17,6 +18,9 @@ from ragassay.records import Case, Failure, Judgment, Reading, Signals, VerdictB
 if TYPE_CHECKING:
     from ragassay.agents.agent_set import Agents
     from ragassay.agents.base import Agent
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,13 +41,7 @@ class RatedAnswer:
 
 
 class Question(ABC):
-    """A question that a judge answers by verdicts.
-
-    Attributes:
-        first: The first judge's verdict, for the second judge of a cascade.
-    """
-
-    first: VerdictBase | None = None
+    """A question that a judge answers by verdicts."""
 
     @property
     @abstractmethod
@@ -73,6 +71,19 @@ class Question(ABC):
     @abstractmethod
     def alone(self, verdict: VerdictBase) -> Question:
         """Return the question about one verdict of several."""
+
+
+async def gather_all(calls: Iterable[Awaitable[T]]) -> list[T]:
+    """Run calls together to their end, so that none that is paid for is lost.
+
+    Raises:
+        Exception: The first error among them, when all have ended.
+    """
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in found if not isinstance(one, BaseException)]
 
 
 class BaseJudge(ABC):
@@ -135,7 +146,7 @@ class BaseJudge(ABC):
         return ()
 
     def member(self, name: str) -> BaseJudge:
-        """Return a member of a panel by its name; a single judge is its own."""
+        """Return a member of a panel by its name; without one, the judge itself."""
         return next((one for one in self.members if one.name == name), self)
 
     @abstractmethod

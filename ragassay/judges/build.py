@@ -40,13 +40,21 @@ def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
         judge = _judge_of(
             settings, base if base and rates else JudgeLM(own), base, rubrics, signals
         )
-        further = [JudgeLM(settings.of_judge(n)) for n in range(1, len(settings.judges))]
-        if further:
-            others = (_judge_of(settings, lm, base or lm, rubrics, signals) for lm in further)
-            judge = Panel((judge, *others))
+        others = [settings.of_judge(n) for n in range(1, len(settings.judges))]
+        if others:
+            judge = Panel((judge, *(_further(one, settings, rubrics, signals) for one in others)))
     for one in judge.members or (judge,):
         one.refuse_unrated(rubrics)
     return judge
+
+
+def _further(
+    own: Settings, settings: Settings, rubrics: Mapping[str, Rubric], signals: SignalJudge | None
+) -> BaseJudge:
+    """Return a further member of a panel; one that was fine-tuned has its own base model."""
+    lm = JudgeLM(own)
+    base = lm if untuned(own).model == own.model else JudgeLM(untuned(own))
+    return _judge_of(settings, lm, base, rubrics, signals)
 
 
 def _judge_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragassay.judges.base import BaseJudge, Question
+from ragassay.judges.base import BaseJudge, Question, gather_all
 from ragassay.metrics.uncertainty import Condition
 from ragassay.records import Escalation, Failure, VerdictBase
 
@@ -30,9 +30,10 @@ class Cascade:
     async def answer(self, question: Question) -> Sequence[VerdictBase]:
         """Ask the first judge, and the second what the first is unsure of."""
         verdicts = {(v.evaluator, v.item): v for v in await self.first.answer(question)}
-        for verdict in [v for v in verdicts.values() if question.is_unsure(v, self.condition)]:
-            again = question.alone(verdict)
-            found = await again.ask(self.second)
+        unsure = (v for v in verdicts.values() if question.is_unsure(v, self.condition))
+        asked = [question.alone(verdict) for verdict in unsure]
+        answers = await gather_all(again.ask(self.second) for again in asked)
+        for again, found in zip(asked, answers, strict=True):
             failure = None
             if isinstance(found, Failure):
                 failure, found = found, again.unscored(found)

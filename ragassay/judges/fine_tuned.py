@@ -76,7 +76,7 @@ class FineTunedJudge(BaseJudge):
 
     @property
     def reads(self) -> bool:
-        """It does."""
+        """A fine-tuned judge reads the sentences first."""
         return True
 
     async def read(self, case: Case, agents: Agents) -> Reading:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.errors import RagassayError
-from ragassay.judges.base import BaseJudge, Question, RatedAnswer
+from ragassay.judges.base import BaseJudge, Question, RatedAnswer, gather_all
 from ragassay.metrics.panel import is_disputed
 from ragassay.models.gateway import JudgeLM
 from ragassay.prompts import Rubric, load_prompts
@@ -42,10 +41,10 @@ class Panel(BaseJudge):
         """Ask each member, and those that disagree once more; return one joint verdict."""
         if not question.asks_panel:
             return await super().answer(question)
-        first = await asyncio.gather(*(_ask(question, one) for one in self._members))
+        first = await gather_all(_ask(question, one) for one in self._members)
         again = question.second_round(first)
-        second = await asyncio.gather(
-            *(_ask(again[one.name], one) for one in self._members if one.name in again)
+        second = await gather_all(
+            _ask(again[one.name], one) for one in self._members if one.name in again
         )
         last = {one.judge: one for one in (*first, *second)}
         return [question.joined([last[one.name] for one in self._members])]

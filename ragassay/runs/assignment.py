@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragassay.errors import FatalModelError, InputError, ungrouped
+from ragassay.errors import FatalModelError, InputError, StorageError, ungrouped
 from ragassay.evaluators.assignment import AssignmentEvaluator
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import (
@@ -69,6 +69,7 @@ async def assign_nuggets(
         InputError: No record has gold nuggets, a file cannot be written, or another process is
             writing it.
         FatalModelError: The model is unavailable.
+        StorageError: What is finished cannot be stored.
         SettingsError: There is no judge, and no instrument in its place.
     """
     chosen = [record for record in records if record.nuggets]
@@ -81,7 +82,7 @@ async def assign_nuggets(
     with written_alone(out) as verdicts, opened_store(verdicts) as store:
         only = replace(only, store=store)
         graph = build_evaluate_graph(tools.settings.max_attempts, only.registered)
-        with bounded_job(out, tools.limiter), ungrouped(FatalModelError):
+        with bounded_job(out, tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(_assign(r, graph, only, slots, listen)) for r in chosen]
     answers = tuple(task.result() for task in tasks)

@@ -212,7 +212,10 @@ async def _judge(
                         values = chunk
                 failed = unbooked_usage(meter.usage, booked)
                 listen(Event(usage=failed))
-                result = _with_failed_calls(values["evaluation"], failed)
+                evaluation = values.get("evaluation")
+                if evaluation is None:
+                    raise RagassayError("the graph ended without an evaluation")
+                result = _with_failed_calls(evaluation, failed)
                 note(result)
         except StorageError:
             raise

@@ -233,7 +233,7 @@ def test_the_cascade_sends_on_what_it_is_not_sure_of_and_counts_it(evaluator):
     verdict = unscored(evaluator)
     assert asked.is_unsure(verdict, tools.judges.condition)
     again = asked.alone(verdict)
-    assert (again.item, again.first) == (task.item, verdict)
+    assert again.item == task.item
     assert n_most_escalated(file, tools) >= 1
     # It says how sure it is, and what it said, in the report's words.
     assert evaluator.record.model_fields.keys() >= {"escalation", "escalated_from", "confidence"}

@@ -389,6 +389,20 @@ async def test_verdicts_are_added_up_once_and_nothing_is_asked_twice(make_model,
         assert model.n_requests == len({request.key for request in model.requests})
 
 
+@pytest.mark.integration
+async def test_two_marks_of_one_document_are_one_question_of_both_judges(make_model):
+    sources = (
+        Document(id="11", part_of="11", title="T", text="Other things happened here."),
+        Document(id="11-2", part_of="11", title="T", text="Drug A lowered blood pressure."),
+    )
+    answer = "Drug A lowers blood pressure [2] (PMID 11)."
+    record = RECORD.model_copy(update={"answer": answer, "sources": sources})
+    first, second = make_model(says(verdict="neutral")), make_model(says(verdict="supports"))
+    found = await evaluate(silent(tools_of(first, second, only=("citations",))), record)
+    assert [one.verdict for one in found.citations] == ["supports", "supports"]
+    assert (first.n_requests, second.n_requests) == (1, 1)
+
+
 @pytest.fixture
 def tools() -> Toolbox:
     """Two judges that nobody asks."""
@@ -396,7 +410,7 @@ def tools() -> Toolbox:
     return Toolbox.of(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
-def test_verdicts_of_the_second_judge_are_kept_by_it_by_what_was_said_and_measured(tools):
+def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(tools):
     said = Judgment(rubric="cohesion", rating=3, score=3.0)
     other = said.model_copy(update={"rating": 2})
     third = Toolbox.of(tools.settings.model_copy(update={"escalate": "openai/c"}))
@@ -411,11 +425,11 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_by_what_was_said_and_measur
     keys = [
         first_key(tools),
         second_key(tools, said),
-        second_key(tools, other),
         second_key(tools, said, Signals(values={"x": 1.0})),
         second_key(third, said),
     ]
     assert len(set(keys)) == len(keys)
+    assert second_key(tools, other) == keys[1], "it is asked the same, whatever the first said"
     of_first = map(first_key, (third, tools))
     assert len(set(of_first)) == 1, "the first judge's do not depend on it"
     assert third.identity != tools.identity

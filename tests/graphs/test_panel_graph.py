@@ -244,6 +244,17 @@ async def test_progress_and_plan_know_the_calls_of_all_judges(make_model, rating
 
 
 @pytest.mark.integration
+async def test_calls_beside_a_wrong_key_are_kept(make_model, tmp_path):
+    slow, refused = make_model(rates(4), latency_s=0.5), make_model(faults=[Fault("unauthorized")])
+    job, folder = job_of([RECORD], Corpus()), RunFolder(tmp_path / "run")
+    with pytest.raises(FatalModelError):
+        await run(job, tools_of(slow, refused), folder)
+    n_paid, mended = slow.n_requests, make_model(rates(4))
+    await run(job, tools_of(slow, mended), folder)
+    assert n_paid and slow.n_requests == mended.n_requests == 2
+
+
+@pytest.mark.integration
 async def test_a_panel_that_was_stopped_asks_for_nothing_again(make_model, tmp_path):
     """The second judge's key fails in the middle of the hearing; then it is right."""
     first = make_model(rates(5, 4))

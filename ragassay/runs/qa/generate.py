@@ -23,7 +23,7 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.papers import write_pairs
 from ragassay.graphs.files import case_of
 from ragassay.graphs.qa import QAGraph, build_qa_graph
-from ragassay.graphs.qa_nodes import qa_key
+from ragassay.graphs.qa_nodes import qa_key, qa_prefix
 from ragassay.graphs.qa_parts import window_of
 from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, Rate
 from ragassay.models.gateway import JudgeLM
@@ -224,7 +224,7 @@ class _Writer:
         async with self._slots:
             try:
                 found = await self._found(job)
-            except FatalModelError:
+            except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
                 return PaperPairs(job.paper, problem=str(error))
@@ -247,6 +247,8 @@ class _Writer:
             found = replace(found, usage=found.usage + failed)
             if found.kept:
                 store.keep(key, found, PAIRS)
+            else:
+                store.forget(qa_prefix(self._tools, paper))
         return found
 
 

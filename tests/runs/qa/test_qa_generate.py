@@ -290,6 +290,15 @@ async def test_self_questioning_asks_five_of_a_paragraph_and_repairs_nothing(tmp
     assert ["number: 5" in prompts[0], "number: 2" in prompts[1]] == [True, True]
 
 
+async def test_a_paper_without_a_pair_is_asked_about_again(tmp_path: Path):
+    out, plan = tmp_path / "pairs.jsonl", QAJob(number=1)
+    with ScriptedModel(Scripted([[POINTING]], [[POINTING]])) as model:
+        assert not (await generated(model, out, plan)).pairs
+    with ScriptedModel(Scripted([[GOOD]])) as model:
+        found = await generated(model, out, plan)
+        assert model.n_requests == 1 and len(found.pairs) == 1
+
+
 async def test_a_paper_without_text_is_named(tmp_path: Path):
     empty = Paper(id="empty", sections=())
     with ScriptedModel(Scripted([[GOOD]])) as model:
