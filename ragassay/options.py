@@ -117,7 +117,8 @@ class Keywords(TypedDict, total=False):
         CorpusLike | None,
         Option(
             "Evidence and cited documents: a folder of `ragassay corpus build`, a JSONL file, or "
-            "`pubmed`; from Python also documents, a LangChain retriever, or anything that fulfils `Literature`."
+            "`pubmed`; from Python also documents, a LangChain retriever, or anything that fulfils "
+            "`Literature`."
         ),
     ]
     out: Annotated[
