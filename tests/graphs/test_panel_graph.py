@@ -17,6 +17,7 @@ from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
 from ragassay.judges.panel import disputed_members, others_text
 from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
+from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import (
     AnswerSentence,
     Case,
@@ -373,6 +374,25 @@ def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
     both = RUBRIC.second_round(subject, said, unmeasured)
     assert len(both) == 2, "without signals it is asked as any other"
     assert RUBRIC.n_most_calls(filed(CASE), tools) == 2
+
+
+def test_a_compiled_prompt_is_said_by_the_members_that_take_one(tmp_path):
+    prompt = CompiledPrompt(
+        agent="rubric_judge",
+        predictors={"predict": CompiledPredictor(instructions="Rate.")},
+        optimizer="copro",
+        model="openai/a",
+        **dict.fromkeys(("budget", "n_train", "n_dev"), 1),
+        **dict.fromkeys(("data_sha256", "dev_sha256", "before_sha256", "after_sha256"), "d"),
+        is_better=True,
+        ragassay="0",
+    )
+    file = tmp_path / "prompt.json"
+    file.write_text(prompt.model_dump_json(), encoding="utf-8")
+    members = {"model": "openai/a", "panel": (EMBEDDED_BASE,), "rubrics": ("cohesion",)}
+    tools = Toolbox.of(load_settings(**members, signals=True, prompts=(str(file),)))
+    for member in tools.judge.members:  # The embedded one has signals in its place, and no prompt.
+        assert tools.with_judge(member).judge is member
 
 
 def test_an_endpoint_goes_to_the_judges_that_it_is_meant_for():
