@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class Request(Generic[T]):
-    """Something that was read and can be judged; what `plan` and `run` raise, its jobs raise."""
+    """A request to judge, read and checked: `plan` counts its calls, `run` makes them."""
 
     tools: Toolbox
 

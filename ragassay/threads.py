@@ -1,4 +1,4 @@
-"""One worker thread beside the event loop, and a loop beside one that runs already."""
+"""Run code in a worker thread, and a coroutine where an event loop is running already."""
 
 from __future__ import annotations
 

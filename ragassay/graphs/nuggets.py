@@ -29,7 +29,7 @@ def build_nugget_graph(
 
     Args:
         max_attempts: Most attempts of a model call that fails for a temporary reason.
-        checkpointer: Stores states: needed to wait for a person.
+        checkpointer: Stores states; only a served graph, which waits for a person, needs one.
     """
     builder = StateGraph(
         NuggetState, context_schema=Toolbox, input_schema=NuggetJob, output_schema=NuggetList

@@ -212,7 +212,7 @@ class BaseJudge(ABC):
 
 
 class NoJudge(BaseJudge):
-    """Nobody: instruments decide what they can, and rubrics are not rated."""
+    """No judge: instruments answer what they can, and no rubric is rated."""
 
     name = INSTRUMENTS
 
