@@ -75,9 +75,10 @@ def one(given: argparse.Namespace) -> None:
 
 def evaluated_by(given: argparse.Namespace, options: dict[str, Any]) -> Any:
     from ragassay.evaluators.toolbox import Toolbox
-    from ragassay.runs.evaluate import run, run_sync
+    from ragassay.runs.evaluate import run
     from ragassay.runs.folder import RunFolder
     from ragassay.settings import load_settings
+    from ragassay.threads import run_sync
 
     job = job_of_many(given.answers[0])
     settings = load_settings(

@@ -215,7 +215,8 @@ async def test_nothing_is_sent_unless_wanted(collector):
 def test_nothing_is_imported_unless_wanted():
     code = """
 import sys
-from ragassay.runs.evaluate import job_of, run_sync, run
+from ragassay.runs.evaluate import job_of, run
+from ragassay.threads import run_sync
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.records import Record
 from ragassay.retrievers.memory import Corpus

@@ -41,7 +41,6 @@ from ragassay.runs.judge_notes import judge_notes
 from ragassay.runs.pooling import pooled_scores
 from ragassay.runs.ready import judges_of
 from ragassay.settings import Settings, noted_settings
-from ragassay.threads import run_sync
 
 __all__ = [
     "Job",
@@ -52,7 +51,6 @@ __all__ = [
     "plan",
     "read_job",
     "run",
-    "run_sync",
 ]
 
 if TYPE_CHECKING:

@@ -14,13 +14,14 @@ from ragassay.graphs.synthesis_state import WORDS
 from ragassay.models.limiter import RunLimiter
 from ragassay.records import Record
 from ragassay.runs.compare import file_stem
-from ragassay.runs.evaluate import job_of, plan, run, run_sync
+from ragassay.runs.evaluate import job_of, plan, run
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import Bar
 from ragassay.runs.syntheses import Syntheses, write_all
 from ragassay.runs.synthesis_questions import Questions
 from ragassay.runs.synthesis_writer import Synthesis, Writing
 from ragassay.settings import Settings
+from ragassay.threads import run_sync
 
 ANSWERS, RUNS = "answers.jsonl", "runs"
 """Names in the folder: the syntheses, the judges' run folders."""

@@ -31,12 +31,13 @@ from ragassay.reports.strategies import (
     strategies_markdown,
 )
 from ragassay.runs.compare import write_files
-from ragassay.runs.evaluate import Job, job_of, read_job, run, run_sync
+from ragassay.runs.evaluate import Job, job_of, read_job, run
 from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.rated_examples import Place, question_of, rated_examples, with_examples
 from ragassay.runs.strategy_notes import how_asked, idle_hints, study_notes
 from ragassay.settings import Settings
+from ragassay.threads import run_sync
 
 BASE = "knowledge"
 """The strategy to which the misleading rating is added, as in the paper."""

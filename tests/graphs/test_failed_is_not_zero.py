@@ -14,10 +14,11 @@ from ragassay.metrics.aggregates import bounds_of
 from ragassay.records import Document, Evaluation, ExamItem, Nugget, Record, Score, Summary
 from ragassay.reports import headline
 from ragassay.retrievers.memory import Corpus
-from ragassay.runs.evaluate import job_of, run, run_sync
+from ragassay.runs.evaluate import job_of, run
 from ragassay.runs.qa.inputs import paired, pairs_job
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
+from ragassay.threads import run_sync
 
 pytestmark = pytest.mark.integration
 

@@ -15,7 +15,7 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
 from ragassay.records import Record, Turn
 from ragassay.retrievers.memory import Corpus
-from ragassay.runs.evaluate import Job, job_of, plan, read_job, run, run_sync
+from ragassay.runs.evaluate import Job, job_of, plan, read_job, run
 from ragassay.runs.folder import (
     RunFolder,
     append_line,
@@ -26,6 +26,7 @@ from ragassay.runs.folder import (
 )
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
+from ragassay.threads import run_sync
 
 pytestmark = pytest.mark.integration
 

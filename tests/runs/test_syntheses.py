@@ -19,7 +19,6 @@ from ragassay.errors import (
 )
 from ragassay.formats import read_records
 from ragassay.records import Usage
-from ragassay.runs.evaluate import run_sync
 from ragassay.runs.events import Event
 from ragassay.runs.progress import Presenter
 from ragassay.runs.states import states_of, written_alone
@@ -33,6 +32,7 @@ from ragassay.runs.synthesis_writer import Writing
 from ragassay.settings import load_settings
 from ragassay.store import Store
 from ragassay.testing import Fault, ScriptedModel
+from ragassay.threads import run_sync
 
 pytestmark = pytest.mark.integration
 

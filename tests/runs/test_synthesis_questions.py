@@ -11,10 +11,10 @@ from synthesizing import write_questions, write_rows
 from ragassay.errors import InputError
 from ragassay.records import Article, Document, Record
 from ragassay.retrievers.memory import Corpus
-from ragassay.runs.evaluate import run_sync
 from ragassay.runs.synthesis_papers import PaperSearch, with_papers
 from ragassay.runs.synthesis_questions import Questions, read_synthesis_questions
 from ragassay.settings import load_settings
+from ragassay.threads import run_sync
 
 COUGH = Document(id="31452104", title="Safety", text="Cough was seen in patients on drug A.")
 PRESSURE = Document(id="2", title="Trial", text="Drug A lowered blood pressure in adults.")

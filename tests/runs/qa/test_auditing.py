@@ -11,11 +11,11 @@ from ragassay.perturbations.pairs import PAIR_ATTACKS
 from ragassay.records import Audit
 from ragassay.runs.audit import run_audit
 from ragassay.runs.audit_job import AuditOptions
-from ragassay.runs.evaluate import run_sync
 from ragassay.runs.qa.audit import pairs_audit_job
 from ragassay.runs.qa.inputs import paired
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
+from ragassay.threads import run_sync
 
 pytestmark = pytest.mark.integration
 

@@ -11,13 +11,14 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.metrics.alignment import align_labels
 from ragassay.metrics.trust import judge_trust
 from ragassay.records import RACAR, Evaluation, HumanLabel, IntentSimilarity, RacarRating
-from ragassay.runs.evaluate import run, run_sync
+from ragassay.runs.evaluate import run
 from ragassay.runs.meta_evaluate import measure, write_meta_evaluation
 from ragassay.runs.qa.evaluate import judge_pairs
 from ragassay.runs.qa.filter import filter_pairs, least_scores
 from ragassay.runs.qa.inputs import paired, pairs_job
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel, last_user_text
+from ragassay.threads import run_sync
 
 pytestmark = pytest.mark.integration
 
