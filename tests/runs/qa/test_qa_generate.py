@@ -213,20 +213,17 @@ async def test_a_stopped_run_goes_on_and_asks_nothing_twice(tmp_path: Path):
 
 async def test_a_killed_run_repeats_only_the_call_that_it_was_killed_in(tmp_path: Path):
     out, loop, killed = tmp_path / "pairs.jsonl", asyncio.get_running_loop(), []
-    scripted, is_cancelled = Scripted([[GOOD, POINTING]], [[SECOND]]), threading.Event()
-
-    def cancel():
-        run.cancel()
-        is_cancelled.set()
+    scripted, has_ended = Scripted([[GOOD, POINTING]], [[SECOND]]), threading.Event()
 
     def reply(messages, schema):
         if "\nfaulty: " in messages[-1]["content"] and not killed:
-            killed.append(loop.call_soon_threadsafe(cancel))
-            assert is_cancelled.wait(30)  # A reply that comes first would be kept.
+            killed.append(loop.call_soon_threadsafe(run.cancel))
+            assert has_ended.wait(30)  # A reply that comes before would be kept.
         return scripted(messages, schema)
 
     with ScriptedModel(reply) as model:
         run = asyncio.ensure_future(generated(model, out))
+        run.add_done_callback(lambda _: has_ended.set())
         with pytest.raises(asyncio.CancelledError):
             await run
         assert killed and not out.exists()
