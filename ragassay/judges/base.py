@@ -92,10 +92,12 @@ class BaseJudge(ABC):
     Attributes:
         name: LiteLLM name of the model that rates; as the settings write it.
         lm: Answers all questions but ratings; None where instruments decide what they can.
+        rating_lm: Rates the rubrics, where another model than `lm` does.
     """
 
     name: str
     lm: JudgeLM | None = None
+    rating_lm: JudgeLM | None = None
 
     async def answer(self, question: Question) -> Sequence[VerdictBase]:
         """Answer a question; a failure becomes an unscored verdict."""
@@ -133,7 +135,7 @@ class BaseJudge(ABC):
     @property
     def models(self) -> tuple[JudgeLM, ...]:
         """All models that it may ask."""
-        return (self.lm,) if self.lm else ()
+        return tuple(lm for lm in (self.lm, self.rating_lm) if lm)
 
     @property
     def fatal(self) -> FatalModelError | None:

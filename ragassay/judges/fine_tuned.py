@@ -36,11 +36,6 @@ class FineTunedJudge(BaseJudge):
         self._base = HostedJudge(lm)
         self.rating_lm, self.signals, self._source_chars = rating_lm, signals, source_chars
 
-    @property
-    def models(self) -> tuple[JudgeLM, ...]:
-        """The base model and the fine-tuned one."""
-        return (*super().models, self.rating_lm)
-
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:

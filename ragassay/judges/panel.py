@@ -10,7 +10,7 @@ from ragassay.judges.base import BaseJudge, Question, RatedAnswer, gather_all
 from ragassay.metrics.panel import is_disputed
 from ragassay.models.gateway import JudgeLM
 from ragassay.prompts import Rubric, load_prompts
-from ragassay.records import Failure, Judgment, VerdictBase
+from ragassay.records import Judgment, VerdictBase
 
 if TYPE_CHECKING:
     from ragassay.agents.agent_set import Agents
@@ -74,8 +74,7 @@ class Panel(BaseJudge):
 
 
 async def _ask(question: Question, member: BaseJudge) -> VerdictBase:
-    found = await question.ask(member)
-    verdicts = question.unscored(found) if isinstance(found, Failure) else found
+    verdicts = await member.answer(question)
     return verdicts[0].model_copy(update={"judge": member.name})
 
 

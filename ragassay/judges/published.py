@@ -46,11 +46,6 @@ class PublishedJudge(BaseJudge):
             name for name, rubric in known.items() if is_rated_by(form, rubric, rubric_set)
         }
 
-    @property
-    def models(self) -> tuple[JudgeLM, ...]:
-        """The published model, and the one that answers other questions."""
-        return (*super().models, self.rating_lm)
-
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:

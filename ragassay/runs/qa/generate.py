@@ -203,10 +203,10 @@ async def make_pairs(
         with bounded_job(out, tools.tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
-    return _written([task.result() for task in started], out)
+    return _write_file([task.result() for task in started], out)
 
 
-def _written(papers: Sequence[PaperPairs], out: Path) -> Generated:
+def _write_file(papers: Sequence[PaperPairs], out: Path) -> Generated:
     found = Generated(tuple(papers))
     write_pairs(found.pairs, out)
     return found
@@ -223,7 +223,7 @@ class _Writer:
         """Bring a job to its end; one without a pair is tried again."""
         async with self._slots:
             try:
-                found = await self._found(job)
+                found = await self._read_or_write(job)
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
@@ -236,7 +236,7 @@ class _Writer:
             problems = ["every pair had a flaw, see the counts"]
         return PaperPairs(job.paper, pairs, found, "; ".join(problems))
 
-    async def _found(self, job: QAJob) -> QAPairs:
+    async def _read_or_write(self, job: QAJob) -> QAPairs:
         store, paper = self._tools.tools.store, self._tools.papers[job.paper]
         key = qa_key(self._tools, paper, "paper", JOB.dump_json(job))
         found = await store.get(key, PAIRS)
