@@ -16,6 +16,9 @@ support it: complete, partial or incomplete.
   bounds but with its rules, the share that is right. On ExpertQA all that is not complete counts as
   right, which is generous.
 
+What an objection of the verifier is worth: of the claims that are close enough to a source and in
+which no rule finds a difference, how many of each label are called supported, with and without it.
+
 MedAESQA (machine answers to consumer questions, judged accurate or not): each sentence beside the
 expert's answer; AUC of the mean over an answer's sentences.
 
@@ -28,6 +31,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -36,6 +40,7 @@ import numpy as np
 from ragassay.metrics.discrimination import discrimination
 from ragassay.metrics.intervals import share_interval
 from ragassay.metrics.risk import bound_of
+from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models.adapters import bounds_of_means
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
@@ -88,7 +93,7 @@ def report_support(claims: Claims) -> None:
             first = order[: round(coverage * len(claims))]
             parts.append(f"at {coverage:.1f} {np.mean([labels[n] for n in first]):.3f}")
         print(f"  {name:<16}{', '.join(parts)}")
-    bound = bound_of(bounds_of_means()["ragassay/minilm-verifier"], "supports", "verdict")
+    bound = bound_of(bounds_of_means()[MINILM_VERIFIER], "supports", "verdict")
     if bound is None or bound.least_cosine is None:
         return
     one, other = halves(claims)
@@ -116,6 +121,18 @@ def report_verdicts(name: str, claims: Claims) -> None:
             print(f"{title}, from {least:.1f}: {share_text(right)}")
 
 
+def report_objections(name: str, claims: Claims, least: float) -> None:
+    """Print how many claims of each label count as supported, with the verifier and without it."""
+    totals = Counter(rows[0].label for rows in claims)
+    close = [rows for rows in claims if any(r.cosine >= least and not r.turned for r in rows)]
+    without = Counter(rows[0].label for rows in close)
+    kept = Counter(rows[0].label for rows in close if is_close(rows, least))
+    for label, total in sorted(totals.items()):
+        print(
+            f"{NAMES[name]}, {label}: {total}, supported {without[label]} without it, {kept[label]} with"
+        )
+
+
 def report_answers(claims: Claims) -> None:
     """Print how well each way parts accurate from inaccurate answers of MedAESQA."""
     rows = sorted((rows[0] for rows in claims), key=lambda row: row.claim)
@@ -137,6 +154,10 @@ def main() -> None:
     report_support(read_rows(given.work, "expertqa"))
     for name in NAMES:
         report_verdicts(name, read_rows(given.work, name))
+    bound = bound_of(bounds_of_means()[MINILM_VERIFIER], "supports", "verdict")
+    if bound is not None and bound.least_cosine is not None:
+        for name in ("expertqa", "scifact", "healthver", "citation-integrity"):
+            report_objections(name, read_rows(given.work, name), bound.least_cosine)
     report_answers(read_rows(given.work, "medaesqa"))
 
 
