@@ -128,9 +128,8 @@ def report_objections(name: str, claims: Claims, least: float) -> None:
     without = Counter(rows[0].label for rows in close)
     kept = Counter(rows[0].label for rows in close if is_close(rows, least))
     for label, total in sorted(totals.items()):
-        print(
-            f"{NAMES[name]}, {label}: {total}, supported {without[label]} without it, {kept[label]} with"
-        )
+        shares = f"supported {without[label]} without it, {kept[label]} with it"
+        print(f"{NAMES[name]}, {label}: {total}, {shares}")
 
 
 def report_answers(claims: Claims) -> None:
