@@ -369,7 +369,14 @@ class Settings(BaseSettings):
     )
     cache_dir: Path = Field(
         default_factory=lambda: user_cache_path("ragassay"),
-        description="Folder of converted weights and of PubMed's replies.",
+        description="Folder of converted weights, of PubMed's replies, and of what the packaged "
+        "models computed.",
+    )
+    computed_mb: int = Field(
+        default=1024,
+        ge=0,
+        description="Most megabytes of vectors and probabilities that the packaged models computed "
+        "and that later runs read, in the cache folder; 0 keeps none.",
     )
     ncbi_api_key: SecretStr | None = Field(
         default=None, description="For the corpus pubmed: 10 requests per second instead of 3."

@@ -23,6 +23,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OPENAI_API_KEY", "sk-test")
 # Measuring an answer takes real models: tests that are about it ask for it.
 os.environ["RAGASSAY_SIGNALS"] = "false"
+# A test computes what it needs: none reads what another one left behind.
+os.environ["RAGASSAY_COMPUTED_MB"] = "0"
 # Tests run beside each other: threads of one would wait for those of the other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from ragassay.model_names import MINILM
+from ragassay.models.computed import computed_once, is_kept
 from ragassay.models.cores import cores
 from ragassay.models.hosting import current_host
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
@@ -169,11 +170,30 @@ class Embedder(Rebuilt):
         host = current_host() if texts else None
         if host is not None:
             return host.encode(self.name, texts)
-        return [encoded.vector for encoded in self._compute(texts)]
+        return list(computed_once("vector", self._stored_as, texts, self._compute_rows))
 
     def _compute_tokens(self, texts: Sequence[str]) -> list[Encoded]:
         host = current_host() if texts else None
-        return host.encode_tokens(self.name, texts) if host else self._compute(texts)
+        if host is not None:
+            return host.encode_tokens(self.name, texts)
+        if not is_kept(self._stored_as):
+            return self._compute(texts)
+        rows = computed_once("tokens", self._stored_as, texts, self._compute_tables)
+        return [Encoded(one[0], one[1:]) for one in rows]
+
+    def _compute_rows(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        return [one.vector for one in self._compute(texts)]
+
+    def _compute_tables(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """Return a text's vector, then those of its tokens, shape (1 + n_tokens, n_dimensions)."""
+        import numpy as np
+
+        return [np.vstack((one.vector[None], one.tokens)) for one in self._compute(texts)]
+
+    @property
+    def _stored_as(self) -> str:
+        """The digest of its weights; empty for a model whose weights have none."""
+        return self.digest if self.name == MINILM else ""
 
     def _compute(self, texts: Sequence[str]) -> list[Encoded]:
         """Encode each text by itself: the last bits of a vector do not depend on the others."""

@@ -26,6 +26,7 @@ from ragassay.model_names import (
     SHIPPED_VERIFIERS,
 )
 from ragassay.models import adapters
+from ragassay.models.computed import computed_once
 from ragassay.models.entailment import EntailmentModel, Pair, Remembered
 from ragassay.models.fact_checkers import open_checker
 from ragassay.models.fetched import unavailable_text
@@ -77,6 +78,14 @@ class AdaptedVerifier:
         Raises:
             SettingsError: The base model is not installed, or its weights differ.
         """
+        import numpy as np
+
+        if not pairs:
+            return self._compute(pairs)
+        rows = computed_once("pair", self.digest, pairs, lambda new: [*self._compute(new)])
+        return np.array(rows, dtype=np.float64)
+
+    def _compute(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         with self._lock:
             if self._encoder is None:
                 from ragassay.models.cross_encoder import CrossEncoder

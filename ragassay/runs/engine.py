@@ -21,6 +21,7 @@ from ragassay.graphs.state import Input
 from ragassay.model_names import is_on_vllm, is_ours
 from ragassay.models.batches import batching
 from ragassay.models.call_usage import unbooked_usage
+from ragassay.models.computed import computed_in
 from ragassay.models.gateway import Meter, metered
 from ragassay.models.limiter import Limiter, limited
 from ragassay.records import (
@@ -110,7 +111,8 @@ async def run_records(
 
             await work_in_cluster(waiting, tools, Judging(), path, keep, listen)
         else:
-            with opened_store(path) as store:
+            kept = computed_in(tools.settings.cache_dir / "computed", tools.settings.computed_mb)
+            with opened_store(path) as store, kept:
                 async with _batching(tools, folder, listen):
                     await judge_records(waiting, replace(tools, store=store), keep, listen)
     finally:

@@ -1,0 +1,108 @@
+"""What the packaged models computed is kept in the cache folder, and read by later runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ragassay.models.adapters import WHOLE
+from ragassay.models.computed import computed_in, computed_once
+from ragassay.models.embeddings import Embedder
+from ragassay.models.verifiers import AdaptedVerifier
+
+
+class Counting:
+    """Computes the length of each input, and counts what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def __call__(self, given: list[Any]) -> Sequence[NDArray[np.floating]]:
+        self.asked += given
+        return [np.array([len(one), 0.1], dtype=np.float32) for one in given]
+
+
+def lengths(compute: Counting, texts: Sequence[str], digest: str = "d") -> list[list[float]]:
+    return [one.tolist() for one in computed_once("length", digest, texts, compute)]
+
+
+def test_a_later_run_reads_what_an_earlier_one_computed(tmp_path: Path) -> None:
+    compute = Counting()
+    with computed_in(tmp_path, 10):
+        first = lengths(compute, ["a", "bb", "a"])
+    with computed_in(tmp_path, 10):
+        second = lengths(compute, ["bb", "a", "ccc"])
+    assert first == [first[0], first[1], first[0]]
+    assert second == [first[1], first[0], [3.0, first[0][1]]]
+    assert compute.asked == ["a", "bb", "ccc"]
+
+
+@pytest.mark.parametrize(("digest", "most_mb"), [("", 10), ("d", 0)])
+def test_nothing_is_kept_without_a_digest_or_room(
+    tmp_path: Path, digest: str, most_mb: int
+) -> None:
+    compute = Counting()
+    for _ in range(2):
+        with computed_in(tmp_path, most_mb):
+            lengths(compute, ["a"], digest)
+    assert compute.asked == ["a", "a"]
+
+
+def test_another_model_computes_anew(tmp_path: Path) -> None:
+    compute = Counting()
+    with computed_in(tmp_path, 10):
+        lengths(compute, ["a"], "one")
+        lengths(compute, ["a"], "other")
+    assert compute.asked == ["a", "a"]
+
+
+def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    compute = Counting()
+    with computed_in(tmp_path / "file" / "folder", 10):
+        assert lengths(compute, ["a"]) == [[1.0, pytest.approx(0.1)]]
+
+
+def test_a_damaged_store_is_computed_again(tmp_path: Path) -> None:
+    compute = Counting()
+    with computed_in(tmp_path, 10):
+        lengths(compute, ["a"])
+    for path in tmp_path.iterdir():
+        path.write_bytes(b"damaged")
+    with computed_in(tmp_path, 10):
+        assert lengths(compute, ["a"]) == [[1.0, pytest.approx(0.1)]]
+    assert compute.asked == ["a", "a"]
+
+
+def test_the_text_is_not_stored(tmp_path: Path) -> None:
+    with computed_in(tmp_path, 10):
+        lengths(Counting(), ["a very private sentence"])
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert stored
+    assert b"private" not in stored
+
+
+@pytest.mark.integration
+def test_stored_vectors_and_probabilities_are_those_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, pairs = ["Drug A helps.", "It rained."], [("Drug A helps.", "Drug A helped most.")]
+    with computed_in(tmp_path, 10):
+        embedder, verifier = Embedder(), AdaptedVerifier(WHOLE, Path())
+        vectors = embedder.encode(texts)
+        tokens = embedder.encode_tokens(texts)
+        shares = verifier.probabilities(pairs)
+    with computed_in(tmp_path, 10):
+        embedder, verifier = Embedder(), AdaptedVerifier(WHOLE, Path())
+        monkeypatch.setattr(Embedder, "_loaded", lambda self: pytest.fail("a model is loaded"))
+        assert (embedder.encode(texts) == vectors).all()
+        for one, other in zip(embedder.encode_tokens(texts), tokens, strict=True):
+            assert (one.vector == other.vector).all()
+            assert (one.tokens == other.tokens).all()
+        assert (verifier.probabilities(pairs) == shares).all()
+        assert shares.shape == (1, 3)
