@@ -20,7 +20,7 @@ from ragassay.models.adapters import (
     Training,
     read_shape,
 )
-from ragassay.models.cores import cores
+from ragassay.models.cores import cores, use_one_core
 from ragassay.models.packed import pack
 from ragassay.models.weights import check_digest, sha256_of
 from ragassay.records import Bound
@@ -104,6 +104,7 @@ class CrossEncoder:
         return np.array(rows).reshape(len(rows), len(self._shape.labels))
 
     def _shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:
+        use_one_core()
         with torch.inference_mode():
             tokens = self._encoder.batch(
                 [self._encoder.row(*read_as(self._shape.reads, *pair), self._shape.n_tokens)]

@@ -1,27 +1,25 @@
-"""Embed sentences by sentence-transformers; by default with the packaged all-MiniLM-L6-v2."""
+"""Embed sentences: by the packaged all-MiniLM-L6-v2, or by a model of sentence-transformers."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol
 
 from ragassay.model_names import MINILM
 from ragassay.models.computed import computed_once, is_kept
 from ragassay.models.cores import cores
 from ragassay.models.hosting import current_host
-from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
+from ragassay.models.weights import MINILM_SAFETENSORS_SHA256
 from ragassay.prompts.embedders import TextRole, form_of
 from ragassay.rebuilt import Rebuilt
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from sentence_transformers import SentenceTransformer
-    from torch import Tensor
 
 N_CACHED = 4096
 """Texts whose vectors are cached: the passages of a corpus recur."""
@@ -47,6 +45,22 @@ class Encoded:
     tokens: NDArray[np.float32]
 
 
+class TextModel(Protocol):
+    """A loaded model; safe across threads. Its vectors may have any length."""
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text that are read."""
+        ...
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of texts of one length in tokens, shape (n_texts, n_dimensions)."""
+        ...
+
+    def vector_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the vector of a text, and those of its tokens but the special ones."""
+        ...
+
+
 class Embedder(Rebuilt):
     """Turns texts into unit vectors. Loads its model at the first call; safe across threads.
 
@@ -65,7 +79,7 @@ class Embedder(Rebuilt):
     def __init__(self, model: str = MINILM) -> None:
         self.name, self.form = model, form_of(model)
         self.digest = MINILM_SAFETENSORS_SHA256 if model == MINILM else self.form.digest
-        self._model: SentenceTransformer | None = None
+        self._model: TextModel | None = None
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._encoded: OrderedDict[str, Encoded] = OrderedDict()
         self._n_tokens = 0
@@ -147,23 +161,16 @@ class Embedder(Rebuilt):
         while len(self._vectors) > N_CACHED:
             self._vectors.popitem(last=False)
 
-    def _loaded(self) -> SentenceTransformer:
+    def _loaded(self) -> TextModel:
         if self._model is None:
-            from sentence_transformers import SentenceTransformer
-
-            from ragassay.models.hub import loading
-            from ragassay.models.packed import pack
-            from ragassay.models.pooling import set_pooling
-
-            source = str(minilm_folder()) if self.name == MINILM else self.name
-            with loading(source):
-                model = SentenceTransformer(source, device="cpu", trust_remote_code=False)
-            set_pooling(model, source, self.form)
             if self.name == MINILM:
-                pack(model)
-            # Sets the tokenizer's limits: two threads must not do it at once.
-            model.encode([""], show_progress_bar=False)
-            self._model = model
+                from ragassay.models.minilm import MiniLMTexts
+
+                self._model = MiniLMTexts()
+            else:
+                from ragassay.models.pooling import HubTexts
+
+                self._model = HubTexts(self.name, self.form)
         return self._model
 
     def _compute_vectors(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
@@ -200,19 +207,11 @@ class Embedder(Rebuilt):
         return list(cores().map(partial(_encoded, self._loaded()), texts)) if texts else []
 
 
-def _batches(model: SentenceTransformer, texts: list[str]) -> list[list[str]]:
+def _batches(model: TextModel, texts: list[str]) -> list[list[str]]:
     """Return texts in batches of one length in tokens, the longest first: nothing is padded."""
-    tokenizer = model.tokenizer
-    if callable(tokenizer):
-        # Its type is that of any processor, of images too.
-        of_text = cast("Callable[..., dict[str, list[list[int]]]]", tokenizer)
-        ids = of_text(texts, truncation=True, max_length=model.max_seq_length)["input_ids"]
-        lengths = [len(row) for row in ids]
-    else:  # A static model has no place for padding.
-        lengths = [1] * len(texts)
     batches: list[list[str]] = []
     last = 0
-    for length, text in sorted(zip(lengths, texts, strict=True), reverse=True):
+    for length, text in sorted(zip(model.lengths(texts), texts, strict=True), reverse=True):
         if length != last or (len(batches[-1]) + 1) * length > N_BATCH_TOKENS:
             batches.append([])
         batches[-1].append(text)
@@ -220,25 +219,13 @@ def _batches(model: SentenceTransformer, texts: list[str]) -> list[list[str]]:
     return batches
 
 
-def _vectors(model: SentenceTransformer, batch: list[str]) -> NDArray[np.float32]:
-    rows = model.encode(batch, batch_size=len(batch), show_progress_bar=False)
-    return _unit(rows)
+def _vectors(model: TextModel, batch: list[str]) -> NDArray[np.float32]:
+    return _unit(model.vectors(batch))
 
 
-def _encoded(model: SentenceTransformer, text: str) -> Encoded:
-    import numpy as np
-
-    # Its overloads cover the type of vectors only.
-    row = cast(
-        "list[dict[str, Tensor]]",
-        model.encode([text], output_value=None, show_progress_bar=False),
-    )[0]
-    vector = _unit(row["sentence_embedding"].numpy())
-    if "token_embeddings" not in row:
-        return Encoded(vector, vector[None])
-    special = getattr(model.tokenizer, "all_special_ids", [])
-    is_special = np.isin(row["input_ids"].numpy(), special)
-    return Encoded(vector, _unit(row["token_embeddings"].numpy()[~is_special]))
+def _encoded(model: TextModel, text: str) -> Encoded:
+    vector, tokens = model.vector_and_tokens(text)
+    return Encoded(_unit(vector), _unit(tokens))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

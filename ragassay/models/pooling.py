@@ -1,7 +1,8 @@
-"""Pool an embedding model as its name's form says, where its folder does not say it."""
+"""Embed by a model of sentence-transformers, pooled as its form says where its folder does not."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,64 @@ import torch
 from torch import Tensor, nn
 
 from ragassay.errors import SettingsError
+from ragassay.models.cores import use_one_core
+from ragassay.models.hub import loading
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
 
     from ragassay.prompts.embedders import EmbedderForm, Pooling
 
 MODULES = "modules.json"
+
+
+class HubTexts:
+    """Texts as vectors, by any model that sentence-transformers can load.
+
+    Args:
+        name: A name on the hub or a folder.
+        form: How it pools.
+
+    Raises:
+        SettingsError: It is unavailable, or cannot be pooled so.
+    """
+
+    def __init__(self, name: str, form: EmbedderForm) -> None:
+        from sentence_transformers import SentenceTransformer
+
+        with loading(name):
+            self._model = SentenceTransformer(name, device="cpu", trust_remote_code=False)
+        set_pooling(self._model, name, form)
+        # Sets the tokenizer's limits: two threads must not do it at once.
+        self._model.encode([""], show_progress_bar=False)
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text that are read; 1 for a static model."""
+        tokenizer: Any = self._model.tokenizer
+        if not callable(tokenizer):  # it has no place for padding
+            return [1] * len(texts)
+        read: Any = tokenizer(list(texts), truncation=True, max_length=self._model.max_seq_length)
+        return [len(row) for row in read["input_ids"]]
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of texts of one length in tokens, shape (n_texts, n_dimensions)."""
+        use_one_core()
+        return self._model.encode(list(texts), batch_size=len(texts), show_progress_bar=False)
+
+    def vector_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the vector of a text, and those of its tokens but the special ones."""
+        import numpy as np
+
+        use_one_core()
+        rows: Any = self._model.encode([text], output_value=None, show_progress_bar=False)
+        vector = rows[0]["sentence_embedding"].numpy()
+        if "token_embeddings" not in rows[0]:
+            return vector, vector[None]
+        special = getattr(self._model.tokenizer, "all_special_ids", [])
+        is_special = np.isin(rows[0]["input_ids"].numpy(), special)
+        return vector, rows[0]["token_embeddings"].numpy()[~is_special]
 
 
 class TokenPooling(nn.Module):

@@ -16,12 +16,13 @@ import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import (
     EMBEDDED,
     MEAN_VERIFIER,
+    MINILM,
     MINILM_VERIFIER,
     SHIPPED_VERIFIERS,
 )
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.cross_encoder import CrossEncoder, PairEncoder
+    from ragassay.models.cross_encoder import PairEncoder
 
 
 class AdaptedVerifier:
@@ -66,7 +67,7 @@ class AdaptedVerifier:
         self.digest = adapters.adapter_digest(adapter)
         self.bounds = adapters.read_shape(adapter.folder).bounds
         self.made_of = (adapter, cache_dir)
-        self._encoder: CrossEncoder | None = None
+        self._model: PairModel | None = None
         self._lock = threading.Lock()
 
     @computed_by_host
@@ -87,12 +88,27 @@ class AdaptedVerifier:
 
     def _compute(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         with self._lock:
-            if self._encoder is None:
-                from ragassay.models.cross_encoder import CrossEncoder
+            if self._model is None:
+                self._model = _open_pairs(*self.made_of)
+        return self._model.probabilities(pairs)
 
-                base = _base_below(*self.made_of)
-                self._encoder = CrossEncoder.load(self.made_of[0], base)
-        return self._encoder.probabilities(pairs)
+
+class PairModel(Protocol):
+    """A loaded base model with its adapter; safe across threads."""
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Return the probability of each label, shape (n_pairs, n_labels)."""
+        ...
+
+
+def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> PairModel:
+    if adapters.read_shape(adapter.folder).base_sha256 == PACKAGED[MINILM]:
+        from ragassay.models.minilm import MiniLMPairs
+
+        return MiniLMPairs(adapter)
+    from ragassay.models.cross_encoder import CrossEncoder
+
+    return CrossEncoder.load(adapter, _base_below(adapter, cache_dir))
 
 
 class MeanVerifier:

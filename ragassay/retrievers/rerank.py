@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
+from threadpoolctl import threadpool_limits
 
 from ragassay.errors import SettingsError
-from ragassay.models.cores import cores
 from ragassay.models.embeddings import Encoded
 from ragassay.models.hub import loading
 from ragassay.records import Document
@@ -134,7 +134,8 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
     asked = known[query]
     tokens = {text: known[text].tokens for text in unique[1:]}
     # On one core: two would wait for each other at each of some hundred small products.
-    matches = cores().submit(_all_matches, asked.tokens, tokens).result()
+    with threadpool_limits(1, "blas"):
+        matches = {text: best_matches(asked.tokens, rows) for text, rows in tokens.items()}
     rows: list[tuple[float, float, float, float]] = []
     for hit, title, found in zip(hits, titles, passages, strict=True):
         passage = max((float(asked.vector @ known[p].vector) for p in found), default=None)
@@ -156,19 +157,9 @@ def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDA
     Returns:
         Shape (n_query_tokens,), in [-1, 1]; shape (0,) where one has no token.
     """
-    import torch
-
     if not len(query) or not len(text):
         return query[:0, :1].ravel()
-    # By torch: numpy's own threads would wait for work next to the model's, and stay busy.
-    asked, met = (torch.from_numpy(rows.copy()) for rows in (query, text))
-    return (asked @ met.T).amax(dim=1).numpy()
-
-
-def _all_matches(
-    query: NDArray[np.floating], texts: Mapping[str, NDArray[np.floating]]
-) -> dict[str, NDArray[np.floating]]:
-    return {text: best_matches(query, tokens) for text, tokens in texts.items()}
+    return (query @ text.T).max(axis=1)
 
 
 def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:

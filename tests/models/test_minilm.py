@@ -1,0 +1,73 @@
+"""The packaged encoder on ONNX Runtime computes what torch computes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragassay.model_names import MINILM
+from ragassay.models.adapters import CLOSEST, SIGNALS, WHOLE, Adapter
+from ragassay.models.cross_encoder import CrossEncoder
+from ragassay.models.minilm import MiniLMPairs, MiniLMTexts
+from ragassay.models.pair_encoders import pair_encoder
+from ragassay.models.weights import minilm_folder
+
+pytestmark = pytest.mark.integration
+
+TEXTS = (
+    "",
+    "Drug A helps.",
+    "  It rained [SEP] today  ",
+    "na\u00efve caf\u00e9 \u200b \u4e2d\u6587 p < 0.001",
+    "Aspirin 100 mg reduced the risk of stroke (HR 0.75) in 1,200 adults. " * 30,
+)
+
+
+def test_vectors_of_texts_and_tokens_are_those_of_sentence_transformers() -> None:
+    from sentence_transformers import SentenceTransformer
+
+    model, texts = SentenceTransformer(str(minilm_folder()), device="cpu"), MiniLMTexts()
+    for text in TEXTS:
+        (row,) = model.encode([text], output_value=None, show_progress_bar=False)
+        vector, tokens = texts.vector_and_tokens(text)
+        expected = row["sentence_embedding"].numpy()
+        assert np.allclose(vector / np.linalg.norm(vector), expected, atol=1e-5)
+        is_special = np.isin(row["input_ids"].numpy(), model.tokenizer.all_special_ids)
+        assert np.allclose(tokens, row["token_embeddings"].numpy()[~is_special], atol=1e-4)
+        assert texts.lengths([text]) == [len(row["input_ids"])]
+        assert np.allclose(texts.vectors([text, text]), vector, atol=1e-5)
+
+
+@pytest.mark.parametrize("adapter", [WHOLE, CLOSEST, SIGNALS], ids=lambda one: one.model)
+def test_probabilities_of_pairs_are_those_of_torch(adapter: Adapter, tmp_path: Path) -> None:
+    pairs = [(claim or "Nothing.", passage) for claim in TEXTS for passage in TEXTS]
+    expected = CrossEncoder.load(adapter, pair_encoder(MINILM, tmp_path)).probabilities(pairs)
+    assert np.allclose(MiniLMPairs(adapter).probabilities(pairs), expected, atol=1e-4)
+
+
+def test_no_pair_gives_no_row() -> None:
+    assert MiniLMPairs(WHOLE).probabilities([]).shape == (0, 3)
+
+
+def test_the_default_runs_without_torch(tmp_path: Path) -> None:
+    sample = Path(__file__).parents[2] / "examples" / "sample"
+    program = (
+        "import sys; sys.modules |= dict.fromkeys(('torch', 'transformers',"
+        " 'sentence_transformers'));"
+        "import ragassay;"
+        f"found = ragassay.evaluate({str(sample / 'answers.jsonl')!r},"
+        f" corpus={str(sample / 'abstracts.jsonl')!r}, out={str(tmp_path / 'run')!r});"
+        "print(len(found), len(found.failed))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"RAGASSAY_SIGNALS": "true"},
+    )
+    assert done.stdout.split() == ["8", "0"], done.stderr
