@@ -16,7 +16,7 @@ ALSO_BASE = {"nltk"}
 """TextBlob brings it."""
 
 ABSENT = {module for modules in EXTRAS.values() for module in modules} - ALSO_BASE
-BROUGHT = {"PIL", "boto3", "datasets", "kubernetes", "onnxruntime", "sqlalchemy"}
+BROUGHT = {"PIL", "boto3", "datasets", "kubernetes", "sqlalchemy"}
 """What others bring, or nobody asks for."""
 
 

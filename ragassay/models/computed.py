@@ -14,9 +14,11 @@ import json
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import ragassay
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,8 +142,12 @@ def _key(kind: str, digest: str, given: Any) -> str:
 
 @functools.cache
 def _versions() -> tuple[str, ...]:
-    """Return the versions on which the last digits depend."""
-    return tuple(map(importlib.metadata.version, ("torch", "transformers", "ragassay")))
+    """Return the versions of what computes, on which the last digits depend."""
+    found = [ragassay.__version__]
+    for name in ("onnxruntime", "tokenizers", "torch", "transformers"):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found.append(importlib.metadata.version(name))
+    return tuple(found)
 
 
 def _open(folder: Path, most_mb: int) -> Cache | None:
