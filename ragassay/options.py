@@ -411,20 +411,22 @@ def settings_of(
         if name != "model"
     }
     if given.keys() & {"model", "api_base"}:
-        endpoint = given.get("api_base") or (base and base.api_base)
+        endpoint = given.get("api_base") or (base and base.judge.api_base)
         fields |= seated(several(given.get("model")), endpoint)
     names = {field: getattr(known[name], spelled) for name in given for field in known[name].sets}
     settings = load_settings(base, names, **fields)
-    strange = [part for part in settings.only if part not in (*PARTS, RETRIEVAL)]
+    strange = [part for part in settings.evaluation.only if part not in (*PARTS, RETRIEVAL)]
     has_own = (
-        settings.evaluators or any(own_of(options)) or any(map(is_rubric_file, settings.rubrics))
+        settings.evaluation.evaluators
+        or any(own_of(options))
+        or any(map(is_rubric_file, settings.evaluation.rubrics))
     )
     if strange and not has_own:
         only = getattr(known["only"], spelled)
         raise SettingsError(
             f"{only}: there is no part {strange[0]!r}; there are {', '.join(PARTS)}"
         )
-    if "when" in given and not settings.escalate:
+    if "when" in given and not settings.judge.escalate:
         when, second = (getattr(known[name], spelled) for name in ("when", "escalate"))
         raise SettingsError(f"{when} says what goes to a second judge: name it, {second}")
     return settings

@@ -22,7 +22,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OPENAI_API_KEY", "sk-test")
 # Measuring an answer takes real models: tests that are about it ask for it.
-os.environ["RAGASSAY_SIGNALS"] = "false"
+os.environ["RAGASSAY_EVALUATION__SIGNALS"] = "false"
 # Tests run beside each other: threads of one would wait for those of the other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -148,4 +148,4 @@ def weights_cache() -> Iterator[Path]:
     """Where converted weights live; shared by the tests, and by later runs."""
     from ragassay.settings import Settings
 
-    yield Settings().cache_dir
+    yield Settings().literature.cache_dir

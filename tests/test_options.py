@@ -356,12 +356,12 @@ def test_nuggets_are_a_list_for_one_answer_and_a_file_for_many(folder):
 
 def test_options_change_settings_and_these_keep_the_environment_out(monkeypatch):
     base = load_settings(model="openai/a", only=("rubrics",))
-    monkeypatch.setenv("RAGASSAY_API_BASE", "http://127.0.0.1:9/v1")
-    monkeypatch.setenv("RAGASSAY_STRATEGY", "few_shot")
+    monkeypatch.setenv("RAGASSAY_JUDGE__API_BASE", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("RAGASSAY_PROMPTING__STRATEGY", "few_shot")
     found = settings_of({"concurrency": 3, "model": None, "only": None}, base)
     assert found == base.model_copy(update={"concurrency": 3})
     assert settings_of({"only": (), "prompts": []}, base) == base
-    assert settings_of({}).strategy == "few_shot"
+    assert settings_of({}).prompting.strategy == "few_shot"
     with pytest.raises(SettingsError, match=r"^concurrency: it must be at least 0"):
         load_settings(concurrency=-1)
 
@@ -469,13 +469,13 @@ PARTS_ASKED_FOR = {
 
 def test_several_parts_are_named_with_commas(monkeypatch):
     for given, parts in PARTS_ASKED_FOR.items():
-        assert settings_of({"only": list(given)}).only == parts, given
-        monkeypatch.setenv("RAGASSAY_ONLY", ",".join(given))
-        assert load_settings().only == parts, given
-        monkeypatch.setenv("RAGASSAY_ONLY", json.dumps(given))
-        assert load_settings().only == parts, given
-        monkeypatch.delenv("RAGASSAY_ONLY")
-    assert settings_of({"only": "nuggets,rubrics"}).only == ("nuggets", "rubrics")
+        assert settings_of({"only": list(given)}).evaluation.only == parts, given
+        monkeypatch.setenv("RAGASSAY_EVALUATION__ONLY", ",".join(given))
+        assert load_settings().evaluation.only == parts, given
+        monkeypatch.setenv("RAGASSAY_EVALUATION__ONLY", json.dumps(given))
+        assert load_settings().evaluation.only == parts, given
+        monkeypatch.delenv("RAGASSAY_EVALUATION__ONLY")
+    assert settings_of({"only": "nuggets,rubrics"}).evaluation.only == ("nuggets", "rubrics")
 
 
 WRONG_PARTS = {
@@ -499,8 +499,8 @@ def test_a_wrong_part_lists_the_right_ones(folder, monkeypatch):
             app, ["evaluate", str(folder / "answers.jsonl"), "--only", given, "--dry-run"]
         )
         assert result.exit_code == 1 and right in result.stderr, given
-    monkeypatch.setenv("RAGASSAY_ONLY", "[rubrics")
-    with pytest.raises(SettingsError, match=r"RAGASSAY_ONLY: .*names with commas"):
+    monkeypatch.setenv("RAGASSAY_EVALUATION__ONLY", "[rubrics")
+    with pytest.raises(SettingsError, match=r"RAGASSAY_EVALUATION__ONLY: .*names with commas"):
         load_settings()
 
 

@@ -105,7 +105,7 @@ async def run_records(
 
     path = folder.verdicts_file if folder else None
     try:
-        if tools.settings.engine == "ray":
+        if tools.settings.limits.engine == "ray":
             from ragassay.runs.distributed.driver import work_in_cluster
 
             await work_in_cluster(waiting, tools, Judging(), path, keep, listen)
@@ -162,9 +162,9 @@ async def judge_records(
         StorageError: What is finished cannot be stored.
     """
     tools = replace(tools, files=OpenFiles())
-    graph = build_evaluate_graph(tools.settings.max_attempts, tools.registered)
+    graph = build_evaluate_graph(tools.settings.judge.max_attempts, tools.registered)
     slots = asyncio.Semaphore(_n_in_flight(tools))
-    is_traced, has_content = tools.settings.tracing, tools.settings.tracing_content
+    is_traced, has_content = tools.settings.output.tracing, tools.settings.output.tracing_content
     with (
         patient_collector(),
         limited(limiter or tools.limiter),
@@ -176,9 +176,9 @@ async def judge_records(
 
 
 def _n_in_flight(tools: Toolbox) -> int:
-    has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judges)
+    has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judge.judges)
     limit = N_LOCAL_IN_FLIGHT if has_small else tools.settings.n_slots
-    if tools.settings.batch:  # A batch holds the calls of all answers.
+    if tools.settings.limits.batch:  # A batch holds the calls of all answers.
         limit = tools.n_slots
     return max(2, limit)
 
@@ -267,7 +267,7 @@ async def _batching(
     tools: Toolbox, folder: RunFolder | None, listen: Listener
 ) -> AsyncIterator[None]:
     """Answer the enclosed calls in batches, where the settings say so."""
-    if not tools.settings.batch:
+    if not tools.settings.limits.batch:
         yield
         return
     if folder is None:

@@ -124,10 +124,12 @@ def test_unclear_arguments_are_refused(arguments):
 
 
 def test_settings_come_from_the_environment_and_name_their_mistakes(monkeypatch):
-    monkeypatch.setenv("RAGASSAY_CONCURRENCY", "7")
+    monkeypatch.setenv("RAGASSAY_LIMITS__CONCURRENCY", "7")
     assert load_settings().n_slots == 7
-    monkeypatch.setenv("RAGASSAY_CONCURRENCY", "many")
-    with pytest.raises(SettingsError, match="RAGASSAY_CONCURRENCY: it must be a whole number"):
+    monkeypatch.setenv("RAGASSAY_LIMITS__CONCURRENCY", "many")
+    with pytest.raises(
+        SettingsError, match="RAGASSAY_LIMITS__CONCURRENCY: it must be a whole number"
+    ):
         load_settings()
 
 
