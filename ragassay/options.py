@@ -32,6 +32,7 @@ from ragassay.model_options import written_options
 from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_file
 from ragassay.records import PARTS, Document, ExamItem, Nugget, Record
 from ragassay.settings import (
+    FIELDS,
     CitationEvidence,
     EngineName,
     Look,
@@ -341,9 +342,7 @@ def _whole(name: str, hint: object) -> Option:
     option = next((part for part in get_args(hint) if isinstance(part, Option)), Option())
     long = f"--{name.replace('_', '-')}"
     flags = tuple(dict.fromkeys((*option.flags, long)))
-    fields = [
-        Settings.model_fields[n] for n in option.sets or (name,) if n in Settings.model_fields
-    ]
+    fields = [FIELDS[n] for n in option.sets or (name,) if n in FIELDS]
     if not fields:
         return replace(option, name=name, flags=flags, help=_told(option, option.default))
     first = fields[0]

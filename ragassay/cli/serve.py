@@ -38,8 +38,8 @@ def serve(
     """Serve the local models, and others, to any OpenAI client.
 
     Every model of ragassay runs in this process; concurrent calls are answered in one batch.
-    LiteLLM asks the hosted ones. Clients must send a key: that of RAGASSAY_OUTPUT__SERVER_KEY, or a new one
-    that is printed once.
+    LiteLLM asks the hosted ones. Clients must send a key: that of RAGASSAY_OUTPUT__SERVER_KEY, or a
+    new one that is printed once.
 
     GET /health/liveliness, /health/readiness and /metrics (Prometheus) need no key. SIGTERM and
     Ctrl-C finish open requests first. Nothing is stored, nor any telemetry sent.

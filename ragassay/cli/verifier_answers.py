@@ -192,9 +192,9 @@ def at_k(
 
     Two scores have this form. "correctness_at_k" is BioACE's: documents are found by the question,
     --depth of them reranked. "correctness_at_k_by_claim" is that of an evaluation, whose k is
-    RAGASSAY_RETRIEVAL__EVIDENCE_PASSAGES: documents are found by the sentence itself, 50 of them reranked. A
-    sentence for which nothing is found is unscored. RAGASSAY_LITERATURE__RERANKER=none keeps the search's
-    order.
+    RAGASSAY_RETRIEVAL__EVIDENCE_PASSAGES: documents are found by the sentence itself, 50 of them
+    reranked. A sentence for which nothing is found is unscored. RAGASSAY_LITERATURE__RERANKER=none
+    keeps the search's order.
 
     For example:
 

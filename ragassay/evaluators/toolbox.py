@@ -46,7 +46,7 @@ from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256, read_all_
 from ragassay.records import PARTS
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
-from ragassay.settings import RESULT_FIELDS, Settings, load_settings
+from ragassay.settings import Settings, load_settings, result_values
 from ragassay.store import Store
 from ragassay.threads import in_thread
 
@@ -207,8 +207,8 @@ class Toolbox:
             _refuse_asking(settings, asked, _why_none_answers(settings))
         if settings.retrieval.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
             raise SettingsError(
-                f"{settings.judge.model} cannot call tools, so no agent can search with it: name a judge "
-                "that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
+                f"{settings.judge.model} cannot call tools, so no agent can search with it: name a "
+                "judge that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
             )
         second = None
         if settings.judge.escalate:
@@ -301,7 +301,7 @@ class Toolbox:
         rater = shipped_rater() if self.settings.measures else None
         pairs = self.models.pair_rater
         return hash_of(
-            *(str(getattr(self.settings, name)) for name in RESULT_FIELDS),
+            *map(str, result_values(self.settings).values()),
             self.prompts_sha256,
             self.retrieval.corpus.sha256,
             *self.models.digests,

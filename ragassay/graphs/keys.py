@@ -48,12 +48,12 @@ def reading_key(tools: Toolbox, judge: str, file: CaseFile) -> str:
 
 def _asking(tools: Toolbox) -> tuple[str, ...]:
     """Return what every call depends on: the model, how it computes, what is said to it."""
-    settings = tools.settings
+    settings, asked = tools.settings, tools.settings.prompting
     return (
         settings.judge.model,
-        settings.prompting.local_dtype,
-        str(settings.prompting.max_reply_tokens),
-        f"{settings.prompting.samples} samples, seed {settings.prompting.judge_seed}, decisions {settings.prompting.decisions}",
+        asked.local_dtype,
+        str(asked.max_reply_tokens),
+        f"{asked.samples} samples, seed {asked.judge_seed}, decisions {asked.decisions}",
         tools.prompts_sha256,
         *noted_options(settings.judge.model_options),
     )

@@ -70,9 +70,10 @@ def open_literature(
         return _built(path, settings, embedder or Embedder(settings.literature.embedder))
     refuse_address(where)
     is_live = str(where) == LIVE and not path.exists()
-    if settings.literature.search in ("dense", "hybrid") and (is_live or path.exists()):
+    search = settings.literature.search
+    if search in ("dense", "hybrid") and (is_live or path.exists()):
         raise SettingsError(
-            f"setting 'search' is {settings.literature.search!r}, but {str(where)!r} has no vectors: only a "
+            f"setting 'search' is {search!r}, but {str(where)!r} has no vectors: only a "
             "built corpus does (`ragassay corpus build`, then `ragassay corpus embed`)"
         )
     if is_live:

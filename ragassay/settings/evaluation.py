@@ -14,6 +14,7 @@ from ragassay.prompts import RubricSet
 from ragassay.records import PARTS, GradeWay
 from ragassay.settings.group import (
     READ_LIST,
+    READ_NUMBER,
     READ_SPLIT,
     RESULT,
     AffectsResult,
@@ -191,7 +192,7 @@ class VerificationSettings(SettingsGroup):
         "kinds` lists them), or a file of `ragassay verifiers fit`; auto is embedded without a "
         "hosted judge, else that judge itself.",
     )
-    verdict_labels: Annotated[VerdictLabels, RESULT, Flag("--labels")] = Field(
+    verdict_labels: Annotated[VerdictLabels, READ_NUMBER, RESULT, Flag("--labels")] = Field(
         default=4,
         description="Number of possible labels of a verdict: 2 (supports or not), 3 (and "
         "contradicts) or 4 (and not relevant).",

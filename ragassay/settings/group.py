@@ -72,5 +72,12 @@ def _split_at_commas(given: object) -> object:
     return tuple(dict.fromkeys(parts))
 
 
+def _read_number(given: object) -> object:
+    return int(given) if isinstance(given, str) and given.isdigit() else given
+
+
+READ_NUMBER = BeforeValidator(_read_number)
+"""Read one of several numbers; pydantic reads only other numbers from text."""
+
 READ_LIST, READ_SPLIT = BeforeValidator(_read_list), BeforeValidator(_split_at_commas)
 """Read a list of the environment as JSON, or at commas too."""
