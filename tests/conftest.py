@@ -124,7 +124,7 @@ def only_endpoints_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(
         "ragassay.runs.ready.check_judges",
-        lambda judges: check_judges([one for one in judges if one.api_base]),
+        lambda judges: check_judges([one for one in judges if one.judge.api_base]),
     )
 
 
