@@ -37,16 +37,24 @@ RESULT = AffectsResult()
 
 
 class Flag:
-    """How a setting is given on the command line, besides by its name.
+    """How an option is given on the command line, where its name and its type do not say it.
 
     Attributes:
         names: Further flags.
         metavar: The value's name in the help; by default its type or the choices.
+        kind: The value's type.
+        group: The heading in the help, for an option that sets no setting.
     """
 
-    def __init__(self, *names: str, metavar: str | None = None) -> None:
-        """Keep both."""
-        self.names, self.metavar = names, metavar
+    def __init__(
+        self,
+        *names: str,
+        metavar: str | None = None,
+        kind: type | None = None,
+        group: str = "Input",
+    ) -> None:
+        """Keep them."""
+        self.names, self.metavar, self.kind, self.group = names, metavar, kind, group
 
 
 def _read_list(given: object) -> object:

@@ -21,7 +21,7 @@ Decisions = Literal["auto", "on", "off"]
 class JudgeSettings(SettingsGroup):
     """Who judges."""
 
-    model: Annotated[str, RESULT, Flag("--judge", metavar="NAME")] = Field(
+    model: Annotated[str, RESULT, Flag("--model", "--judge", metavar="NAME")] = Field(
         default=DEFAULT_MODEL,
         min_length=1,
         description="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini or hosted_vllm/NAME; "
