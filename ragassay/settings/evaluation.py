@@ -28,7 +28,7 @@ CitationEvidence = Literal["passage", "document", "sentence", "nuggets", "nugget
 
 
 class EvaluationSettings(SettingsGroup):
-    """What is evaluated."""
+    """The parts of an evaluation, and the models of those that no other group has."""
 
     only: Annotated[tuple[str, ...], READ_SPLIT, RESULT, Flag(metavar="PART")] = Field(
         default=(),
@@ -99,7 +99,7 @@ class EvaluationSettings(SettingsGroup):
 
 
 class NuggetSettings(SettingsGroup):
-    """How nuggets are listed and paired."""
+    """The listing and the pairing of nuggets."""
 
     nugget_unit: Annotated[Literal["sentence", "answer"], RESULT] = Field(
         default="sentence",
@@ -141,7 +141,7 @@ class NuggetSettings(SettingsGroup):
 
 
 class GradingSettings(SettingsGroup):
-    """How passages and question-answer pairs are graded."""
+    """The grading of passages and of question-answer pairs."""
 
     grades: Annotated[tuple[GradeWay, ...], READ_LIST, RESULT, Flag("--grade", metavar="WAY")] = (
         Field(
@@ -180,7 +180,7 @@ class GradingSettings(SettingsGroup):
 
 
 class VerificationSettings(SettingsGroup):
-    """How sentences are compared with passages."""
+    """The comparison of sentences with passages."""
 
     verifier: Annotated[str, AffectsResult("chosen_verifier"), Flag(metavar="NAME")] = Field(
         default="auto",

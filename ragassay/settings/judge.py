@@ -19,7 +19,7 @@ Decisions = Literal["auto", "on", "off"]
 
 
 class JudgeSettings(SettingsGroup):
-    """Who judges."""
+    """The judge, the further judges of a panel, and the second judge of a cascade."""
 
     model: Annotated[str, RESULT, Flag("--model", "--judge", metavar="NAME")] = Field(
         default=DEFAULT_MODEL,
@@ -176,7 +176,7 @@ class JudgeSettings(SettingsGroup):
 
 
 class PromptingSettings(SettingsGroup):
-    """How the judges are asked, and what they may reply."""
+    """The prompts of the judges, and their replies."""
 
     strategy: Annotated[Strategy, RESULT] = Field(
         default="knowledge",

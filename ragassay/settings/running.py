@@ -19,7 +19,7 @@ EngineName = Literal["local", "ray"]
 
 
 class RetrievalSettings(SettingsGroup):
-    """How evidence for a sentence is found."""
+    """The search for evidence for a sentence."""
 
     evidence: Annotated[Look, RESULT] = Field(
         default="search",
@@ -58,7 +58,7 @@ class RetrievalSettings(SettingsGroup):
 
 
 class LiteratureSettings(SettingsGroup):
-    """What is searched, and how its documents are ranked."""
+    """The literature that is searched, and its ranking."""
 
     embedder: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default="all-MiniLM-L6-v2",
@@ -101,7 +101,7 @@ class LiteratureSettings(SettingsGroup):
 
 
 class LimitSettings(SettingsGroup):
-    """How much is asked at a time, and by which processes."""
+    """Limits of the calls, and the processes that make them."""
 
     concurrency: int = Field(
         default=0,
