@@ -37,7 +37,7 @@ RESULT = AffectsResult()
 
 
 class Flag:
-    """How an option is given on the command line, where its name and its type do not say it.
+    """An option on the command line, where its name and its type do not say it all.
 
     Attributes:
         names: Further flags.
