@@ -135,7 +135,7 @@ class Keywords(TypedDict, total=False):
     ]
     column_map: Annotated[
         Mapping[str, str] | str | Sequence[str] | None,
-        Flag("--map", metavar="FIELD=COLUMN"),
+        Flag(("--map",), metavar="FIELD=COLUMN"),
         Field(
             description="Which column of a file or frame is which field, for names that no known "
             "format has: question=query,answer=output. Fields are id, question, answer, sources, "

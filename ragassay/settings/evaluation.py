@@ -40,14 +40,14 @@ class EvaluationSettings(SettingsGroup):
         description="The set of rubrics: YESciEval's nine, SummEval's four, USR's six.",
     )
     rubrics: Annotated[
-        tuple[str, ...], READ_LIST, RESULT, Flag("--rubric", metavar="NAME|FILE.yaml")
+        tuple[str, ...], READ_LIST, RESULT, Flag(("--rubric",), metavar="NAME|FILE.yaml")
     ] = Field(
         default=(),
         description="Judge only this rubric: a name, a set's name for all of its own, or a YAML "
         "file with rubrics of your own. By default all of the set.",
     )
     evaluators: Annotated[
-        tuple[str, ...], READ_LIST, Flag("--evaluator", metavar="MODULE:NAME")
+        tuple[str, ...], READ_LIST, Flag(("--evaluator",), metavar="MODULE:NAME")
     ] = Field(
         default=(),
         description="An evaluator of your own, besides the shipped ones: "
@@ -143,13 +143,13 @@ class NuggetSettings(SettingsGroup):
 class GradingSettings(SettingsGroup):
     """The grading of passages and of question-answer pairs."""
 
-    grades: Annotated[tuple[GradeWay, ...], READ_LIST, RESULT, Flag("--grade", metavar="WAY")] = (
-        Field(
-            default=("rating",),
-            description="How a passage is graded: rating (0 to 5 by each item of a test bank), "
-            "extraction (what it says on each item), or its relevance to the query without a bank: "
-            "fagb, fagb_few, sun, sun_few, helm, thomas.",
-        )
+    grades: Annotated[
+        tuple[GradeWay, ...], READ_LIST, RESULT, Flag(("--grade",), metavar="WAY")
+    ] = Field(
+        default=("rating",),
+        description="How a passage is graded: rating (0 to 5 by each item of a test bank), "
+        "extraction (what it says on each item), or its relevance to the query without a bank: "
+        "fagb, fagb_few, sun, sun_few, helm, thomas.",
     )
     grader: Annotated[str, AffectsResult("chosen_grader"), Flag(metavar="NAME")] = Field(
         default="auto",
@@ -192,12 +192,12 @@ class VerificationSettings(SettingsGroup):
         "kinds` lists them), or a file of `ragassay verifiers fit`; auto is embedded without a "
         "hosted judge, else that judge itself.",
     )
-    verdict_labels: Annotated[VerdictLabels, READ_NUMBER, RESULT, Flag("--labels")] = Field(
+    verdict_labels: Annotated[VerdictLabels, READ_NUMBER, RESULT, Flag(("--labels",))] = Field(
         default=4,
         description="Number of possible labels of a verdict: 2 (supports or not), 3 (and "
         "contradicts) or 4 (and not relevant).",
     )
-    citation_evidence: Annotated[CitationEvidence, RESULT, Flag("--citations")] = Field(
+    citation_evidence: Annotated[CitationEvidence, RESULT, Flag(("--citations",))] = Field(
         default="passage",
         description="The part of a cited document to compare with the sentence: the closest "
         "passage of three sentences, the whole document, the closest sentence, or the document's "

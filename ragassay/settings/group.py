@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, SecretStr, model_validator
 
-from ragassay.redaction import without_secrets
+from ragassay.model_names import split_endpoint
+from ragassay.redaction import keep_address, keep_secret, without_secrets
+
+LIST = 'a list in JSON, such as ["rubrics", "citations"]'
 
 
 class SettingsGroup(BaseModel):
     """Settings about one thing. Their names are unique over all groups."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    @model_validator(mode="after")
+    def _hide_secrets(self) -> Self:
+        for value in vars(self).values():
+            if isinstance(value, SecretStr):
+                keep_secret(value.get_secret_value())
+            for text in value if isinstance(value, tuple) else (value,):
+                if isinstance(text, str):
+                    keep_address(split_endpoint(text)[1] or text)
+        return self
 
     def __repr__(self) -> str:
         """Return the settings without the users and passwords of addresses."""
@@ -36,6 +50,7 @@ class AffectsResult:
 RESULT = AffectsResult()
 
 
+@dataclass(frozen=True)
 class Flag:
     """An option on the command line, where its name and its type do not say it all.
 
@@ -46,33 +61,25 @@ class Flag:
         group: The heading in the help, for an option that sets no setting.
     """
 
-    def __init__(
-        self,
-        *names: str,
-        metavar: str | None = None,
-        kind: type | None = None,
-        group: str = "Input",
-    ) -> None:
-        """Keep them."""
-        self.names, self.metavar, self.kind, self.group = names, metavar, kind, group
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    kind: type | None = None
+    group: str = "Input"
 
 
-def _read_list(given: object) -> object:
+def _read_list(given: object, described: str = LIST) -> object:
+    """Read a list as the environment has it."""
     if not isinstance(given, str):
         return given
     try:
-        return json.loads(given)  # As the environment has it.
+        return json.loads(given)
     except ValueError as error:
-        example = '["rubrics", "citations"]'
-        raise ValueError(f"it must be a list in JSON, such as {example}") from error
+        raise ValueError(f"it must be {described}") from error
 
 
 def _split_at_commas(given: object) -> object:
     if isinstance(given, str) and given.lstrip().startswith("["):
-        try:
-            given = json.loads(given)
-        except ValueError as error:
-            raise ValueError("it must be names with commas, or a list in JSON") from error
+        given = _read_list(given, "names with commas, or a list in JSON")
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list | tuple):
         return names
@@ -84,8 +91,7 @@ def _read_number(given: object) -> object:
     return int(given) if isinstance(given, str) and given.isdigit() else given
 
 
+READ_LIST = BeforeValidator(lambda given: _read_list(given))
+READ_SPLIT = BeforeValidator(_split_at_commas)
 READ_NUMBER = BeforeValidator(_read_number)
-"""Read one of several numbers; pydantic reads only other numbers from text."""
-
-READ_LIST, READ_SPLIT = BeforeValidator(_read_list), BeforeValidator(_split_at_commas)
-"""Read a list of the environment as JSON, or at commas too."""
+"""For one of several numbers, which pydantic does not read from text."""

@@ -12,7 +12,6 @@ from ragassay.metrics.uncertainty import parse_condition
 from ragassay.model_names import DEFAULT_MODEL, INSTRUMENTS, is_ours, split_endpoint
 from ragassay.model_options import parse_options
 from ragassay.prompts import Strategy
-from ragassay.redaction import keep_address
 from ragassay.settings.group import READ_LIST, RESULT, AffectsResult, Flag, SettingsGroup
 
 Decisions = Literal["auto", "on", "off"]
@@ -21,7 +20,7 @@ Decisions = Literal["auto", "on", "off"]
 class JudgeSettings(SettingsGroup):
     """The judge, the further judges of a panel, and the second judge of a cascade."""
 
-    model: Annotated[str, RESULT, Flag("--model", "--judge", metavar="NAME")] = Field(
+    model: Annotated[str, RESULT, Flag(("--model", "--judge"), metavar="NAME")] = Field(
         default=DEFAULT_MODEL,
         min_length=1,
         description="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini or hosted_vllm/NAME; "
@@ -52,7 +51,7 @@ class JudgeSettings(SettingsGroup):
         "of a panel that share the first hosted judge's provider.",
     )
     model_options: Annotated[
-        tuple[str, ...], READ_LIST, Flag("--model-option", metavar="NAME=VALUE")
+        tuple[str, ...], READ_LIST, Flag(("--model-option",), metavar="NAME=VALUE")
     ] = Field(
         default=(),
         description="An option of the hosted judges' calls, as LiteLLM names it: temperature=1, "
@@ -72,13 +71,6 @@ class JudgeSettings(SettingsGroup):
         le=20,
         description="Most attempts of a call that fails for a temporary reason.",
     )
-
-    @model_validator(mode="after")
-    def _hide_secrets(self) -> JudgeSettings:
-        addresses = (split_endpoint(judge)[1] for judge in (self.escalate, *self.panel))
-        for address in (self.api_base, *addresses):
-            keep_address(address)
-        return self
 
     @model_validator(mode="after")
     def _seated_once(self) -> JudgeSettings:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_cache_path
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr
 
 from ragassay.limits import MAX_LINE_BYTES
 from ragassay.model_names import BATCH_PROVIDERS
-from ragassay.redaction import keep_address, keep_secret
 from ragassay.settings.group import RESULT, Flag, SettingsGroup
 
 Look = Literal["search", "agent"]
@@ -65,7 +64,7 @@ class LiteratureSettings(SettingsGroup):
         description="Embedding model: all-MiniLM-L6-v2, which is installed with ragassay, or any "
         "that sentence-transformers can load.",
     )
-    search: Annotated[Search, RESULT, Flag("--by")] = Field(
+    search: Annotated[Search, RESULT, Flag(("--by",))] = Field(
         default="auto",
         description="Search a corpus by words (bm25), by meaning (dense), or by both, fused "
         "(hybrid); the latter two need vectors (`ragassay corpus embed`). auto is hybrid where "
@@ -92,12 +91,6 @@ class LiteratureSettings(SettingsGroup):
     ncbi_email: str = Field(
         default="", description="For the corpus pubmed: an address for NCBI to write to."
     )
-
-    @model_validator(mode="after")
-    def _hide_secrets(self) -> LiteratureSettings:
-        keep_secret(self.ncbi_api_key.get_secret_value() if self.ncbi_api_key else None)
-        keep_address(self.chroma_url)
-        return self
 
 
 class LimitSettings(SettingsGroup):
@@ -170,8 +163,3 @@ class OutputSettings(SettingsGroup):
         default=None,
         description="The key that clients of `ragassay serve` must send; by default a new one.",
     )
-
-    @model_validator(mode="after")
-    def _hide_secrets(self) -> OutputSettings:
-        keep_secret(self.server_key.get_secret_value() if self.server_key else None)
-        return self

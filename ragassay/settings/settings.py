@@ -25,7 +25,6 @@ from ragassay.settings.evaluation import (
     NuggetSettings,
     VerificationSettings,
 )
-from ragassay.settings.group import SettingsGroup
 from ragassay.settings.judge import JudgeSettings, PromptingSettings
 from ragassay.settings.running import (
     LimitSettings,
@@ -41,30 +40,6 @@ SOURCE_CHARS_HOSTED = 200_000
 
 BATCH_SLOTS = 100_000
 """Most calls that wait for batches at a time: as many as the largest batch holds."""
-
-GROUPS: Mapping[str, type[SettingsGroup]] = {
-    "judge": JudgeSettings,
-    "prompting": PromptingSettings,
-    "evaluation": EvaluationSettings,
-    "nuggets": NuggetSettings,
-    "grading": GradingSettings,
-    "verification": VerificationSettings,
-    "retrieval": RetrievalSettings,
-    "literature": LiteratureSettings,
-    "limits": LimitSettings,
-    "output": OutputSettings,
-}
-"""The groups of settings, by their names in `Settings`."""
-
-FIELDS: Mapping[str, FieldInfo] = {
-    name: field for group in GROUPS.values() for name, field in group.model_fields.items()
-}
-"""All settings, by their names, each of which is in one group alone."""
-
-GROUP_OF: Mapping[str, str] = {
-    name: group for group, kind in GROUPS.items() for name in kind.model_fields
-}
-"""The group of each setting."""
 
 
 class Settings(BaseSettings):
@@ -239,6 +214,18 @@ class Settings(BaseSettings):
             name != "plain" for name in self.judge.form_names
         )
         return SOURCE_CHARS_LOCAL if is_small else SOURCE_CHARS_HOSTED
+
+
+GROUPS: Mapping[str, Any] = {name: one.annotation for name, one in Settings.model_fields.items()}
+"""The groups of settings, by their names in `Settings`."""
+
+FIELDS: Mapping[str, FieldInfo] = {
+    name: field for group in GROUPS.values() for name, field in group.model_fields.items()
+}
+"""All settings, by their names, each of which is in one group alone."""
+
+GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model_fields}
+"""The group of each setting."""
 
 
 def _in_groups(given: Mapping[str, Any]) -> dict[str, Any]:
