@@ -107,32 +107,31 @@ def _load_meanwhile() -> None:
     import_litellm()
 
 
-def _check(judge: Settings) -> None:
-    known = PROVIDERS.get(provider_of(judge.judge.model))
-    if known is None or not known.speaks_openai or _has_key_in_code(judge.judge.model):
-        _check_by_litellm(judge)
+def _check(settings: Settings) -> None:
+    judge = settings.judge
+    known = PROVIDERS.get(provider_of(judge.model))
+    if known is None or not known.speaks_openai or _has_key_in_code(judge.model):
+        _check_by_litellm(settings)
         return
-    base = address_of(known, judge.judge.api_base)
+    base = address_of(known, judge.api_base)
     if not base:
-        raise FatalModelError(
-            f"{judge.judge.model}: it has no endpoint: name it with --api-base URL"
-        )
-    options, given = base_parameters(judge)
+        raise FatalModelError(f"{judge.model}: it has no endpoint: name it with --api-base URL")
+    options, given = base_parameters(settings)
     wanted = options | {"response_format": PROBE_FORMAT} | given | {"max_tokens": 1}
     while True:  # Each refusal teaches one parameter to leave out.
-        learnt = learnt_of(judge.judge.model, judge.judge.api_base)
+        learnt = learnt_of(judge.model, judge.api_base)
         options = apply_learnt(wanted, [name for name in learnt if name != REASONING])
-        status, words = _answer_by_http(judge.judge.model, base, known, options)
+        status, words = _answer_by_http(judge.model, base, known, options)
         meaning = meaning_of(status, words) if status >= 400 else None
         refused = "" if meaning else refused_parameter(status, words, options)
         if not refused or set(options_of(refused)) & set(given):
             break
-        learn(judge.judge.model, judge.judge.api_base, *lessons_of(refused, words))
+        learn(judge.model, judge.api_base, *lessons_of(refused, words))
     if meaning == "quota":
-        raise FatalModelError(quota_words(judge.judge.model, shortened(words)))
+        raise FatalModelError(quota_words(judge.model, shortened(words)))
     if meaning == "no_model" or (status in (401, 403, 404) and not refused):
-        told = refusal(404 if meaning else status, words, judge.judge.model, base)
-        raise FatalModelError(f"{judge.judge.model}: {told}")
+        told = refusal(404 if meaning else status, words, judge.model, base)
+        raise FatalModelError(f"{judge.model}: {told}")
 
 
 def _answer_by_http(
@@ -164,20 +163,20 @@ def _answer_by_http(
     return status, said[:MOST_ERROR_BYTES].decode("utf-8", "replace")
 
 
-def _check_by_litellm(judge: Settings) -> None:
+def _check_by_litellm(settings: Settings) -> None:
     """Ask a provider of another protocol."""
     from ragassay.models.gateway import JudgeLM
     from ragassay.models.litellm_library import import_litellm
 
-    litellm = import_litellm()
+    judge, litellm = settings.judge, import_litellm()
     try:
-        litellm.get_llm_provider(judge.judge.model, api_base=judge.judge.api_base)
+        litellm.get_llm_provider(judge.model, api_base=judge.api_base)
     except litellm.exceptions.BadRequestError as error:
         raise FatalModelError(
-            f"{judge.judge.model}: no provider has this name: write PROVIDER/NAME, as in "
+            f"{judge.model}: no provider has this name: write PROVIDER/NAME, as in "
             "openai/gpt-4.1-mini or hosted_vllm/NAME"
         ) from error
-    lm = JudgeLM(judge)
+    lm = JudgeLM(settings)
     try:
         form = PROBE_FORMAT if lm.takes_schema else None
         asked = lm.acall(messages=PROBE, max_tokens=1, response_format=form, timeout=TIMEOUT_S)
@@ -187,10 +186,10 @@ def _check_by_litellm(judge: Settings) -> None:
     except ModelError as error:
         if lacked := _LACKED.search(str(error)):
             raise ExtraError(
-                f"{judge.judge.model}: LiteLLM needs another library to ask it: {lacked[0]}"
+                f"{judge.model}: LiteLLM needs another library to ask it: {lacked[0]}"
             ) from error
-        if why := unreachable(error, judge.judge.api_base or ""):
-            raise FatalModelError(f"{judge.judge.model}: {why}") from error
+        if why := unreachable(error, judge.api_base or ""):
+            raise FatalModelError(f"{judge.model}: {why}") from error
 
 
 def _require_key(model: str, api_base: str | None) -> None:

@@ -35,12 +35,12 @@ def check_installed(
         need(*EXTRAS["ray"] if settings.limits.address.startswith("ray://") else ["ray"])
     if settings.retrieval.evidence == "agent":
         need("langchain")
-    for judge in judges:
-        need_judge(judge.judge.model)
-        if judge.judge.form is not None:
+    for one in judges:
+        need_judge(one.judge.model)
+        if one.judge.form is not None:
             from ragassay.agents.published_prompts import words_of
 
-            words_of(judge.judge.form)
+            words_of(one.judge.form)
     for name in (settings.chosen_verifier, settings.evaluation.correctness):
         need_verifier(name)
     _need_corpus((options or {}).get("corpus"), settings)

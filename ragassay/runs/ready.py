@@ -74,8 +74,8 @@ def check_ready(
         _check_same_run(folder, settings, fields, answers)
     if folder:
         recall_endpoints(folder, judges)
-    for judge in judges:
-        check_known(judge.judge.model)
+    for one in judges:
+        check_known(one.judge.model)
     check_known(settings.chosen_verifier, (*SHIPPED_VERIFIERS, SIGNALS_VERIFIER))
     for name in (settings.literature.embedder, settings.literature.reranker):
         if name not in (MINILM, EMBEDDED, NONE):
