@@ -94,7 +94,7 @@ def compare_classifiers(shared: Path, unseen: dict[str, list[LabelledPair]]) -> 
     sets = {"SciFact and BioASQ, held out": [p for p in pairs if held[p.group]], **unseen}
     fitted = [p for p in pairs if not held[p.group]]
     embedder = Embedder()
-    names, cache_dir = (MINILM_VERIFIER, "cosine"), load_settings().cache_dir
+    names, cache_dir = (MINILM_VERIFIER, "cosine"), load_settings().literature.cache_dir
     verifier, cosine = (correctness_model(name, embedder, cache_dir) for name in names)
     assert verifier is not None and cosine is not None
     svm, logistic = (fit_classifier(fitted, family, seed=SEED) for family in ("svm", "logistic"))
@@ -134,7 +134,7 @@ def semantic_route(answers: Sequence[BioasqAnswer]) -> None:
     """Algorithm 1, a seeded other question's abstract as the negative."""
     chosen = [cited(answer) for answer in random.Random(SEED).sample(list(answers), N_QUESTIONS)]
     pairs = [Pair(own, other) for own, other in zip(chosen, [*chosen[1:], chosen[0]], strict=True)]
-    for model in open_models([MINILM_VERIFIER], [MINILM], load_settings().cache_dir):
+    for model in open_models([MINILM_VERIFIER], [MINILM], load_settings().literature.cache_dir):
         for one in separate(pairs, model):
             found = one.result
             assert found is not None

@@ -77,7 +77,7 @@ def compare(n_runs: int) -> dict[str, object]:
     from ragassay.models.local.loading import load_engine
     from ragassay.settings import Settings
 
-    engine = load_engine(SMOLLM2, Settings().cache_dir)
+    engine = load_engine(SMOLLM2, Settings().literature.cache_dir)
     prompts = rubric_prompts()
     engine.answer(prompts[:1])
     together, separate = [], []

@@ -103,7 +103,7 @@ def generate(model: Any, book: GrammarBook, prompts: list[Any], tokens: list[lis
 
 
 def ways(dtype: str, n_rubrics: int) -> dict[str, Callable[[], Written]]:
-    folder = Settings().cache_dir
+    folder = Settings().literature.cache_dir
     engine = load_engine(SMOLLM2, folder, dtype)
     # Of its own: the engine registers its attention with the model that it is given.
     chosen = best_dtype() if dtype == "auto" else getattr(torch, dtype)

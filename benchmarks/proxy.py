@@ -74,7 +74,7 @@ def server(model: str | None, nice: int) -> Iterator[tuple[str, str, psutil.Proc
     command += ["--only", "--model", model] if model else []
     with subprocess.Popen(
         command,
-        env={**os.environ, "RAGASSAY_SERVER_KEY": key},
+        env={**os.environ, "RAGASSAY_OUTPUT__SERVER_KEY": key},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

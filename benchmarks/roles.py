@@ -207,7 +207,7 @@ def main() -> None:
     for name, claims in sets.items():
         print_row(name, claims, given.show)
     if given.verdicts:
-        model = entailment_model(MINILM_VERIFIER, load_settings().cache_dir)
+        model = entailment_model(MINILM_VERIFIER, load_settings().literature.cache_dir)
         verifier = EncoderVerifier(model, Embedder())
         for name, claims in sets.items():
             print_verdicts(f"{name}, as written", claims.supported, verifier)

@@ -27,7 +27,9 @@ def main() -> None:
     from ragassay.settings import Settings, load_settings
     from ragassay.testing import ScriptedModel
 
-    chat = ChatEncoder(AutoTokenizer.from_pretrained(smollm2_folder(Settings().cache_dir)))
+    chat = ChatEncoder(
+        AutoTokenizer.from_pretrained(smollm2_folder(Settings().literature.cache_dir))
+    )
     n_shared = n_all = 0
     for record in read_records(SAMPLE / "answers.jsonl").records:
         if not record.sources:

@@ -156,7 +156,7 @@ def opened(name: str, embedder: Embedder) -> EntailmentModel | Tuned:
     """A model by its name."""
     if name.startswith(f"{PROVIDER}/") and not is_pair_verifier(name):
         return Tuned(name, embedder)
-    return entailment_model(name, load_settings().cache_dir)
+    return entailment_model(name, load_settings().literature.cache_dir)
 
 
 def shares_of(

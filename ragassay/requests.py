@@ -56,7 +56,7 @@ class Request(Generic[T]):
     @property
     def models(self) -> tuple[str, ...]:
         """The models that are asked."""
-        return self.tools.settings.judges
+        return self.tools.settings.judge.judges
 
     def plan(self) -> Plan:
         """Count the calls and tokens that it would take, without asking a model."""
@@ -260,7 +260,7 @@ def request_grading(
     )
 
     chosen = grading_settings(options, settings, presenter.spelled)
-    with line_limit(chosen.max_line_bytes):
+    with line_limit(chosen.limits.max_line_bytes):
         passages = prepared_passages(
             responses, options, most_words=words, depth=depth, settings=chosen
         )
@@ -308,7 +308,7 @@ def _read_pairs(
     from ragassay.runs.qa.inputs import read_paper_pairs
 
     chosen = pairs_settings(options, settings, presenter.spelled)
-    with line_limit(chosen.max_line_bytes):
+    with line_limit(chosen.limits.max_line_bytes):
         given = read_paper_pairs(pairs, papers).first(options.get("limit"))
     presenter.note_input(given.rejections)
     return given, open_tools(chosen, options, presenter)
@@ -340,7 +340,7 @@ def read_input(
         nuggets = options.get("nuggets") or None
         if nuggets is not None and not isinstance(nuggets, str | Path):
             raise InputError("many answers take a file of nuggets, one answer takes a list of them")
-        with line_limit(chosen.max_line_bytes):
+        with line_limit(chosen.limits.max_line_bytes):
             job = read_job(
                 answers,
                 options.get("corpus"),

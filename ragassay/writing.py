@@ -87,7 +87,7 @@ async def write_pairs(
     """Read papers and write their pairs; arguments and errors are those of `generate_pairs`."""
     chosen = settings_of(options, settings, presenter.spelled)
     check_writer(chosen)
-    with line_limit(chosen.max_line_bytes):
+    with line_limit(chosen.limits.max_line_bytes):
         found, rejections = papers_of(papers)
     presenter.note_input(rejections)
     known = found[: options.get("limit")]

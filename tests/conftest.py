@@ -22,9 +22,9 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OPENAI_API_KEY", "sk-test")
 # Measuring an answer takes real models: tests that are about it ask for it.
-os.environ["RAGASSAY_SIGNALS"] = "false"
+os.environ["RAGASSAY_EVALUATION__SIGNALS"] = "false"
 # A test computes what it needs: none reads what another one left behind.
-os.environ["RAGASSAY_COMPUTED_MB"] = "0"
+os.environ["RAGASSAY_LITERATURE__COMPUTED_MB"] = "0"
 # Tests run beside each other: threads of one would wait for those of the other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -126,7 +126,7 @@ def only_endpoints_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(
         "ragassay.runs.ready.check_judges",
-        lambda judges: check_judges([one for one in judges if one.api_base]),
+        lambda judges: check_judges([one for one in judges if one.judge.api_base]),
     )
 
 
@@ -150,4 +150,4 @@ def weights_cache() -> Iterator[Path]:
     """Where converted weights live; shared by the tests, and by later runs."""
     from ragassay.settings import Settings
 
-    yield Settings().cache_dir
+    yield Settings().literature.cache_dir

@@ -68,10 +68,14 @@ def served(arguments: Sequence[str], folder: Path, key: str | None = KEY) -> Ite
     outside = folder / "outside.log"
     outside.touch()
     # In bfloat16 a reply can depend on what else is in its batch.
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "RAGASSAY_LOCAL_DTYPE": "float32"}
-    environment.pop("RAGASSAY_SERVER_KEY", None)
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "RAGASSAY_PROMPTING__LOCAL_DTYPE": "float32",
+    }
+    environment.pop("RAGASSAY_OUTPUT__SERVER_KEY", None)
     if key is not None:
-        environment["RAGASSAY_SERVER_KEY"] = key
+        environment["RAGASSAY_OUTPUT__SERVER_KEY"] = key
     process = subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, str(outside), "serve", "--port", "0", *arguments],
         env=environment,

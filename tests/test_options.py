@@ -32,7 +32,7 @@ from ragassay.records import RELEVANCE_LABELS, FileStamp
 from ragassay.retrievers.opening import Opened
 from ragassay.runs.audit_job import AuditOptions
 from ragassay.runs.folder import RunFolder
-from ragassay.settings import Settings, load_settings
+from ragassay.settings import FIELDS, Settings, load_settings
 
 RECORD = {"id": "a", "question": "q", "answer": "Aspirin thins blood [1]."}
 WITHOUT_QUESTION = {
@@ -356,12 +356,12 @@ def test_nuggets_are_a_list_for_one_answer_and_a_file_for_many(folder):
 
 def test_options_change_settings_and_these_keep_the_environment_out(monkeypatch):
     base = load_settings(model="openai/a", only=("rubrics",))
-    monkeypatch.setenv("RAGASSAY_API_BASE", "http://127.0.0.1:9/v1")
-    monkeypatch.setenv("RAGASSAY_STRATEGY", "few_shot")
+    monkeypatch.setenv("RAGASSAY_JUDGE__API_BASE", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("RAGASSAY_PROMPTING__STRATEGY", "few_shot")
     found = settings_of({"concurrency": 3, "model": None, "only": None}, base)
     assert found == base.model_copy(update={"concurrency": 3})
     assert settings_of({"only": (), "prompts": []}, base) == base
-    assert settings_of({}).strategy == "few_shot"
+    assert settings_of({}).prompting.strategy == "few_shot"
     with pytest.raises(SettingsError, match=r"^concurrency: it must be at least 0"):
         load_settings(concurrency=-1)
 
@@ -418,7 +418,7 @@ def test_defaults_that_the_help_tells_are_those_of_the_audit():
 def texts_of_help() -> list[tuple[str, str]]:
     """Every text of help in the source, with its place."""
     found: list[tuple[str, str]] = []
-    sources = [ROOT / "ragassay/settings.py", ROOT / "ragassay/options.py"]
+    sources = [*(ROOT / "ragassay/settings").glob("*.py"), ROOT / "ragassay/options.py"]
     for path in (*sources, *sorted((ROOT / "ragassay/cli").glob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
@@ -442,12 +442,12 @@ def test_no_option_is_documented_twice():
     nodes = [node for source in sources for node in ast.parse(source).body]
     functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     written = [Settings.__doc__ or "", *(ast.get_docstring(node) or "" for node in functions)]
-    for option in Settings.model_fields | options_of(EvaluateKeywords) | options_of(AuditKeywords):
+    for option in {*FIELDS, *options_of(EvaluateKeywords), *options_of(AuditKeywords)}:
         assert not any(f"    {option}:" in text for text in written), option
 
 
 def test_every_setting_and_every_flag_is_documented():
-    for name, field in Settings.model_fields.items():
+    for name, field in FIELDS.items():
         assert field.description, name
     for name, command in commands().items():
         for parameter in command.params:
@@ -469,13 +469,13 @@ PARTS_ASKED_FOR = {
 
 def test_several_parts_are_named_with_commas(monkeypatch):
     for given, parts in PARTS_ASKED_FOR.items():
-        assert settings_of({"only": list(given)}).only == parts, given
-        monkeypatch.setenv("RAGASSAY_ONLY", ",".join(given))
-        assert load_settings().only == parts, given
-        monkeypatch.setenv("RAGASSAY_ONLY", json.dumps(given))
-        assert load_settings().only == parts, given
-        monkeypatch.delenv("RAGASSAY_ONLY")
-    assert settings_of({"only": "nuggets,rubrics"}).only == ("nuggets", "rubrics")
+        assert settings_of({"only": list(given)}).evaluation.only == parts, given
+        monkeypatch.setenv("RAGASSAY_EVALUATION__ONLY", ",".join(given))
+        assert load_settings().evaluation.only == parts, given
+        monkeypatch.setenv("RAGASSAY_EVALUATION__ONLY", json.dumps(given))
+        assert load_settings().evaluation.only == parts, given
+        monkeypatch.delenv("RAGASSAY_EVALUATION__ONLY")
+    assert settings_of({"only": "nuggets,rubrics"}).evaluation.only == ("nuggets", "rubrics")
 
 
 WRONG_PARTS = {
@@ -499,8 +499,8 @@ def test_a_wrong_part_lists_the_right_ones(folder, monkeypatch):
             app, ["evaluate", str(folder / "answers.jsonl"), "--only", given, "--dry-run"]
         )
         assert result.exit_code == 1 and right in result.stderr, given
-    monkeypatch.setenv("RAGASSAY_ONLY", "[rubrics")
-    with pytest.raises(SettingsError, match=r"RAGASSAY_ONLY: .*names with commas"):
+    monkeypatch.setenv("RAGASSAY_EVALUATION__ONLY", "[rubrics")
+    with pytest.raises(SettingsError, match=r"RAGASSAY_EVALUATION__ONLY: .*names with commas"):
         load_settings()
 
 

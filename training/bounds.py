@@ -246,7 +246,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="keeps probabilities, a .npy")
     given = parser.parse_args()
     cases = [*answer_cases(given.shared), *claim_cases(given.shared)]
-    model = entailment_model(given.model, load_settings().cache_dir)
+    model = entailment_model(given.model, load_settings().literature.cache_dir)
     print(f"{len(cases)} pairs", flush=True)
     found = verdicts_of(cases, model, given.work)
     bounds = write_bounds(given.model, [bound_from(cases, found)])

@@ -242,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     given.work.mkdir(parents=True, exist_ok=True)
     embedder = Embedder()
-    model = Unbounded(entailment_model(given.model, load_settings().cache_dir))
+    model = Unbounded(entailment_model(given.model, load_settings().literature.cache_dir))
     verifier = EncoderVerifier(model, embedder, by_rule=True)
     for name in given.sets:
         measure_set(given.shared, name, given.work, verifier, embedder)

@@ -189,7 +189,7 @@ def main() -> None:
     if given.rate:
         tuning = dataclasses.replace(tuning, learning_rate=given.rate, head_rate=given.rate)
     torch.manual_seed(SEED)  # the head starts at random
-    encoder = pair_encoder(given.base, load_settings().cache_dir)
+    encoder = pair_encoder(given.base, load_settings().literature.cache_dir)
     tensors = train(encoder, examples, tuning, work, given.epochs, seed=SEED)
     held = claim_examples(held_claims(given.shared))
     shape = write_trained(given.out, encoder, tensors, tuning, held)

@@ -80,7 +80,7 @@ class RetrievalEvaluator(OwnEvaluator):
         """Return the nugget, the source, and what compares."""
         n, m = _pair(subject.criterion)
         yield from (file.case.gold[n].text, _sources(file)[m].model_dump_json())
-        yield from (str(tools.settings.verdict_labels), *tools.verifier_identity)
+        yield from (str(tools.settings.verification.verdict_labels), *tools.verifier_identity)
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name what compares."""

@@ -105,7 +105,7 @@ def main(
 def _line_limit() -> int:
     from ragassay.settings import load_settings
 
-    return load_settings().max_line_bytes
+    return load_settings().limits.max_line_bytes
 
 
 __all__ = ["app"]

@@ -103,7 +103,7 @@ def embed(
     stand side by side.
 
     They lie in the corpus (about 3 KB an article), or on a Chroma server of yours where
-    RAGASSAY_CHROMA_URL names one (http://HOST:8000; Chroma 1.5 or later).
+    RAGASSAY_LITERATURE__CHROMA_URL names one (http://HOST:8000; Chroma 1.5 or later).
 
     For example:
 
@@ -122,12 +122,12 @@ def embed(
         settings = settings_of(options, spelled="flag")
         opened = DiskCorpus(corpus)
         with shown_embedding(len(opened), enabled=not quiet) as listen:
-            embedder = Embedder(settings.embedder)
-            embed_corpus(opened, embedder, settings.chroma_url, listen)
+            embedder = Embedder(settings.literature.embedder)
+            embed_corpus(opened, embedder, settings.literature.chroma_url, listen)
         if tokens:
             with shown_embedding(len(opened), enabled=not quiet) as listen:
                 embed_tokens(opened, embedder, listen)
-        print_vectors(opened, settings.chroma_url)
+        print_vectors(opened, settings.literature.chroma_url)
 
 
 @app.command()
@@ -145,7 +145,7 @@ def info(
             typer.echo(read_ledger(corpus).model_dump_json(indent=2))
         else:
             print_corpus(corpus)
-            print_vectors(DiskCorpus(corpus), load_settings().chroma_url)
+            print_vectors(DiskCorpus(corpus), load_settings().literature.chroma_url)
 
 
 @app.command()
@@ -259,7 +259,7 @@ def _opened(where: str, rerank: str, options: Mapping[str, object]) -> Literatur
 
     base = load_settings(reranker=rerank or "none")
     settings = settings_of(options, base, spelled="flag")
-    model = Embedder(settings.embedder)
+    model = Embedder(settings.literature.embedder)
     opened = open_literature(where, settings, model)
     if opened.note:
         typer.echo(opened.note, err=True)

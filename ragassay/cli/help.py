@@ -10,7 +10,7 @@ from typing import Any
 import typer
 import typer.core
 
-from ragassay.options import GROUPS
+from ragassay.options import HEADINGS, EvaluateKeywords, options_of
 
 MOST_USED = ("corpus", "model", "only", "out", "fail_under", "audit", "dry_run")
 """Options on the one screen."""
@@ -49,7 +49,8 @@ class ShortHelp(typer.core.TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options: the most used, in one sentence each, or all by group."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
-        groups |= {name: [] for name in GROUPS} if _shows_all(ctx) else {"Options": []}
+        groups |= {name: [] for name in HEADINGS} if _shows_all(ctx) else {"Options": []}
+        options = options_of(EvaluateKeywords)
         for param in self.get_params(ctx):
             row = param.get_help_record(ctx)
             if not _shows_all(ctx):
@@ -57,8 +58,8 @@ class ShortHelp(typer.core.TyperCommand):
             if param.param_type_name == "argument":
                 groups["Arguments"].append(row)
             elif _shows_all(ctx):
-                group = next((g for g, names in GROUPS.items() if param.name in names), REST)
-                groups.setdefault(group, []).append(row)
+                option = options.get(param.name)
+                groups[option.group if option else REST].append(row)
             elif param.name in (*MOST_USED, "help", "help_all"):
                 groups["Options"].append(row)
         for name, rows in groups.items():

@@ -81,7 +81,7 @@ def list_models(
         from ragassay.models.shelf import fact_checkers, shelf
         from ragassay.settings import load_settings
 
-        items = (*shelf(), *fact_checkers(load_settings().cache_dir))
+        items = (*shelf(), *fact_checkers(load_settings().literature.cache_dir))
         if as_json:
             for item in items:
                 typer.echo(json.dumps(_fields(item)))
@@ -104,7 +104,7 @@ def show(
         from ragassay.models.shelf import item_of
         from ragassay.settings import load_settings
 
-        item = item_of(name, load_settings().cache_dir)
+        item = item_of(name, load_settings().literature.cache_dir)
         if as_json:
             typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
         else:
@@ -136,7 +136,7 @@ def get(
         from ragassay.models.shelf import item_of
         from ragassay.settings import load_settings
 
-        cache_dir = load_settings().cache_dir
+        cache_dir = load_settings().literature.cache_dir
         note = fetch(name, cache_dir)
         item = item_of(note.repository, cache_dir)
         size = _size(item.n_bytes)
@@ -164,7 +164,7 @@ def check(
         from ragassay.models.shelf import fact_checkers, item_of, shelf
         from ragassay.settings import load_settings
 
-        cache_dir = load_settings().cache_dir
+        cache_dir = load_settings().literature.cache_dir
         fetched = [item for item in fact_checkers(cache_dir) if not item.is_fetchable]
         items = [item_of(name, cache_dir) for name in names] if names else [*shelf(), *fetched]
         results = [(item, check_files(item)) for item in items]
@@ -208,7 +208,7 @@ def merge(
         item = item_of(name)
         if item.folder is None:
             raise InputError(f"{item.name} is no adapter on a language model: nothing to merge")
-        merged = merge_adapter(item.folder, load_settings().cache_dir)
+        merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
         if gguf is not None:
             write_gguf(merged, gguf)
             typer.echo(f"wrote {gguf}")

@@ -194,7 +194,7 @@ def fit(
     do equally well it takes the middle. These need no labels and do not measure the truth: if FILE
     names known matches, the agreement with them decides and is printed.
 
-    Use the result with RAGASSAY_NUGGET_MATCHER=OUT.
+    Use the result with RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
     """
     with errors_as_lines():
         from ragassay.cli.output import print_rejections
@@ -211,7 +211,7 @@ def fit(
         with shown_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
             matcher = fit_file(
                 found,
-                Embedder(settings.embedder),
+                Embedder(settings.literature.embedder),
                 target,
                 n_trials=trials,
                 seed=seed,

@@ -103,7 +103,7 @@ class Terminal(Presenter):
         import typer
 
         if dry_run:
-            second = request.tools.settings.escalated_to or ""
+            second = request.tools.settings.judge.escalated_to or ""
             print_plan(request.plan(), request.models, self.as_json, second)
             raise typer.Exit
         return run_sync(request.run(folder_of(options), self))
@@ -199,7 +199,7 @@ def _print_advice(console: Any, manifest: Manifest, summary: Summary) -> None:
 
     compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
     if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
-        advice = better_verifier_text(load_settings().cache_dir)
+        advice = better_verifier_text(load_settings().literature.cache_dir)
         console.print(advice, markup=False, highlight=False, soft_wrap=True)
 
 

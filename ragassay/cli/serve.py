@@ -38,8 +38,8 @@ def serve(
     """Serve the local models, and others, to any OpenAI client.
 
     Every model of ragassay runs in this process; concurrent calls are answered in one batch.
-    LiteLLM asks the hosted ones. Clients must send a key: that of RAGASSAY_SERVER_KEY, or a new one
-    that is printed once.
+    LiteLLM asks the hosted ones. Clients must send a key: that of RAGASSAY_OUTPUT__SERVER_KEY, or a
+    new one that is printed once.
 
     GET /health/liveliness, /health/readiness and /metrics (Prometheus) need no key. SIGTERM and
     Ctrl-C finish open requests first. Nothing is stored, nor any telemetry sent.
@@ -76,7 +76,7 @@ def _announce(address: Address) -> None:
     if address.key.is_new:
         lines.append(f"key, made for this run and not shown again: {address.key.value}")
     else:
-        lines.append("key: that of RAGASSAY_SERVER_KEY")
+        lines.append("key: that of RAGASSAY_OUTPUT__SERVER_KEY")
     if address.is_public:
         lines.append(
             f"warning: {address.host} can be reached by other machines, and keys and texts travel "

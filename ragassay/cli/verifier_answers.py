@@ -89,7 +89,7 @@ def separate(
         job, settings = read_input(answers, options, None, Terminal(quiet))
         sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
         n_missing = check_documents(sentences)
-        models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
+        models = open_models(*_scorers(verifiers, embedders), settings.literature.cache_dir)
         pairs = sample_pairs(sentences, seed)
         with shown_steps(len(pairs) * len(models), "scoring", not quiet) as step:
             found = [one for model in models for one in separate_pairs(pairs, model, step)]
@@ -155,7 +155,7 @@ def support(
         else:
             sentences = cited_sentences(job.records, job.corpus)
         n_missing = check_documents(sentences)
-        models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
+        models = open_models(*_scorers(verifiers, embedders), settings.literature.cache_dir)
         with shown_steps(len(sentences) * len(models), "scoring", not quiet) as step:
             found = [supported(sentences, m, has_labels=has_labels, step=step) for m in models]
         rows = [(one.model, one.threshold, one.all_cited, one.supporting) for one in found]
@@ -192,9 +192,9 @@ def at_k(
 
     Two scores have this form. "correctness_at_k" is BioACE's: documents are found by the question,
     --depth of them reranked. "correctness_at_k_by_claim" is that of an evaluation, whose k is
-    RAGASSAY_EVIDENCE_PASSAGES: documents are found by the sentence itself, 50 of them reranked. A
-    sentence for which nothing is found is unscored. RAGASSAY_RERANKER=none keeps the search's
-    order.
+    RAGASSAY_RETRIEVAL__EVIDENCE_PASSAGES: documents are found by the sentence itself, 50 of them
+    reranked. A sentence for which nothing is found is unscored. RAGASSAY_LITERATURE__RERANKER=none
+    keeps the search's order.
 
     For example:
 
@@ -220,7 +220,7 @@ def at_k(
         job, settings = read_input(answers, options, None, Terminal(quiet))
         tell_plots_left_out(folder)
         sentences = cited_sentences(job.records, job.corpus)
-        models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
+        models = open_models(*_scorers(verifiers, embedders), settings.literature.cache_dir)
         total = n_steps(sentences, ways, len(models))
         with shown_steps(total, "searching and scoring", not quiet) as step:
             curves = curves_of(sentences, models, job.corpus, settings, ways, ks, depth, step)

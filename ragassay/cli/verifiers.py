@@ -147,7 +147,7 @@ def fit(
                 verifier,
                 learnt,
                 held,
-                load_settings().cache_dir,
+                load_settings().literature.cache_dir,
                 n_labels=n_labels,
                 data=[path.name for path in (*claims, *(dev or ()))],
                 seed=seed,
@@ -220,7 +220,7 @@ def measure(
             found = measure_all(
                 names,
                 read.claims,
-                load_settings().cache_dir,
+                load_settings().literature.cache_dir,
                 wanted,
                 Embedder() if against == "sentence" else None,
                 step,

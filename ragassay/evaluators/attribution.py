@@ -59,7 +59,7 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
 
     def is_wanted(self, tools: Toolbox) -> bool:
         """Return whether the settings want it."""
-        return super().is_wanted(tools) and tools.settings.attribution
+        return super().is_wanted(tools) and tools.settings.verification.attribution
 
     def is_reported(self, tools: Toolbox) -> bool:
         """Return whether it was asked."""
@@ -104,7 +104,7 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
 
     def depends_on(self, subject: CitedTogether, file: CaseFile, tools: Toolbox) -> Iterable[str]:
         """Return the texts, and what compares."""
-        labels = str(tools.settings.verdict_labels)
+        labels = str(tools.settings.verification.verdict_labels)
         return [_text(subject, file, tools), labels, *tools.verifier_identity]
 
     def judged_by(self, tools: Toolbox) -> str:

@@ -233,11 +233,11 @@ class Evaluator(ABC, Generic[S]):
 
     def is_wanted(self, tools: Toolbox) -> bool:
         """Return whether a run asks it."""
-        return tools.settings.wants(self.part)
+        return tools.settings.evaluation.wants(self.part)
 
     def is_reported(self, tools: Toolbox) -> bool:
         """Return whether its verdicts are part of the evaluation, or serve others alone."""
-        return tools.settings.wants(self.part)
+        return tools.settings.evaluation.wants(self.part)
 
     @abstractmethod
     def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, S]:

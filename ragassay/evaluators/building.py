@@ -42,8 +42,10 @@ def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | N
     is_chat = load_verifier_kinds().facts.is_chat(name)
     if name == "judge" or is_chat or (is_local(name) and not is_pair_verifier(name)):
         return None
-    model = entailment_model(name, settings.cache_dir, settings.verdict_labels)
-    return EncoderVerifier(model, embedder, settings.verdict_labels)
+    model = entailment_model(
+        name, settings.literature.cache_dir, settings.verification.verdict_labels
+    )
+    return EncoderVerifier(model, embedder, settings.verification.verdict_labels)
 
 
 def build_verifier_lm(settings: Settings) -> JudgeLM | None:
@@ -72,8 +74,8 @@ def _chat_verifier(name: str, settings: Settings) -> JudgeLM:
             f"verifier {name} runs behind a server: name hosted_vllm/bespokelabs/"
             "Bespoke-MiniCheck-7B@http://HOST:8000/v1, or ollama_chat/bespoke-minicheck"
         )
-    shares = provider_of(model) == provider_of(settings.model)
-    base = endpoint or (settings.api_base if shares else None)
+    shares = provider_of(model) == provider_of(settings.judge.model)
+    base = endpoint or (settings.judge.api_base if shares else None)
     given = {"model": model, "panel": (), "api_base": base, "escalate": "", "judge_form": "auto"}
     return JudgeLM(settings.model_copy(update=given))
 
@@ -96,7 +98,7 @@ def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | Non
 
 def build_pair_rater(settings: Settings, embedder: Embedder) -> EmbeddedPairRater | None:
     """The rater of question-answer pairs beside the judge; None where the judge rates."""
-    if not settings.instruments_decide:
+    if not settings.judge.instruments_decide:
         return None
     own = embedder if embedder.name == MINILM else Embedder(MINILM)
     return EmbeddedPairRater(own)

@@ -148,7 +148,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
             if isinstance(one, SentenceNuggets) and one.origin == "answer":
                 for nugget in one.nuggets:
                     nuggets.setdefault(nugget.sentence, []).append(nugget.text)
-        if tools.settings.citation_evidence == "nugget-lists":
+        if tools.settings.verification.citation_evidence == "nugget-lists":
             nuggets = {sentence: ["\n".join(texts)] for sentence, texts in nuggets.items()}
         known: dict[tuple[int, str], tuple[str, ...]] = {}
         for c in file.cited:
@@ -190,7 +190,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
 
     def depends_on(self, subject: CitedNugget, file: CaseFile, tools: Toolbox) -> Sequence[str]:
         """Return the facts, and what compares."""
-        labels = str(tools.settings.verdict_labels)
+        labels = str(tools.settings.verification.verdict_labels)
         return [*subject.facts, labels, *tools.verifier_identity]
 
     def judged_by(self, tools: Toolbox) -> str:
@@ -209,7 +209,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         """
         from ragassay.agents.nugget_writer import MOST_NUGGETS
 
-        has_lists = tools.settings.citation_evidence == "nugget-lists"
+        has_lists = tools.settings.verification.citation_evidence == "nugget-lists"
         return (1 if has_lists else MOST_NUGGETS) * file.n_citations
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:

@@ -63,9 +63,13 @@ def claims_of(file: CaseFile, tools: Toolbox) -> list[Claim]:
     """Return each pair of a sentence and a passage once, in the order of the sentences."""
     settings = tools.settings
     claims: dict[tuple[int, str, int, int], Claim] = {}
-    for one in file.found if settings.verifies_evidence else ():
+    for one in file.found if settings.evaluation.verifies_evidence else ():
         claims.setdefault(_place(one), Claim(one.sentence, one.passage, one.side, one.rank))
-    cited = file.cited if settings.wants("citations") and not settings.cites_by_nuggets else ()
+    cited = (
+        file.cited
+        if settings.evaluation.wants("citations") and not settings.cites_by_nuggets
+        else ()
+    )
     for one in cited:
         known = claims.get(_place(one), Claim(one.sentence, one.passage))
         claims[_place(one)] = replace(known, markers=(*known.markers, one.marker))
@@ -104,7 +108,7 @@ class _ClaimEvaluator(Evaluator[Claim]):
         read = read_of(passage, file.case.sentences[subject.sentence - 1], file.case, tools)
         yield from (read.text, *(read.beside or ()))
         yield from (str(passage.relevance_score), *subject.markers)
-        yield from (str(tools.settings.verdict_labels), *tools.verifier_identity)
+        yield from (str(tools.settings.verification.verdict_labels), *tools.verifier_identity)
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name what compares."""
@@ -160,7 +164,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
 
     def is_wanted(self, tools: Toolbox) -> bool:
         """Return whether evidence is wanted, or correctness that is decided by it."""
-        return tools.settings.verifies_evidence
+        return tools.settings.evaluation.verifies_evidence
 
     def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Claim]:
         """Return the passages that were found."""
@@ -203,7 +207,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
     def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
         """Each sentence has its passages, on both sides where there is a corpus."""
         sides = 2 if tools.retrieval.has_corpus else 1
-        return tools.settings.evidence_passages * sides * len(file.case.sentences)
+        return tools.settings.retrieval.evidence_passages * sides * len(file.case.sentences)
 
 
 class CitationEvaluator(_ClaimEvaluator):
@@ -258,14 +262,14 @@ class CitationEvaluator(_ClaimEvaluator):
         return merged_citations(
             [(c.sentence, citations[c.sentence, c.marker], c.passage) for c in file.cited],
             [one for one in verdicts if isinstance(one, NuggetVerdict)],
-            tools.settings.nugget_support,
+            tools.settings.verification.nugget_support,
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return how the answer cites, if it does; two labels tell no contradiction."""
         sentences, verdicts = outcome.file.case.sentences, outcome.of(CitationVerdict)
         scores = citation_scores(sentences, verdicts, outcome.judged_by(self))
-        if outcome.tools.settings.verdict_labels == 2:
+        if outcome.tools.settings.verification.verdict_labels == 2:
             scores.pop("citations.contradict", None)
         return {key: score for key, score in scores.items() if score.n or score.n_unscored}
 

@@ -45,7 +45,7 @@ def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, tools: 
     sentence may rest on several of its passages; others read the passage, and an encoder what
     `citation_evidence` names.
     """
-    wanted = tools.settings.citation_evidence in ("passage", "document")
+    wanted = tools.settings.verification.citation_evidence in ("passage", "document")
     whole = [source for source in case.sources if source.id == passage.document]
     if tools.models.encoder is None or not wanted or not whole:
         return Read(passage.text)
@@ -95,7 +95,7 @@ async def compare(
     read = await in_thread(passage_for, claim, title, sentences_of(text), tools.models.embedder)
     with dspy.context(lm=tools.models.verifier_lm):
         found: Any = await tools.agents.tuned_verifier.acall(claim=claim, sentences=read)
-    return replace(found, verdict=_among(found.verdict, tools.settings.verdict_labels))
+    return replace(found, verdict=_among(found.verdict, tools.settings.verification.verdict_labels))
 
 
 def _among(verdict: Verdict | None, n_labels: int) -> Verdict | None:

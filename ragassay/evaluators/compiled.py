@@ -52,24 +52,24 @@ def agents_left_out(settings: Settings) -> dict[str, str]:
     Args:
         settings: Those of the run.
     """
-    writes = settings.wants("nuggets") or settings.cites_by_nuggets
-    verifies = settings.wants("citations") or settings.verifies_evidence
-    looks = settings.looks_for_evidence
+    writes = settings.evaluation.wants("nuggets") or settings.cites_by_nuggets
+    verifies = settings.evaluation.wants("citations") or settings.evaluation.verifies_evidence
+    looks = settings.evaluation.looks_for_evidence
     rules = (
-        ("rubric_judge", settings.wants("rubrics"), _lacking("rubrics")),
-        ("sentence_labeller", settings.wants("sentences"), _lacking("sentences")),
-        ("nugget_assigner", settings.wants("nuggets"), _lacking("nuggets")),
+        ("rubric_judge", settings.evaluation.wants("rubrics"), _lacking("rubrics")),
+        ("sentence_labeller", settings.evaluation.wants("sentences"), _lacking("sentences")),
+        ("nugget_assigner", settings.evaluation.wants("nuggets"), _lacking("nuggets")),
         ("nugget_writer", writes, _lacking("nuggets")),
         (
             "nugget_writer",
-            settings.nugget_unit == "sentence",
+            settings.nuggets.nugget_unit == "sentence",
             "nuggets are listed of the whole answer; set nugget_unit to sentence",
         ),
         ("verifier", verifies, _lacking("citations")),
         ("query_writer", looks, _lacking("evidence")),
         (
             "query_writer",
-            settings.evidence == "search",
+            settings.retrieval.evidence == "search",
             "an agent searches in its place; take --evidence search",
         ),
     )

@@ -35,7 +35,7 @@ class Grading:
         Raises:
             SettingsError: The instrument does not know one of the ways.
         """
-        ways = settings.grades if instrument is not None or judge.lm is not None else ()
+        ways = settings.grading.grades if instrument is not None or judge.lm is not None else ()
         if instrument is not None:
             known = instrument.graders | instrument.direct_graders
             strange = next((way for way in ways if way not in known), None)
@@ -45,7 +45,7 @@ class Grading:
                     "a judge for others (--model openai/gpt-4.1-mini)"
                 )
         name = instrument.name if instrument else judge.answered_by
-        return cls(name, instrument, ways, settings.items_per_call)
+        return cls(name, instrument, ways, settings.grading.items_per_call)
 
     @property
     def identity(self) -> tuple[str, ...]:

@@ -62,20 +62,22 @@ class Models:
         Raises:
             SettingsError: One of them is not of its kind.
         """
-        embedder = Embedder(settings.embedder)
+        embedder = Embedder(settings.literature.embedder)
         return cls(
             embedder=embedder,
             encoder=build_encoder(settings, embedder),
             verifier_lm=build_verifier_lm(settings),
-            correctness=correctness_model(settings.correctness, embedder, settings.cache_dir),
-            matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
+            correctness=correctness_model(
+                settings.evaluation.correctness, embedder, settings.literature.cache_dir
+            ),
+            matcher=opened_matcher(settings.nuggets.nugget_matcher, settings.literature.embedder),
             meter=build_meter(settings, embedder),
             grader=build_grader(settings, embedder),
             pair_rater=build_pair_rater(settings, embedder),
             labeller=(
                 None
-                if settings.labeller == "judge"
-                else head_labeller(settings.labeller, settings.cache_dir)
+                if settings.evaluation.labeller == "judge"
+                else head_labeller(settings.evaluation.labeller, settings.literature.cache_dir)
             ),
         )
 

@@ -87,7 +87,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         if not case.sentences:
             return {}
         texts: dict[NuggetOrigin, Sequence[str]] = {"answer": [s.text for s in case.sentences]}
-        if tools.settings.wants(self.part) and not case.gold:
+        if tools.settings.evaluation.wants(self.part) and not case.gold:
             texts["reference"] = case.reference_sentences
         found = (
             [OriginText(origin, 1, tuple(sentences))]
@@ -125,7 +125,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
 
     def depends_on(self, subject: OriginText, file: CaseFile, tools: Toolbox) -> Sequence[str]:
         """Return the sentences: those of a reference are not in the case's context."""
-        return [*subject.sentences, tools.settings.nugget_unit]
+        return [*subject.sentences, tools.settings.nuggets.nugget_unit]
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceNuggets]:
         """Return the lists by origin and sentence."""
@@ -156,7 +156,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
 
 def _reads_whole(tools: Toolbox) -> bool:
     """Return whether a judge reads the whole answer at once."""
-    return tools.judge.lm is not None and tools.settings.nugget_unit == "answer"
+    return tools.judge.lm is not None and tools.settings.nuggets.nugget_unit == "answer"
 
 
 def _clauses(subject: OriginText) -> SentenceNuggets:
@@ -180,9 +180,11 @@ def matched_nuggets(
     encode = tools.models.embedder.encode
     similarity = encode([n.text for n in gold]) @ encode([n.text for n in answer]).T
     if tools.models.matcher is None:
-        counts = similarity >= tools.settings.nugget_threshold
+        counts = similarity >= tools.settings.nuggets.nugget_threshold
     else:
         same = same_probability(similarity, tools.models.matcher.components)
         counts = same >= tools.models.matcher.probability_threshold
-    align = align_greedily if tools.settings.nugget_alignment == "greedy" else align_optimally
+    align = (
+        align_greedily if tools.settings.nuggets.nugget_alignment == "greedy" else align_optimally
+    )
     return align(similarity, counts & first_of_each([n.text for n in answer]))

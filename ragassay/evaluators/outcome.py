@@ -62,7 +62,7 @@ class Outcome:
     @property
     def parts(self) -> Sequence[str]:
         """The parts that were to be found out."""
-        return self.tools.settings.parts
+        return self.tools.settings.evaluation.parts
 
     @property
     def nuggets(self) -> tuple[Nugget, ...]:

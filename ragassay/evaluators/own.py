@@ -168,7 +168,7 @@ class OwnEvaluator(Evaluator[Subject]):
 
     def is_wanted(self, tools: Toolbox) -> bool:
         """Return whether nothing was singled out, or this was."""
-        return not tools.settings.only or self.part in tools.settings.only
+        return not tools.settings.evaluation.only or self.part in tools.settings.evaluation.only
 
     def is_reported(self, tools: Toolbox) -> bool:
         """Return whether it was asked."""

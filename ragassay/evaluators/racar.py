@@ -38,7 +38,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
     def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Rated]]:
         """Return the pairs by dimension."""
         found: dict[str, Batch[Rated]] = {}
-        n = tools.settings.pairs_per_call if tools.models.pair_rater is None else 0
+        n = tools.settings.grading.pairs_per_call if tools.models.pair_rater is None else 0
         for dimension in _dimensions(tools):
             rated: list[Rated] = [(dimension, pair) for pair in file.case.pairs]
             found |= batches(rated, n, _key)
@@ -98,7 +98,7 @@ def _dimensions(tools: Toolbox) -> Sequence[RacarDimension]:
     instrument = tools.models.pair_rater
     if instrument is None:
         return RACAR if tools.judge.lm is not None else ()
-    can_pass_on = bool(tools.settings.escalate)
+    can_pass_on = bool(tools.settings.judge.escalate)
     return [name for name in RACAR if can_pass_on or name in instrument.dimensions]
 
 

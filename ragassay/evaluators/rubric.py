@@ -100,7 +100,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     ) -> Iterable[str | None]:
         """Return rubric, strategy, what the others said, measurements and readings."""
         rubric, first = tools.rubrics[subject.name], subject.first
-        yield from (tools.settings.rubric_set, tools.settings.strategy)
+        yield from (tools.settings.evaluation.rubric_set, tools.settings.prompting.strategy)
         yield rubric.model_dump_json()
         yield from tools.tuned_weights
         yield from (others_text(subject.others), first and first.model_dump_json())

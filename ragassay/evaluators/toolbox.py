@@ -46,7 +46,7 @@ from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256, read_all_
 from ragassay.records import PARTS
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
-from ragassay.settings import RESULT_FIELDS, Settings, load_settings
+from ragassay.settings import Settings, load_settings, result_values
 from ragassay.store import Store
 from ragassay.threads import in_thread
 
@@ -108,14 +108,14 @@ class Toolbox:
         use_compiled(
             self.compiled,
             self.agents.all,
-            (*load_rubrics(self.settings.rubric_set), *self.rubrics),
+            (*load_rubrics(self.settings.evaluation.rubric_set), *self.rubrics),
             self._unasked,
         )
 
     @functools.cached_property
     def judges(self) -> BaseJudge | Cascade:
         """The judge, or the cascade of it and the second one."""
-        when = self.settings.escalated_when
+        when = self.settings.judge.escalated_when
         if self.second is None or when is None:
             return self.judge
         return Cascade(self.judge, self.second.judge, parse_condition(when))
@@ -142,19 +142,19 @@ class Toolbox:
         """Prompts that this run does not put to a model, and what to change for it."""
         found: dict[str, str] = {}
         judge, agents = self.judge, self.agents
-        if judge.lm is None and not self.settings.escalate:
+        if judge.lm is None and not self.settings.judge.escalate:
             return dict.fromkeys((agent.prompt for agent in agents.all), NEEDS_JUDGE)
-        if self.models.encoder is not None and not self.settings.escalate:
+        if self.models.encoder is not None and not self.settings.judge.escalate:
             found[agents.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
         if len(self.registered) == len(OURS):  # a user's own evaluator may ask any agent
             left_out = agents_left_out(self.settings)
             found |= {a.prompt: left_out[a.name] for a in agents.all if a.name in left_out}
         judges = judge.members or (judge,)
         is_asked = any(one.deliberates(rubric) for one in judges for rubric in self.rubrics)
-        if self.rubrics and not is_asked and not self.settings.escalate:
+        if self.rubrics and not is_asked and not self.settings.judge.escalate:
             found[agents.judge.prompt] = (
                 "a fine-tuned judge has a prompt of its own; name another judge"
-                if judges[0].reads or self.settings.form
+                if judges[0].reads or self.settings.judge.form
                 else "signals rate in its judge's place; add --no-signals"
             )
         return found
@@ -184,32 +184,34 @@ class Toolbox:
             SettingsError: A rubric is unknown, an agent is to search that cannot call tools, or
                 what is to verify is no model of natural language inference.
         """
-        files = [Path(name) for name in settings.rubrics if is_rubric_file(name)]
+        files = [Path(name) for name in settings.evaluation.rubrics if is_rubric_file(name)]
         given = (*read_rubrics(files), *rubrics)
         rated = [rubric for rubric in given if isinstance(rubric, Rubric)]
         criteria = [CriteriaEvaluator(one) for one in given if isinstance(one, Criteria)]
-        known = joined_rubrics(load_rubrics(settings.rubric_set), rated)
-        own = [*map(find_evaluator, settings.evaluators), *evaluators, *criteria]
+        known = joined_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
+        own = [*map(find_evaluator, settings.evaluation.evaluators), *evaluators, *criteria]
         asked = registered(own)
         parts = dict.fromkeys((*PARTS, *(one.part for one in asked)))
-        strange = [part for part in settings.only if part not in parts]
+        strange = [part for part in settings.evaluation.only if part not in parts]
         if strange:
             raise SettingsError(
                 f"only: there is no part {strange[0]!r}; there are {', '.join(parts)}"
             )
-        chosen = chosen_rubrics(settings.rubrics, settings.rubric_set, known, rated)
-        asked_of = {name: known[name] for name in chosen if settings.wants("rubrics")}
+        chosen = chosen_rubrics(
+            settings.evaluation.rubrics, settings.evaluation.rubric_set, known, rated
+        )
+        asked_of = {name: known[name] for name in chosen if settings.evaluation.wants("rubrics")}
         judge, models = build_judge(settings, asked_of), Models.of(settings)
         Grading.of(settings, judge, models.grader)  # refuses what it does not know
-        if not settings.has_judge:
+        if not settings.judge.has_judge:
             _refuse_asking(settings, asked, _why_none_answers(settings))
-        if settings.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
+        if settings.retrieval.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
             raise SettingsError(
-                f"{settings.model} cannot call tools, so no agent can search with it: name a judge "
-                "that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
+                f"{settings.judge.model} cannot call tools, so no agent can search with it: name a "
+                "judge that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
             )
         second = None
-        if settings.escalate:
+        if settings.judge.escalate:
             second = cls.of(settings.of_second(), corpus, evaluators, rubrics)
         return cls(
             settings=settings,
@@ -218,9 +220,10 @@ class Toolbox:
             retrieval=Retrieval(settings, models.embedder, Corpus() if corpus is None else corpus),
             rubrics=asked_of,
             agents=Agents(
-                judge=RubricJudge(settings.strategy), verifier=Verifier(settings.verdict_labels)
+                judge=RubricJudge(settings.prompting.strategy),
+                verifier=Verifier(settings.verification.verdict_labels),
             ),
-            compiled=read_all_compiled(settings.prompts),
+            compiled=read_all_compiled(settings.prompting.prompts),
             second=second,
             registered=asked,
             given=Given(settings, tuple(evaluators), tuple(rubrics)),
@@ -238,7 +241,7 @@ class Toolbox:
 
     def or_second(self, first: str) -> str:
         """Name who decides, the second judge of a cascade with the first."""
-        return joint_name(first, self.settings.escalated_to)
+        return joint_name(first, self.settings.judge.escalated_to)
 
     @property
     def readers(self) -> tuple[BaseJudge, ...]:
@@ -249,7 +252,7 @@ class Toolbox:
     @property
     def n_slots(self) -> int:
         """Most model calls under way at a time."""
-        own = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judges)))
+        own = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judge.judges)))
         return sum(own) + (self.second.n_slots if self.second else 0)
 
     @property
@@ -282,8 +285,8 @@ class Toolbox:
         """Name of the model that says whether sentences are correct."""
         model = self.models.correctness
         if model:
-            other = self.settings.escalated_to or self.verifier_name
-            leaves_open = bool(model.bounds) and self.settings.verifies_evidence
+            other = self.settings.judge.escalated_to or self.verifier_name
+            leaves_open = bool(model.bounds) and self.settings.evaluation.verifies_evidence
             return joint_name(model.name, other) if leaves_open else model.name
         return self.or_second(self.verifier_name)
 
@@ -298,21 +301,21 @@ class Toolbox:
         rater = shipped_rater() if self.settings.measures else None
         pairs = self.models.pair_rater
         return hash_of(
-            *(str(getattr(self.settings, name)) for name in RESULT_FIELDS),
+            *map(str, result_values(self.settings).values()),
             self.prompts_sha256,
             self.retrieval.corpus.sha256,
             *self.models.digests,
             *((rater.model, rater.digest) if rater else ()),
             *self.tuned_weights,
-            *(self.grading.identity if self.settings.wants("grades") else ()),
-            *(pairs.identity if pairs and self.settings.wants("racar") else ()),
+            *(self.grading.identity if self.settings.evaluation.wants("grades") else ()),
+            *(pairs.identity if pairs and self.settings.evaluation.wants("racar") else ()),
             *(f"{name} {digest}" for name, digest in self.own_digests.items()),
         )
 
     @functools.cached_property
     def own_digests(self) -> dict[str, str]:
         """Digests of the user's own evaluators and rubrics, by name."""
-        shipped = load_rubrics(self.settings.rubric_set)
+        shipped = load_rubrics(self.settings.evaluation.rubric_set)
         own = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
         rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in own.items()}
         found = (one for one in self.registered if isinstance(one, OwnEvaluator))
@@ -321,17 +324,17 @@ class Toolbox:
     @property
     def tuned_weights(self) -> tuple[str, ...]:
         """Digests of the adapters among the judges, whose names may be those of folders."""
-        names = (*self.settings.judges, self.settings.chosen_verifier)
+        names = (*self.settings.judge.judges, self.settings.chosen_verifier)
         notes = [note_of(name) for name in names]
         return tuple(note.weights_sha256 for note in notes if note)
 
 
 def _why_none_answers(settings: Settings) -> str:
     """Return why there is no judge for all questions."""
-    form = settings.form
+    form = settings.judge.form
     if form is None:
         return NEEDS_JUDGE
-    return f"{settings.model} is {form.title}, which rates rubrics only: name another judge"
+    return f"{settings.judge.model} is {form.title}, which rates rubrics only: name another judge"
 
 
 def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]], why: str) -> None:
@@ -345,7 +348,7 @@ def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]], why: str
     if settings.chosen_grader == "judge":
         raise SettingsError(f"grader judge: {why}")
     for one in asked:
-        is_wanted = not settings.only or one.part in settings.only
+        is_wanted = not settings.evaluation.only or one.part in settings.evaluation.only
         if isinstance(one, OwnEvaluator) and one.is_weighed and is_wanted:
             raise SettingsError(f"evaluator {one.name}: {why}")
 

@@ -44,7 +44,7 @@ def too_long(number: int, data: bytes, limit: int, what: str = "line") -> RawLin
         number,
         data[:_CONTENT_BYTES],
         problem=f"the {what} is longer than {limit:,} bytes",
-        expected="one record a line, or a higher limit (RAGASSAY_MAX_LINE_BYTES)",
+        expected="one record a line, or a higher limit (RAGASSAY_LIMITS__MAX_LINE_BYTES)",
     )
 
 

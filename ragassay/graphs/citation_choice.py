@@ -37,11 +37,14 @@ def _spans(
     pairs: Sequence[tuple[str, Sequence[Document]]], tools: Toolbox
 ) -> Sequence[tuple[EvidenceSpan, ...]]:
     """Return at most one span for each claim and its documents; none for empty documents."""
-    if tools.settings.citation_evidence == "document" or tools.settings.cites_by_nuggets:
+    if (
+        tools.settings.verification.citation_evidence == "document"
+        or tools.settings.cites_by_nuggets
+    ):
         return [_whole(documents) for _, documents in pairs]
-    size = 1 if tools.settings.citation_evidence == "sentence" else WINDOW
+    size = 1 if tools.settings.verification.citation_evidence == "sentence" else WINDOW
     wanted = [Wanted(claim, documents) for claim, documents in pairs]
-    least = tools.settings.evidence_threshold
+    least = tools.settings.retrieval.evidence_threshold
     return [
         tuple(span for span in found if (span.relevance_score or 0.0) >= least)
         for found in find_passages(wanted, None, tools.models.embedder, size)

@@ -95,8 +95,8 @@ def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | 
     file = opened_file(state.case, tools)
     if not file.case.sentences:
         return [END]
-    cited = ["read_citations"] if tools.settings.wants("citations") else []
-    sought = _search(file, runtime) if tools.settings.looks_for_evidence else []
+    cited = ["read_citations"] if tools.settings.evaluation.wants("citations") else []
+    sought = _search(file, runtime) if tools.settings.evaluation.looks_for_evidence else []
     return [*cited, *sought] or [END]
 
 
@@ -106,7 +106,7 @@ def _search(file: CaseFile, runtime: Runtime[Toolbox]) -> list[Send | str]:
     if not tools.retrieval.has_corpus:
         return ["choose_passages"]
     tasks = [QueryTask(file.id, sentence.index) for sentence in file.case.sentences]
-    if tools.settings.evidence == "agent":
+    if tools.settings.retrieval.evidence == "agent":
         return _sends("run_agent", tasks, file, runtime)
     if not tools.settings.query_rounds:
         return ["retrieve"]
@@ -168,11 +168,11 @@ def _sends(
 
 def n_most_searches(file: CaseFile, tools: Toolbox) -> int:
     """Return how many model calls the search for evidence takes at most."""
-    if not (tools.settings.looks_for_evidence and tools.retrieval.has_corpus):
+    if not (tools.settings.evaluation.looks_for_evidence and tools.retrieval.has_corpus):
         return 0
     n_calls_a_round = 2 if tools.settings.judges_sufficiency else 1
     n_calls = {
         "search": tools.settings.query_rounds * n_calls_a_round,
-        "agent": tools.settings.evidence_turns,
+        "agent": tools.settings.retrieval.evidence_turns,
     }
-    return n_calls[tools.settings.evidence] * len(file.case.sentences)
+    return n_calls[tools.settings.retrieval.evidence] * len(file.case.sentences)

@@ -62,12 +62,12 @@ def chosen_passages(
             Wanted(
                 claim,
                 [d for d in _named(state, n, side, candidates[n]) if (n, d.id) not in taken],
-                tools.settings.evidence_passages,
+                tools.settings.retrieval.evidence_passages,
             )
             for n, claim in claims.items()
         ]
         passages = find_passages(wanted, tools.retrieval.reranker, tools.models.embedder)
-        least = tools.settings.evidence_threshold
+        least = tools.settings.retrieval.evidence_threshold
         found += [
             Found(n, side, place, passage)
             for n, spans in zip(claims, passages, strict=True)

@@ -94,8 +94,8 @@ async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
             case,
             sentence.text,
             look,
-            tools.settings.evidence_turns,
-            tools.settings.evidence_tokens // len(case.sentences),
+            tools.settings.retrieval.evidence_turns,
+            tools.settings.retrieval.evidence_tokens // len(case.sentences),
         )
         queries = tuple(answered.query.text for answered in notebook.answered)
         return Report(sentence.index, notes.cited, notes.usage), queries
@@ -227,7 +227,7 @@ def _end_unless_enough(case: Case, tools: Toolbox) -> SearchEnd:
     """Return why a search ends here, if it is not the judge that ends it or a further round."""
     if not tools.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
-    if tools.settings.evidence == "agent":
+    if tools.settings.retrieval.evidence == "agent":
         return "agent_done"
     return "out_of_rounds" if tools.settings.judges_sufficiency else "closest_passages"
 
@@ -254,7 +254,7 @@ def _stopped_by_tokens(
     searches: tuple[EvidenceSearch, ...], tools: Toolbox
 ) -> tuple[EvidenceSearch, ...]:
     """Return the searches; those to be continued end if the answer's tokens are used up."""
-    if n_tokens(searches) < tools.settings.evidence_tokens:
+    if n_tokens(searches) < tools.settings.retrieval.evidence_tokens:
         return searches
     spent: dict[str, SearchEnd] = {"end": "out_of_tokens"}
     return tuple(s.model_copy(update=spent) if s.end == "out_of_rounds" else s for s in searches)

@@ -33,7 +33,7 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
     """
     lookup = corpus.get if can_look_up(corpus) else None
     answer, sentences, sources = segment(record, lookup)
-    most = settings.max_sentences
+    most = settings.evaluation.max_sentences
     if len(sentences) > most:
         raise InputError(
             f"the answer has {len(sentences)} sentences, more than the {most} that are allowed; "

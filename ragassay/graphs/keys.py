@@ -27,7 +27,7 @@ def question_key(tools: Toolbox, file: CaseFile, *parts: str | None) -> str:
 
 def query_key(tools: Toolbox, node: str, task: QueryTask, context: str) -> str:
     """Hash everything that the queries for a sentence, or an agent's search, depend on."""
-    bounds = tools.settings.evidence_turns, tools.settings.evidence_tokens
+    bounds = tools.settings.retrieval.evidence_turns, tools.settings.retrieval.evidence_tokens
     return hash_of(
         *_asking(tools),
         context,
@@ -48,12 +48,12 @@ def reading_key(tools: Toolbox, judge: str, file: CaseFile) -> str:
 
 def _asking(tools: Toolbox) -> tuple[str, ...]:
     """Return what every call depends on: the model, how it computes, what is said to it."""
-    settings = tools.settings
+    settings, asked = tools.settings, tools.settings.prompting
     return (
-        settings.model,
-        settings.local_dtype,
-        str(settings.max_reply_tokens),
-        f"{settings.samples} samples, seed {settings.judge_seed}, decisions {settings.decisions}",
+        settings.judge.model,
+        asked.local_dtype,
+        str(asked.max_reply_tokens),
+        f"{asked.samples} samples, seed {asked.judge_seed}, decisions {asked.decisions}",
         tools.prompts_sha256,
-        *noted_options(settings.model_options),
+        *noted_options(settings.judge.model_options),
     )

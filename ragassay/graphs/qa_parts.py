@@ -65,7 +65,7 @@ def shares_of(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...
 def misfit(paper: Paper, parts: Sequence[Document], job: QAState, tools: QATools) -> str:
     """Return why a paper cannot be read by the writer, and what to do; "" where it can."""
     longest = max((part.text for part in parts), key=len)
-    reply = tools.tools.settings.max_reply_tokens * max(job.shares)
+    reply = tools.tools.settings.prompting.max_reply_tokens * max(job.shares)
     whole = job.long == "whole" and job.way == "pairs"
     mend = (
         "cut it: --long sections, or name a model with a longer window"
@@ -79,7 +79,7 @@ def misfit(paper: Paper, parts: Sequence[Document], job: QAState, tools: QATools
             f"{paper.id} has {len(longest):,} characters in one prompt, about "
             f"{_n_tokens(longest):,} tokens; the window of {tools.writer.model} is not known, and "
             f"{tools.window_chars:,} characters are allowed: {mend}, or set "
-            "RAGASSAY_MAX_SOURCE_CHARS to what it reads"
+            "RAGASSAY_PROMPTING__MAX_SOURCE_CHARS to what it reads"
         )
     needed = _n_tokens(longest) + PROMPT_TOKENS + reply
     if needed <= tools.window_tokens:

@@ -31,16 +31,18 @@ def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
         ExtraError: A published judge's words are not installed.
     """
     signals = SignalJudge(shipped_rater()) if settings.measures else None
-    if not settings.names_model:
+    if not settings.judge.names_model:
         judge: BaseJudge = signals or NoJudge()
     else:
         own = settings.of_judge(0)
-        base = JudgeLM(untuned(own)) if settings.has_judge else None
-        rates = base and (base.model == own.model or settings.rubric_set != TUNED_RUBRICS)
+        base = JudgeLM(untuned(own)) if settings.judge.has_judge else None
+        rates = base and (
+            base.model == own.judge.model or settings.evaluation.rubric_set != TUNED_RUBRICS
+        )
         judge = _judge_of(
             settings, base if base and rates else JudgeLM(own), base, rubrics, signals
         )
-        others = [settings.of_judge(n) for n in range(1, len(settings.judges))]
+        others = [settings.of_judge(n) for n in range(1, len(settings.judge.judges))]
         if others:
             judge = Panel((judge, *(_further(one, settings, rubrics, signals) for one in others)))
     for one in judge.members or (judge,):
@@ -53,7 +55,7 @@ def _further(
 ) -> BaseJudge:
     """Return a further member of a panel; one that was fine-tuned has its own base model."""
     lm = JudgeLM(own)
-    base = lm if untuned(own).model == own.model else JudgeLM(untuned(own))
+    base = lm if untuned(own).judge.model == own.judge.model else JudgeLM(untuned(own))
     return _judge_of(settings, lm, base, rubrics, signals)
 
 
@@ -73,10 +75,10 @@ def _judge_of(
         rubrics: The rubrics of the run, by name.
         signals: Rate with it, or in its place.
     """
-    form = settings.form if lm.model == settings.model else form_of(lm.model)
+    form = settings.judge.form if lm.model == settings.judge.model else form_of(lm.model)
     if form is not None:
-        return PublishedJudge(lm, base, form, rubrics, settings.rubric_set, signals)
+        return PublishedJudge(lm, base, form, rubrics, settings.evaluation.rubric_set, signals)
     note = note_of(lm.model)
-    if base and note and note.task == "judge" and settings.rubric_set == TUNED_RUBRICS:
+    if base and note and note.task == "judge" and settings.evaluation.rubric_set == TUNED_RUBRICS:
         return FineTunedJudge(lm, base, note.source_chars, signals)
     return HostedJudge(lm, signals if is_embedded_base(lm.model) else None)

@@ -11,12 +11,11 @@ from ragassay.judge_forms import JudgeForm
 from ragassay.judges.base import BaseJudge, RatedAnswer
 from ragassay.judges.signals import SignalJudge
 from ragassay.models.gateway import JudgeLM
-from ragassay.prompts import Rubric
+from ragassay.prompts import Rubric, RubricSet
 from ragassay.records import Judgment
 
 if TYPE_CHECKING:
     from ragassay.agents.agent_set import Agents
-    from ragassay.settings import RubricSet
 
 
 class PublishedJudge(BaseJudge):

@@ -202,11 +202,11 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
         The parameters, and the options that the user gave besides, which win. A bound on tokens
         that the user gave is among the former: some calls carry a multiple of it.
     """
-    given = {} if is_local(settings.model) else parse_options(settings.model_options)
-    bound = given.pop("max_tokens", settings.max_reply_tokens)
+    given = {} if is_local(settings.judge.model) else parse_options(settings.judge.model_options)
+    bound = given.pop("max_tokens", settings.prompting.max_reply_tokens)
     if "max_completion_tokens" in given:  # The user knows how the endpoint names it.
         bound = given.pop("max_completion_tokens")
-        learn(settings.model, settings.api_base, "max_tokens")
+        learn(settings.judge.model, settings.judge.api_base, "max_tokens")
     options = {
         "temperature": 0,
         "max_tokens": bound,
@@ -227,17 +227,17 @@ def parameters_of(
         litellm: The library.
     """
     options, given = base_parameters(settings)
-    if litellm.supports_reasoning(settings.model):
-        has_bound = any("tokens" in name for name in parse_options(settings.model_options))
+    if litellm.supports_reasoning(settings.judge.model):
+        has_bound = any("tokens" in name for name in parse_options(settings.judge.model_options))
         options = {"temperature": None, "max_tokens": options["max_tokens"] if has_bound else None}
     elif not {"logprobs", "top_logprobs"} <= set(supported):
         options = {n: v for n, v in options.items() if n not in ("logprobs", "top_logprobs")}
-    if provider_of(settings.model).startswith("azure"):
+    if provider_of(settings.judge.model).startswith("azure"):
         options["max_retries"] = 0  # OpenAI's client, which retries by itself, is used there.
-    if settings.api_base:
-        options["api_base"] = settings.api_base
-    if "seed" in supported and not is_local(settings.model):
-        options["seed"] = settings.judge_seed
+    if settings.judge.api_base:
+        options["api_base"] = settings.judge.api_base
+    if "seed" in supported and not is_local(settings.judge.model):
+        options["seed"] = settings.prompting.judge_seed
     return options, given
 
 

@@ -112,45 +112,45 @@ class JudgeLM(dspy.LM):
     """
 
     def __init__(self, settings: Settings) -> None:
-        if settings.model == INSTRUMENTS:
+        if settings.judge.model == INSTRUMENTS:
             raise SettingsError(NEEDS_JUDGE)
         litellm = import_litellm()
-        if is_local(settings.model):
-            register_provider(settings.cache_dir, settings.local_dtype)
-        supported = frozenset(litellm.get_supported_openai_params(settings.model) or ())
+        if is_local(settings.judge.model):
+            register_provider(settings.literature.cache_dir, settings.prompting.local_dtype)
+        supported = frozenset(litellm.get_supported_openai_params(settings.judge.model) or ())
         self.takes_schema = "response_format" in supported
-        self.calls_tools = "tools" in supported and not is_ours(settings.model)
+        self.calls_tools = "tools" in supported and not is_ours(settings.judge.model)
         options, self._given = parameters_of(settings, supported, litellm)
         super().__init__(
-            settings.model,
+            settings.judge.model,
             engine="litellm",
             cache=False,
             num_retries=0,
-            timeout=settings.timeout_s,
+            timeout=settings.judge.timeout_s,
             **options,
         )
-        self._api_base = settings.api_base
-        self.is_batched = settings.batch and not is_local(settings.model)
+        self._api_base = settings.judge.api_base
+        self.is_batched = settings.limits.batch and not is_local(settings.judge.model)
         self._n_slots = settings.n_slots
         self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
         self._first_replies: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
-        self._endpoint = settings.api_base or provider_of(settings.model)
+        self._endpoint = settings.judge.api_base or provider_of(settings.judge.model)
         self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
-        self.n_samples = settings.samples
+        self.n_samples = settings.prompting.samples
         self.gives_logprobs: bool | None = None if options.get("logprobs") else False
         """Whether its replies have log-probabilities; None before the first one of a hosted one."""
-        if is_local(settings.model):
+        if is_local(settings.judge.model):
             self.gives_logprobs = True
         self.has_decisions = takes_decisions(settings, litellm, bool(options.get("logprobs")))
         self._acompletion = litellm.acompletion
         self._caching = PromptCaching(settings)
-        is_openai = provider_of(settings.model) == "openai"
+        is_openai = provider_of(settings.judge.model) == "openai"
         self._lacks_key = (
             is_openai
-            and needs_key(settings.model, settings.api_base)
-            and not (litellm.api_key or litellm.openai_key or _has_key(settings.model))
+            and needs_key(settings.judge.model, settings.judge.api_base)
+            and not (litellm.api_key or litellm.openai_key or _has_key(settings.judge.model))
         )
 
     async def acall(

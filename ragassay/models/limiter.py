@@ -70,7 +70,7 @@ class RunLimiter:
     def of(cls, settings: Settings) -> RunLimiter:
         """Return the bounds that the settings name."""
         # A batch is one call: providers count its requests apart from those of a minute.
-        return cls(0 if settings.batch else settings.max_rpm, settings.max_usd)
+        return cls(0 if settings.limits.batch else settings.limits.max_rpm, settings.limits.max_usd)
 
     @property
     def n_priced(self) -> int:

@@ -78,11 +78,15 @@ def check_judges(judges: Sequence[Settings]) -> None:
         FatalModelError: One cannot be asked: no key or a wrong one, an unknown model, an endpoint
             that is not there.
     """
-    hosted = {(one.model, one.api_base): one for one in judges if not is_local(one.model)}
+    hosted = {
+        (one.judge.model, one.judge.api_base): one
+        for one in judges
+        if not is_local(one.judge.model)
+    }
     if not hosted:
         return
     for one in hosted.values():
-        _require_key(one.model, one.api_base)
+        _require_key(one.judge.model, one.judge.api_base)
     importlib.import_module("httpx")  # Its import is no part of a model's time.
     with ThreadPoolExecutor(len(hosted)) as workers:
         asked = [workers.submit(_check, one) for one in hosted.values()]
@@ -103,15 +107,16 @@ def _load_meanwhile() -> None:
     import_litellm()
 
 
-def _check(judge: Settings) -> None:
+def _check(settings: Settings) -> None:
+    judge = settings.judge
     known = PROVIDERS.get(provider_of(judge.model))
     if known is None or not known.speaks_openai or _has_key_in_code(judge.model):
-        _check_by_litellm(judge)
+        _check_by_litellm(settings)
         return
     base = address_of(known, judge.api_base)
     if not base:
         raise FatalModelError(f"{judge.model}: it has no endpoint: name it with --api-base URL")
-    options, given = base_parameters(judge)
+    options, given = base_parameters(settings)
     wanted = options | {"response_format": PROBE_FORMAT} | given | {"max_tokens": 1}
     while True:  # Each refusal teaches one parameter to leave out.
         learnt = learnt_of(judge.model, judge.api_base)
@@ -158,12 +163,12 @@ def _answer_by_http(
     return status, said[:MOST_ERROR_BYTES].decode("utf-8", "replace")
 
 
-def _check_by_litellm(judge: Settings) -> None:
+def _check_by_litellm(settings: Settings) -> None:
     """Ask a provider of another protocol."""
     from ragassay.models.gateway import JudgeLM
     from ragassay.models.litellm_library import import_litellm
 
-    litellm = import_litellm()
+    judge, litellm = settings.judge, import_litellm()
     try:
         litellm.get_llm_provider(judge.model, api_base=judge.api_base)
     except litellm.exceptions.BadRequestError as error:
@@ -171,7 +176,7 @@ def _check_by_litellm(judge: Settings) -> None:
             f"{judge.model}: no provider has this name: write PROVIDER/NAME, as in "
             "openai/gpt-4.1-mini or hosted_vllm/NAME"
         ) from error
-    lm = JudgeLM(judge)
+    lm = JudgeLM(settings)
     try:
         form = PROBE_FORMAT if lm.takes_schema else None
         asked = lm.acall(messages=PROBE, max_tokens=1, response_format=form, timeout=TIMEOUT_S)

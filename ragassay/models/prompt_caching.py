@@ -139,9 +139,9 @@ class PromptCaching:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._provider = provider_of(settings.model)
-        self.way = way_of(settings.model, settings.api_base or "")
-        least = least_cached_tokens(settings.model) if self.way != "none" else 0
+        self._provider = provider_of(settings.judge.model)
+        self.way = way_of(settings.judge.model, settings.judge.api_base or "")
+        least = least_cached_tokens(settings.judge.model) if self.way != "none" else 0
         self._least_chars = least * CHARS_A_TOKEN
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
         self._last_used: dict[str, float] = {}

@@ -126,7 +126,7 @@ def base_of(model: str) -> str:
 
 def untuned(settings: Settings) -> Settings:
     """Return the settings with the model for all tasks that theirs was not fine-tuned for."""
-    return settings.model_copy(update={"model": base_of(settings.model)})
+    return settings.model_copy(update={"model": base_of(settings.judge.model)})
 
 
 def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:

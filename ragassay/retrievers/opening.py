@@ -67,12 +67,13 @@ def open_literature(
     """
     path = Path(where)
     if path.is_dir() or (path / LEDGER).exists():
-        return _built(path, settings, embedder or Embedder(settings.embedder))
+        return _built(path, settings, embedder or Embedder(settings.literature.embedder))
     refuse_address(where)
     is_live = str(where) == LIVE and not path.exists()
-    if settings.search in ("dense", "hybrid") and (is_live or path.exists()):
+    search = settings.literature.search
+    if search in ("dense", "hybrid") and (is_live or path.exists()):
         raise SettingsError(
-            f"setting 'search' is {settings.search!r}, but {str(where)!r} has no vectors: only a "
+            f"setting 'search' is {search!r}, but {str(where)!r} has no vectors: only a "
             "built corpus does (`ragassay corpus build`, then `ragassay corpus embed`)"
         )
     if is_live:
@@ -100,7 +101,7 @@ def refuse_address(where: str | Path) -> None:
 def _built(path: Path, settings: Settings, embedder: NamedEncoder) -> Opened:
     corpus = DiskCorpus(path)
     way, note = _way(corpus, settings, embedder)
-    url = settings.chroma_url
+    url = settings.literature.chroma_url
     literature = corpus if way == "bm25" else _by_vectors(corpus, way, embedder, url)
     stamp = FileStamp(
         name=path.name,
@@ -113,11 +114,11 @@ def _built(path: Path, settings: Settings, embedder: NamedEncoder) -> Opened:
 
 def _way(corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder) -> tuple[Way, str]:
     """Return how to search, and a note about it."""
-    if settings.search != "auto":
-        return settings.search, ""
+    if settings.literature.search != "auto":
+        return settings.literature.search, ""
     from ragassay.retrievers.dense.index import vectors_status
 
-    status = vectors_status(corpus, embedder, settings.chroma_url)
+    status = vectors_status(corpus, embedder, settings.literature.chroma_url)
     if status == "complete":
         return "hybrid", ""
     if status == "missing":
@@ -141,6 +142,10 @@ def _by_vectors(corpus: DiskCorpus, way: Way, embedder: NamedEncoder, url: str) 
 def _live(settings: Settings) -> Opened:
     from ragassay.retrievers.pubmed.live import LivePubMed
 
-    key = settings.ncbi_api_key.get_secret_value() if settings.ncbi_api_key else None
-    live = LivePubMed(settings.cache_dir / "pubmed", key, settings.ncbi_email)
+    key = (
+        settings.literature.ncbi_api_key.get_secret_value()
+        if settings.literature.ncbi_api_key
+        else None
+    )
+    live = LivePubMed(settings.literature.cache_dir / "pubmed", key, settings.literature.ncbi_email)
     return Opened(live, FileStamp(name=LIVE, sha256=live.sha256, n_items=0, format="live"))

@@ -36,13 +36,13 @@ def reranker_of(
         embedder: The encoder of the embedded reranker.
         literature: A built corpus may have stored the vectors that the embedded reranker needs.
     """
-    if settings.reranker == NONE:
+    if settings.literature.reranker == NONE:
         return None
-    if settings.reranker == EMBEDDED:
+    if settings.literature.reranker == EMBEDDED:
         path = _store_path(literature)
         store = TokenStore(path, embedder) if path else None
         return EmbeddedReranker(StoredEncoder(embedder, store) if store else embedder)
-    return CrossEncoderReranker(settings.reranker)
+    return CrossEncoderReranker(settings.literature.reranker)
 
 
 def _store_path(literature: Literature | None) -> Path | None:
@@ -56,9 +56,9 @@ def reranked(literature: Literature, settings: Settings, embedder: NamedEncoder)
     reranker = reranker_of(settings, embedder, literature)
     if reranker is None:
         return literature
-    name = settings.reranker
+    name = settings.literature.reranker
     if name == EMBEDDED:
-        name = f"{name} {settings.embedder} {shipped_weights().model_dump_json()}"
+        name = f"{name} {settings.literature.embedder} {shipped_weights().model_dump_json()}"
     return RerankedLiterature(literature, reranker, name)
 
 

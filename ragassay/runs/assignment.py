@@ -81,7 +81,7 @@ async def assign_nuggets(
     slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
     with written_alone(out) as verdicts, opened_store(verdicts) as store:
         only = replace(only, store=store)
-        graph = build_evaluate_graph(tools.settings.max_attempts, only.registered)
+        graph = build_evaluate_graph(tools.settings.judge.max_attempts, only.registered)
         with bounded_job(out, tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(_assign(r, graph, only, slots, listen)) for r in chosen]

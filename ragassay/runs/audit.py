@@ -165,7 +165,7 @@ def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
 def raters(tools: Toolbox) -> str:
     """Return the raters: the judges, and the signal rater where it rates for one of them."""
     rater = tools.judge.signal_rater(tools.rubrics)
-    seats = [_rater(name, rater, tools) for name in tools.settings.judges]
+    seats = [_rater(name, rater, tools) for name in tools.settings.judge.judges]
     return ("; " if rater else ", ").join(seats)
 
 

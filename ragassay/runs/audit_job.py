@@ -264,7 +264,9 @@ def _targets_of(record: Record, tools: Toolbox) -> frozenset[str]:
     names = {
         RUBRIC + name for name in tools.rubrics if not record.rubrics or name in record.rubrics
     }
-    groups = {group for group, part in PART_OF.items() if settings.wants(part)} - {"rubric"}
+    groups = {group for group, part in PART_OF.items() if settings.evaluation.wants(part)} - {
+        "rubric"
+    }
     if groups & {"citations", "findings"}:
         case = case_of(record, settings, tools.retrieval.corpus)
         cites = any(sentence.citations for sentence in case.sentences)

@@ -106,12 +106,13 @@ async def run_records(
 
     path = folder.verdicts_file if folder else None
     try:
-        if tools.settings.engine == "ray":
+        if tools.settings.limits.engine == "ray":
             from ragassay.runs.distributed.driver import work_in_cluster
 
             await work_in_cluster(waiting, tools, Judging(), path, keep, listen)
         else:
-            kept = computed_in(tools.settings.cache_dir / "computed", tools.settings.computed_mb)
+            literature = tools.settings.literature
+            kept = computed_in(literature.cache_dir / "computed", literature.computed_mb)
             with opened_store(path) as store, kept:
                 async with _batching(tools, folder, listen):
                     await judge_records(waiting, replace(tools, store=store), keep, listen)
@@ -164,9 +165,9 @@ async def judge_records(
         StorageError: What is finished cannot be stored.
     """
     tools = replace(tools, files=OpenFiles())
-    graph = build_evaluate_graph(tools.settings.max_attempts, tools.registered)
+    graph = build_evaluate_graph(tools.settings.judge.max_attempts, tools.registered)
     slots = asyncio.Semaphore(_n_in_flight(tools))
-    is_traced, has_content = tools.settings.tracing, tools.settings.tracing_content
+    is_traced, has_content = tools.settings.output.tracing, tools.settings.output.tracing_content
     with (
         patient_collector(),
         limited(limiter or tools.limiter),
@@ -178,9 +179,9 @@ async def judge_records(
 
 
 def _n_in_flight(tools: Toolbox) -> int:
-    has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judges)
+    has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judge.judges)
     limit = N_LOCAL_IN_FLIGHT if has_small else tools.settings.n_slots
-    if tools.settings.batch:  # A batch holds the calls of all answers.
+    if tools.settings.limits.batch:  # A batch holds the calls of all answers.
         limit = tools.n_slots
     return max(2, limit)
 
@@ -269,7 +270,7 @@ async def _batching(
     tools: Toolbox, folder: RunFolder | None, listen: Listener
 ) -> AsyncIterator[None]:
     """Answer the enclosed calls in batches, where the settings say so."""
-    if not tools.settings.batch:
+    if not tools.settings.limits.batch:
         yield
         return
     if folder is None:

@@ -53,22 +53,23 @@ class Estimate:
 def estimate_cost(calls: Sequence[SharedCalls], settings: Settings) -> Estimate:
     """Estimate the cost of calls that the judges of a run share equally."""
     import_litellm()
-    judges = [settings.of_judge(n) for n in range(len(settings.judges))]
+    judges = [settings.of_judge(n) for n in range(len(settings.judge.judges))]
     found = Estimate()
-    for judge in judges:
-        found += _estimate(calls, judge, len(judges))
+    for one in judges:
+        found += _estimate(calls, one, len(judges))
     return found
 
 
-def _estimate(calls: Sequence[SharedCalls], judge: Settings, n_judges: int) -> Estimate:
+def _estimate(calls: Sequence[SharedCalls], settings: Settings, n_judges: int) -> Estimate:
     """Estimate one judge's share of the calls."""
+    judge = settings.judge
     is_cached = way_of(judge.model, judge.api_base or "") != "none"
     least = least_cached_tokens(judge.model) if is_cached else 0
     n_sent = n_received = n_read = n_written = 0
     for one in calls:
         n_calls = -(-one.n_calls // n_judges)
         n_sent += n_calls * (one.n_shared_tokens + one.n_own_tokens)
-        n_received += n_calls * judge.max_reply_tokens
+        n_received += n_calls * settings.prompting.max_reply_tokens
         if is_cached and n_calls and one.n_shared_tokens >= least:
             n_written += one.n_shared_tokens
             n_read += (n_calls - 1) * one.n_shared_tokens

@@ -178,10 +178,10 @@ def _most_calls(lm: JudgeLM) -> int:
 
 def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
     """Return the highest cost of the second judge's calls; 0 without one."""
-    if settings.escalated_to is None or not n_calls:
+    if settings.judge.escalated_to is None or not n_calls:
         return 0.0
-    n_replied = n_calls * settings.max_reply_tokens
-    return listed_price_usd(settings.escalated_to, n_prompt_tokens, n_replied)
+    n_replied = n_calls * settings.prompting.max_reply_tokens
+    return listed_price_usd(settings.judge.escalated_to, n_prompt_tokens, n_replied)
 
 
 async def run(
@@ -239,7 +239,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         judge=judge,
         judge_digest=_digest_of(judge),
         base=base if is_tuned else "",
-        panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.panel_names),
+        panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.judge.panel_names),
         second=_second_seat(settings),
         rater=rater,
         rater_digest=shipped_rater().digest if rater else "",
@@ -271,7 +271,9 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
 def _grades(job: Job, tools: Toolbox) -> bool:
     """Return whether there is anything to grade."""
     has_items = bool(tools.grading.item_ways) and any(record.exam for record in job.records)
-    return tools.settings.wants("grades") and (has_items or bool(tools.grading.direct_ways))
+    return tools.settings.evaluation.wants("grades") and (
+        has_items or bool(tools.grading.direct_ways)
+    )
 
 
 def _digest_of(model: str) -> str:
@@ -283,7 +285,7 @@ def _digest_of(model: str) -> str:
 
 
 def _second_seat(settings: Settings) -> PanelSeat | None:
-    name = settings.escalated_to
+    name = settings.judge.escalated_to
     return PanelSeat(judge=name, card=load_card(name)) if name else None
 
 
@@ -299,13 +301,13 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -
     notes = (
         *job.notes,
         *endpoint_notes(judges_of(settings)),
-        *judge_notes(summary, settings.samples),
+        *judge_notes(summary, settings.prompting.samples),
     )
     summary = summary.model_copy(update={"application": job.application, "notes": notes})
     manifest = manifest.model_copy(update={"answered_by": summary.usage.answered_by})
-    if settings.escalated_to and settings.escalated_when:
+    if settings.judge.escalated_to and settings.judge.escalated_when:
         asked = questions_of(evaluations, tools.registered)
-        second, when = settings.escalated_to, settings.escalated_when
-        cascade = cascade_of(asked, settings.model, second, when)
+        second, when = settings.judge.escalated_to, settings.judge.escalated_when
+        cascade = cascade_of(asked, settings.judge.model, second, when)
         summary = summary.model_copy(update={"cascade": cascade})
     return RunResult(summary, evaluations, failures, job.rejections, manifest)

@@ -105,13 +105,13 @@ def generate_and_judge(
         InputError: A model is named twice, or nothing could be written.
         RunMismatchError: The folder has the ratings of other questions or settings.
     """
-    name, n = Counter(s.model for s in judges).most_common(1)[0]
+    name, n = Counter(s.judge.model for s in judges).most_common(1)[0]
     if n > 1:
         raise InputError(f"the judge {name} is named twice")
     written = run_sync(write_all(questions, generators, out / ANSWERS, how, bar))
     # What was asked for, not what was written: a synthesis may be missing until a later start.
     digests = (_digest(question, how.words) for question in questions.records)
-    asked = hash_of(*(s.model for s in generators), *digests)
+    asked = hash_of(*(s.judge.model for s in generators), *digests)
     runs: list[Path] = []
     limiter = RunLimiter.of(judges[0])  # one bound for writing and for all judges
     limiter.count(written.usage.cost_usd, written.usage.n_calls)
@@ -119,10 +119,10 @@ def generate_and_judge(
         tools = replace(Toolbox.of(settings), limiter=limiter)
         job = job_of(written.records, tools.retrieval.corpus)
         stamp = job.answers.model_copy(update={"name": ANSWERS, "sha256": asked})
-        folder = RunFolder(out / RUNS / file_stem(settings.model))
+        folder = RunFolder(out / RUNS / file_stem(settings.judge.model))
         if how.retry_failed and folder.path.exists():
             folder.forget_failures()
-        with bar(len(written.records), f"{settings.model} judges") as listen:
+        with bar(len(written.records), f"{settings.judge.model} judges") as listen:
             run_sync(run(replace(job, answers=stamp), tools, folder, listen))
         runs.append(folder.path)
     return GeneratedAnswers(written, tuple(runs))

@@ -88,7 +88,7 @@ def grading_settings(
     """
     chosen = settings_of({**options, "only": (PART,)}, settings, spelled)
     testbank = options.get("testbank")
-    if testbank is None and any(way in get_args(ExamGrader) for way in chosen.grades):
+    if testbank is None and any(way in get_args(ExamGrader) for way in chosen.grading.grades):
         raise InputError(
             "name what the passages are graded by: a test bank (--testbank FILE), or a direct "
             f"grader (--grade {' | '.join(get_args(DirectGrader))})"

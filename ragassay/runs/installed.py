@@ -29,19 +29,19 @@ def check_installed(
     Raises:
         ExtraError: It says what to install.
     """
-    if settings.tracing:
+    if settings.output.tracing:
         need(*EXTRAS["tracing"])
-    if settings.engine == "ray":
-        need(*EXTRAS["ray"] if settings.address.startswith("ray://") else ["ray"])
-    if settings.evidence == "agent":
+    if settings.limits.engine == "ray":
+        need(*EXTRAS["ray"] if settings.limits.address.startswith("ray://") else ["ray"])
+    if settings.retrieval.evidence == "agent":
         need("langchain")
-    for judge in judges:
-        need_judge(judge.model)
-        if judge.form is not None:
+    for one in judges:
+        need_judge(one.judge.model)
+        if one.judge.form is not None:
             from ragassay.agents.published_prompts import words_of
 
-            words_of(judge.form)
-    for name in (settings.chosen_verifier, settings.correctness):
+            words_of(one.judge.form)
+    for name in (settings.chosen_verifier, settings.evaluation.correctness):
         need_verifier(name)
     _need_corpus((options or {}).get("corpus"), settings)
     _need_tables((options or {}).values())
@@ -51,7 +51,7 @@ def _need_corpus(corpus: object, settings: Settings) -> None:
     """Ask for what searches a corpus, if it is a folder."""
     if isinstance(corpus, str | Path) and Path(corpus).is_dir():
         need("tantivy")
-        if settings.search in ("dense", "hybrid"):
+        if settings.literature.search in ("dense", "hybrid"):
             need("chromadb")
 
 

@@ -87,7 +87,7 @@ class ModelSyntheses:
         if how.retry_failed:
             kept = {key: found for key, found in kept.items() if found.text}
         self._found = {
-            one.id: Synthesis.of(one, settings.model, kept[self._keys[one.id]])
+            one.id: Synthesis.of(one, settings.judge.model, kept[self._keys[one.id]])
             for one in questions
             if self._keys[one.id] in kept
         }
@@ -127,10 +127,10 @@ class ModelSyntheses:
         """
         left = self.left
         listen(Event(n_records=len(self._questions) - len(left)))
-        if self.tools.settings.engine == "ray":
+        if self.tools.settings.limits.engine == "ray":
             from ragassay.runs.distributed.driver import work_in_cluster
 
-            kind = SynthesisWriting(self.tools.settings.model, self._how)
+            kind = SynthesisWriting(self.tools.settings.judge.model, self._how)
             await work_in_cluster(left, self.tools, kind, self._states, self._keep, listen)
             return
         with opened_store(self._states) as store:

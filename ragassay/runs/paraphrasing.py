@@ -107,8 +107,8 @@ def paraphraser_settings(settings: Settings, name: str) -> Settings:
         settings: The audit's settings.
         name: LiteLLM name, optionally with its endpoint (NAME@URL).
     """
-    seated = settings.model_copy(update={"panel": (*settings.panel, name)})
-    return seated.of_judge(len(seated.judges) - 1)
+    seated = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
+    return seated.of_judge(len(seated.judge.judges) - 1)
 
 
 def forget_failed_paraphrases(folder: Path) -> None:
@@ -121,7 +121,7 @@ async def _asked(sentences: Sequence[str], settings: Settings) -> AsyncIterator[
     """Yield the model's paraphrases of the sentences as they arrive."""
     if not sentences:
         return
-    graph = build_paraphrase_graph(settings.max_attempts)
+    graph = build_paraphrase_graph(settings.judge.max_attempts)
     tools = ParaphraseTools(JudgeLM(untuned(settings)))
     stream: AsyncIterator[Any] = graph.astream(
         Sentences(tuple(sentences)), context=tools, stream_mode="custom"

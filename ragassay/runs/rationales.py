@@ -134,7 +134,7 @@ async def audit_reasons(
     n_failed = 0
     if settings is not None:
         kept = await _checked(given, untuned(settings), folder, listen)
-        labels[settings.model] = {name: one.labels for name, one in kept.items()}
+        labels[settings.judge.model] = {name: one.labels for name, one in kept.items()}
         quotes = {name: one.quotes for name, one in kept.items()}
         n_failed = sum(not one.labels for one in kept.values())
     if sheet is not None:
@@ -156,7 +156,7 @@ async def _checked(
 ) -> dict[str, KeptLabels]:
     """Return a model's labels by the reasons' ids; without labels where the call failed."""
     tools = ReasonTools(JudgeLM(settings), given.rubrics, settings.source_chars)
-    about = (settings.model, tools.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
+    about = (settings.judge.model, tools.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
     keys = {one.id: hash_of(*about, *_parts(one)) for one in given.reasons}
     file = folder / CHECKED if folder else None
     if folder:
@@ -186,7 +186,7 @@ async def _asked(
 ) -> AsyncIterator[CheckedReason]:
     if not reasons:
         return
-    graph = build_reason_graph(settings.max_attempts)
+    graph = build_reason_graph(settings.judge.max_attempts)
     stream: AsyncIterator[Any] = graph.astream(
         Reasons(reasons),
         {"max_concurrency": settings.n_slots},

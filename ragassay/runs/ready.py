@@ -74,10 +74,10 @@ def check_ready(
         _check_same_run(folder, settings, fields, answers)
     if folder:
         recall_endpoints(folder, judges)
-    for judge in judges:
-        check_known(judge.model)
+    for one in judges:
+        check_known(one.judge.model)
     check_known(settings.chosen_verifier, (*SHIPPED_VERIFIERS, SIGNALS_VERIFIER))
-    for name in (settings.embedder, settings.reranker):
+    for name in (settings.literature.embedder, settings.literature.reranker):
         if name not in (MINILM, EMBEDDED, NONE):
             from ragassay.models.hub import check_hub
 
@@ -105,11 +105,15 @@ def _check_same_run(
 
 def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
     """Return the settings of each model that a run asks, as for a judge of a panel."""
-    judges = [settings.of_judge(n) for n in range(len(settings.judges)) if settings.names_model]
-    seconds = [settings.of_second()] if settings.escalate else []
+    judges = [
+        settings.of_judge(n)
+        for n in range(len(settings.judge.judges))
+        if settings.judge.names_model
+    ]
+    seconds = [settings.of_second()] if settings.judge.escalate else []
     for name in others:
-        seated = settings.model_copy(update={"panel": (*settings.panel, name)})
-        seconds.append(seated.of_judge(len(seated.judges) - 1))
+        seated = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
+        seconds.append(seated.of_judge(len(seated.judge.judges) - 1))
     return [*judges, *seconds]
 
 

@@ -196,7 +196,7 @@ def study_strategies(
     replies[PERTURBED] = _replies(misled, tools, out and out / PERTURBED, listen, failures)
     answers = {name: _answers(given.job.records, name, people, replies, hints) for name in rubrics}
     return StrategyStudy(
-        judge=asked.model,
+        judge=asked.judge.model,
         n_answers=len(given.job.records),
         n_labels=sum(map(len, people.values())),
         rubrics=tuple(

@@ -127,7 +127,7 @@ def writing_settings(
     if twice:
         raise InputError(f"the model {twice} is named twice: each writes one answer to a question")
     settings = settings_of(options, base, spelled)
-    if not settings.has_judge:
+    if not settings.judge.has_judge:
         option = "--model NAME" if spelled == "flag" else "`model=`"
         raise SettingsError(f"answers are written by models: name one or more, {option}")
     return settings
@@ -141,7 +141,7 @@ def writers_of(settings: Settings, words: int) -> list[Settings]:
         words: About how many words a synthesis has.
     """
     given = {"max_reply_tokens": max(16, TOKENS_A_WORD * words), "escalate": ""}
-    alone = (settings.of_judge(place) for place in range(len(settings.judges)))
+    alone = (settings.of_judge(place) for place in range(len(settings.judge.judges)))
     return [writer.model_copy(update=given) for writer in alone]
 
 
@@ -211,11 +211,11 @@ async def _write_in_turn(models: Sequence[ModelSyntheses], bar: Bar) -> None:
     settings = models[0].tools.settings
     usage = sum((one.usage for model in models for one in model.syntheses), Usage())
     spent, n_calls = usage.cost_usd, usage.n_calls
-    is_spread = settings.engine == "ray" and any(model.left for model in models)
+    is_spread = settings.limits.engine == "ray" and any(model.left for model in models)
     with _one_cluster(settings) if is_spread else nullcontext():
         for model in models:
             model.tools.limiter.count(spent, n_calls)
-            with bar(model.n_questions, f"{model.tools.settings.model} writes") as listen:
+            with bar(model.n_questions, f"{model.tools.settings.judge.model} writes") as listen:
                 await model.write(listen)
             spent, n_calls = model.tools.limiter.spent_usd, model.tools.limiter.n_priced
 
@@ -224,7 +224,7 @@ def _one_cluster(settings: Settings) -> AbstractContextManager[object]:
     """Join or start the cluster for all models: each by itself would take seconds."""
     from ragassay.runs.distributed.cluster import opened_cluster
 
-    return opened_cluster(settings.address, settings.workers)
+    return opened_cluster(settings.limits.address, settings.limits.workers)
 
 
 async def make_syntheses(

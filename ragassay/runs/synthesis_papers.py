@@ -64,9 +64,9 @@ class PaperSearch:
         Raises:
             InputError, SettingsError, CorpusError: As for `open_literature`.
         """
-        with line_limit(settings.max_line_bytes):
+        with line_limit(settings.limits.max_line_bytes):
             opened = opened_corpus(corpus, settings)
-        literature = reranked(opened.literature, settings, Embedder(settings.embedder))
+        literature = reranked(opened.literature, settings, Embedder(settings.literature.embedder))
         return cls(literature, n_papers, opened.rejections, opened.note)
 
     def find(self, question: str) -> tuple[Document, ...]:

@@ -85,7 +85,7 @@ def read_synthesis_questions(queries: Queries, options: Keywords, settings: Sett
     Raises:
         InputError: The file cannot be read, has no question, or two questions share an id.
     """
-    with line_limit(settings.max_line_bytes):
+    with line_limit(settings.limits.max_line_bytes):
         if isinstance(queries, str | Path):
             found = _of_file(Path(queries), options)
         else:

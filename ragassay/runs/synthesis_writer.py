@@ -22,6 +22,7 @@ from ragassay.prompts import load_prompts
 from ragassay.records import Record, Usage
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.following import follow_graph
+from ragassay.settings import result_values
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
 """The settings that a synthesis depends on."""
@@ -130,7 +131,7 @@ class _Writer:
         listen: Listener,
         limiter: Limiter,
     ) -> None:
-        self._graph: SynthesisGraph = build_synthesis_graph(tools.settings.max_attempts)
+        self._graph: SynthesisGraph = build_synthesis_graph(tools.settings.judge.max_attempts)
         self._tools, self._how, self._limiter = tools, how, limiter
         self._keep, self._listen = keep, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
@@ -149,12 +150,14 @@ class _Writer:
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
-                self._keep(Synthesis(question, self._tools.settings.model, problem=str(error)))
+                self._keep(
+                    Synthesis(question, self._tools.settings.judge.model, problem=str(error))
+                )
             finally:
                 self._listen(Event(n_records=1))
 
     async def _written(self, question: Record, job: SynthesisJob, key: str) -> Synthesis:
-        model, most = self._tools.settings.model, self._how.max_tokens
+        model, most = self._tools.settings.judge.model, self._how.max_tokens
         found = await self._tools.store.get(key, SYNTHESIS)
         if found and not found.text and self._how.retry_failed and key not in self._done:
             found = None
@@ -181,9 +184,9 @@ def key_of(identity: str, question: Record, how: Writing) -> str:
 def identity_of(tools: Toolbox) -> str:
     """Return a hash of who writes, and of what the prompt says besides question and papers."""
     predict: Any = tools.agents.synthesizer.predict
-    note = note_of(tools.settings.model)
+    note, results = note_of(tools.settings.judge.model), result_values(tools.settings)
     return hash_of(
-        *(str(getattr(tools.settings, name)) for name in WRITING_FIELDS),
+        *(str(results[name]) for name in WRITING_FIELDS),
         note.weights_sha256 if note else "",
         load_prompts().context.model_dump_json(),
         predict.signature.instructions,

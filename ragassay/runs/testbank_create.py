@@ -95,7 +95,7 @@ def exam_tools(
         SettingsError: There is no judge to write them, and no rule can.
         InputError, CorpusError: The corpus cannot be opened.
     """
-    if not settings.has_judge:
+    if not settings.judge.has_judge:
         check_by_rule(plan)
     if corpus is None:
         return Toolbox.of(settings), ""
@@ -204,7 +204,7 @@ async def _written_by_judge(
     jobs: Sequence[ExamJob], plan: ExamPlan, tools: Toolbox, out: Path, listen: Listener
 ) -> tuple[WrittenBank, ...]:
     with written_alone(out) as states, opened_store(states) as store:
-        graph = build_exam_graph(tools.settings.max_attempts)
+        graph = build_exam_graph(tools.settings.judge.max_attempts)
         writer = _Writer(graph, replace(tools, store=store), listen)
         with bounded_job(out, tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:

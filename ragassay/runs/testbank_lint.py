@@ -152,11 +152,11 @@ def lint_file(
     if not banks:
         raise InputError(f"{file.path} has no query {query!r}")
     literature = opened_corpus(corpus, settings).literature if corpus else None
-    matcher = opened_matcher(settings.nugget_matcher, settings.embedder)
+    matcher = opened_matcher(settings.nuggets.nugget_matcher, settings.literature.embedder)
     with shown_steps(len(banks), "checking", is_shown) as on_bank:
         return lint_banks(
             banks,
-            Embedder(settings.embedder).encode,
+            Embedder(settings.literature.embedder).encode,
             literature,
             least=matcher.similarity_threshold if matcher else None,
             on_bank=on_bank,

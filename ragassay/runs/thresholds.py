@@ -139,7 +139,7 @@ def thresholds_of(
         given = [f"{name}={least}" for name, least in given.items()]
     thresholds = parse_thresholds(
         [given] if isinstance(given, str) else given or (),
-        tools.settings.rubric_set,
+        tools.settings.evaluation.rubric_set,
         tools.rubrics,
         "--fail-under" if spelled == "flag" else "`fail_under=`",
         [one.name for one in tools.registered],

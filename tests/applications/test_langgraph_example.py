@@ -36,7 +36,7 @@ def rows_of(text: str) -> dict[str, str]:
 
 @pytest.mark.integration
 def test_it_prints_what_its_readme_shows(example, monkeypatch, capsys):
-    monkeypatch.setenv("RAGASSAY_SIGNALS", "true")
+    monkeypatch.setenv("RAGASSAY_EVALUATION__SIGNALS", "true")
     monkeypatch.setattr(sys, "argv", ["pubmed_rag.py"])
     example.main()
     printed = rows_of(capsys.readouterr().out)
@@ -68,7 +68,7 @@ def test_a_model_answers_where_one_is_named(example, monkeypatch, capsys):
             "--judge",
             model.model_name,
         ]
-        monkeypatch.setenv("RAGASSAY_API_BASE", model.base_url)
+        monkeypatch.setenv("RAGASSAY_JUDGE__API_BASE", model.base_url)
         monkeypatch.setattr(sys, "argv", ["pubmed_rag.py", *named, "--out", "hosted"])
         example.main()
         capsys.readouterr()

@@ -281,8 +281,8 @@ def test_the_command_line_asks_an_application(settings, tmp_path, monkeypatch):
         "    return {'answer': 'Yes [1].', 'sources': ['c1']}\n"
     )
     Path("questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    monkeypatch.setenv("RAGASSAY_MODEL", settings.model)
-    monkeypatch.setenv("RAGASSAY_API_BASE", settings.api_base or "")
+    monkeypatch.setenv("RAGASSAY_JUDGE__MODEL", settings.judge.model)
+    monkeypatch.setenv("RAGASSAY_JUDGE__API_BASE", settings.judge.api_base or "")
     call = [
         "run",
         "their_rag:answer",

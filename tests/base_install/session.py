@@ -57,7 +57,7 @@ class Session:
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             "HF_HUB_OFFLINE": "1",
             "OMP_NUM_THREADS": "1",
-            "RAGASSAY_SIGNALS": "false",
+            "RAGASSAY_EVALUATION__SIGNALS": "false",
             "COLUMNS": "200",
             **KEYS,
         }

@@ -54,7 +54,11 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 def start(*arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, *map(str, arguments)],
-        env={**os.environ, "RAGASSAY_SIGNALS": "false", "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={
+            **os.environ,
+            "RAGASSAY_EVALUATION__SIGNALS": "false",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

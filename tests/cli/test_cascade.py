@@ -19,7 +19,7 @@ from ragassay.testing import ScriptedModel, default_reply
 @pytest.fixture(autouse=True)
 def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-    monkeypatch.setenv("RAGASSAY_SIGNALS", "false")
+    monkeypatch.setenv("RAGASSAY_EVALUATION__SIGNALS", "false")
 
 
 @pytest.fixture

@@ -190,7 +190,7 @@ def test_a_compiled_prompt_of_an_agent_that_a_run_does_not_ask_is_refused(tmp_pa
             code, _, err = call(*given, *options)
             assert code == 0, (agent, options, err)
         write_compiled(made("nugget_writer"), tmp_path / "p.json")
-        monkeypatch.setenv("RAGASSAY_NUGGET_UNIT", "answer")
+        monkeypatch.setenv("RAGASSAY_NUGGETS__NUGGET_UNIT", "answer")
         code, _, err = call(*given)
         assert code == 1 and "set nugget_unit to sentence" in err
         assert not model.requests

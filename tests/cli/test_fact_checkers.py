@@ -28,7 +28,7 @@ HERE = "By its paper MiniCheck, which is here, verifies better: --verifier minic
 
 @pytest.fixture
 def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("RAGASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("RAGASSAY_LITERATURE__CACHE_DIR", str(tmp_path / "cache"))
     file = tmp_path / "answers.jsonl"
     file.write_text(json.dumps(ANSWER) + "\n")
     return file

@@ -108,7 +108,7 @@ def test_a_killed_job_goes_on_and_asks_nothing_twice(tmp_path):
     with ScriptedModel(verdict_reply, latency_s=0.05, log=log) as model:
         given = [*arguments(tmp_path, model), "--optimizer", "miprov2", "--quiet"]
         command = [sys.executable, "-m", "ragassay", *given, "--concurrency", "2"]
-        environment = os.environ | {"RAGASSAY_SIGNALS": "false"}
+        environment = os.environ | {"RAGASSAY_EVALUATION__SIGNALS": "false"}
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
         replies = tmp_path / "work" / "replies.jsonl"
         while not (replies.exists() and replies.read_bytes().count(b"\n") >= 25):
@@ -170,7 +170,7 @@ def test_a_prompt_that_would_not_be_said_is_refused_by_name(sample, tmp_path, mo
     assert code == 1 and "would not be said" in err and "--verifier judge" in err
     code, _, err = call(*given, "--labels", 3, "--only", "citations")
     assert code == 1 and "would not be said: this needs a judge" in err
-    monkeypatch.setenv("RAGASSAY_PROMPTS", json.dumps([str(tmp_path / "missing.json")]))
+    monkeypatch.setenv("RAGASSAY_PROMPTING__PROMPTS", json.dumps([str(tmp_path / "missing.json")]))
     given = (sample / "answers.jsonl", "--dry-run", "--only", "citations")
     code, _, err = call("evaluate", *given)
     assert code == 1 and "missing.json cannot be read" in err

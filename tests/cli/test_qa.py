@@ -100,7 +100,7 @@ def test_several_judges_are_refused(files):
 
 def test_a_paper_that_does_not_fit_is_named_on_the_page(files, tmp_path, monkeypatch):
     papers, pairs = files
-    monkeypatch.setenv("RAGASSAY_MAX_SOURCE_CHARS", "60")
+    monkeypatch.setenv("RAGASSAY_PROMPTING__MAX_SOURCE_CHARS", "60")
     out = tmp_path / "run"
     with ScriptedModel(judged) as model:
         asked = ["--model", model.model_name, "--api-base", model.base_url, "--only", "racar"]

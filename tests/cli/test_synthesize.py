@@ -149,7 +149,7 @@ def test_matrix_does_not_write_again_what_was_written(written, alpha, beta, ques
 
 
 def test_matrix_finds_papers_as_synthesize_does(alpha, beta, tmp_path, monkeypatch):
-    monkeypatch.setenv("RAGASSAY_RERANKER", "none")
+    monkeypatch.setenv("RAGASSAY_LITERATURE__RERANKER", "none")
     corpus = write_rows(tmp_path / "c.jsonl", [{"id": "31452104", "text": "Drug A helps."}])
     topics = tmp_path / "topics.json"
     topics.write_text('{"1": "Does drug A help?"}', encoding="utf-8")
@@ -188,7 +188,7 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(alpha, beta, questions, tmp_pa
     ],
 )
 def test_a_wrong_use_is_one_clear_line(words, said, alpha, questions, tmp_path, monkeypatch):
-    monkeypatch.delenv("RAGASSAY_MODEL", raising=False)
+    monkeypatch.delenv("RAGASSAY_JUDGE__MODEL", raising=False)
     monkeypatch.chdir(tmp_path)
     write_rows(tmp_path / "bare.jsonl", [{"id": "a", "question": "Why?"}])
     (tmp_path / "empty.jsonl").touch()

@@ -18,7 +18,7 @@ DRAFT = 'A draft: {"rating": 1, "rationale": "no"} but no.\n</think>\n'
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    monkeypatch.setenv("RAGASSAY_SIGNALS", "false")
+    monkeypatch.setenv("RAGASSAY_EVALUATION__SIGNALS", "false")
 
 
 def evaluate(answers: Path, model: ScriptedModel, out: Path, *more: str) -> tuple[int, str, str]:

@@ -124,7 +124,7 @@ def test_support_has_both_shares_where_people_labelled(
 def test_correctness_at_k_is_a_table_and_a_plot(
     tmp_path: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("RAGASSAY_RERANKER", "none")
+    monkeypatch.setenv("RAGASSAY_LITERATURE__RERANKER", "none")
     monkeypatch.chdir(tmp_path)
     tiny_writer(tmp_path / "t5", "attributable")
     named = ["--verifier", "flan:t5", "--k", "1,2", "--found-by", "both"]

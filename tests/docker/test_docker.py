@@ -90,7 +90,7 @@ def test_services_open_no_port_to_other_machines_and_need_a_key() -> None:
     for name, service in SERVICES.items():
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
         if "proxy" in name:
-            assert ":?" in service["environment"]["RAGASSAY_SERVER_KEY"]
+            assert ":?" in service["environment"]["RAGASSAY_OUTPUT__SERVER_KEY"]
         if name in OURS:
             assert service["read_only"] and service["cap_drop"] == ["ALL"]
     volumes = {v.split(":")[0] for s in SERVICES.values() for v in s.get("volumes", ())}
@@ -162,7 +162,7 @@ class Plain:
             word = re.sub(rf"^http://{host}:\d+", f"http://127.0.0.1:{port}", word)
         if name in self.ports and word in ("4000", "8000"):
             return str(self.ports[name])
-        word = re.sub(r"^\$\{RAGASSAY_SERVER_KEY:.*\}$", KEY, word)
+        word = re.sub(r"^\$\{RAGASSAY_OUTPUT__SERVER_KEY:.*\}$", KEY, word)
         word = re.sub(r"^\$\{\w+:-\}$", "", word)
         places = {"sample": ROOT / "examples" / "sample"}
         places |= {name: self.folder / name for name in ("runs", "data")}

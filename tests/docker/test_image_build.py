@@ -36,7 +36,7 @@ from ragassay.settings import load_settings
 assert pathlib.Path(ragassay.__file__).is_relative_to(sys.prefix), ragassay.__file__
 assert (pathlib.Path(ragassay.__file__).parent / "sample" / "answers.jsonl").exists()
 assert "#" in str(importlib.metadata.metadata("ragassay").get_payload()), "README.md"
-smollm2_folder(load_settings().cache_dir)
+smollm2_folder(load_settings().literature.cache_dir)
 open_literature("pubmed", load_settings())
 try:
     pathlib.Path(sys.prefix, "new").write_text("")

@@ -62,4 +62,4 @@ def test_what_is_kept_and_uploaded_is_what_is_written(workflow):
     (upload,) = (step for step in steps(workflow) if "upload-artifact" in step.get("uses", ""))
     assert upload["if"] == "always()", "a report of a run that failed the gate is wanted most"
     keys = [one["key"] for one in kept if one["path"] == "runs/new"]
-    assert len(set(keys)) == 1 and "answers.jsonl" in keys[0] and "RAGASSAY_MODEL" in keys[0]
+    assert len(set(keys)) == 1 and "answers.jsonl" in keys[0] and "RAGASSAY_JUDGE__MODEL" in keys[0]

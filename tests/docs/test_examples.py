@@ -46,8 +46,8 @@ def at_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
     with ScriptedModel() as model:
-        monkeypatch.setenv("RAGASSAY_MODEL", model.model_name)
-        monkeypatch.setenv("RAGASSAY_API_BASE", model.base_url)
+        monkeypatch.setenv("RAGASSAY_JUDGE__MODEL", model.model_name)
+        monkeypatch.setenv("RAGASSAY_JUDGE__API_BASE", model.base_url)
         yield tmp_path
 
 

@@ -20,7 +20,7 @@ def test_the_notebook_is_stored_without_what_it_printed():
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from nbclient import NotebookClient
 
-    monkeypatch.delenv("RAGASSAY_SIGNALS")
+    monkeypatch.delenv("RAGASSAY_EVALUATION__SIGNALS")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     book = nbformat.read(NOTEBOOK, 4)
     NotebookClient(book, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()

@@ -14,7 +14,7 @@ from conftest import ROOT
 from handbook import PAGES, anchors, links, shell_lines
 
 from ragassay.cli import app
-from ragassay.settings import Settings
+from ragassay.settings import GROUP_OF
 
 README = ROOT / "README.md"
 SKIPPED = ("https://", "http://", "mailto:")
@@ -120,7 +120,7 @@ def test_benchmarks_and_modules_that_are_named_exist(page: Path):
 
 
 def test_variables_that_are_named_are_read():
-    fields = {f"RAGASSAY_{name.upper()}" for name in Settings.model_fields}
+    fields = {f"RAGASSAY_{group}__{name}".upper() for name, group in GROUP_OF.items()}
     sources = "".join(
         path.read_text(encoding="utf-8")
         for folder in ("ragassay", "tests", ".ci", "docker")

@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "testing.md"
 def test_the_message_is_as_shown(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.delenv("RAGASSAY_SIGNALS")
+    monkeypatch.delenv("RAGASSAY_EVALUATION__SIGNALS")
     shown = block(PAGE, "python", "def test_stroke").text
     pytester.path.joinpath("test_answers.py").write_text(shown, encoding="utf-8")
     result = pytester.runpytest_subprocess("-p", "ragassay.pytest_plugin", "--ragassay")

@@ -45,7 +45,7 @@ GOLD = (
 
 
 async def evaluate(tools, record: Record = RECORD, **options) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.max_attempts, **options)
+    graph = build_evaluate_graph(tools.settings.judge.max_attempts, **options)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
 
 

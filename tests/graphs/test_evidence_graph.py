@@ -70,13 +70,13 @@ def judged_prompts(model) -> list[str]:
 
 async def search(tools, record: Record = RECORD) -> tuple[Case, EvidenceOutput]:
     file = await open_file(record, tools)
-    graph = build_evidence_graph(tools.settings.max_attempts)
+    graph = build_evidence_graph(tools.settings.judge.max_attempts)
     found = await graph.ainvoke(EvidenceInput(case=file.id), context=tools)
     return file.case, EvidenceOutput(**found)
 
 
 async def evaluate(tools, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.max_attempts)
+    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
 
 

@@ -51,7 +51,7 @@ def evaluated(faults: list[Fault], **options: Any) -> tuple[Evaluation, Summary]
     with ScriptedModel(faults=faults) as model:
         settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
         corpus = Corpus(ANSWER.sources)
-        if "racar" in settings.only:
+        if "racar" in settings.evaluation.only:
             job = pairs_job(paired([PAPER], PAIRS))
         else:
             job = job_of([ANSWER], corpus)

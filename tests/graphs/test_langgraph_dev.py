@@ -63,10 +63,10 @@ def server(judge: ScriptedModel, tmp_path: Path) -> Iterator[httpx.Client]:
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload"]
     environment = os.environ | {
         "PYTHONPATH": str(ROOT),
-        "RAGASSAY_MODEL": judge.model_name,
-        "RAGASSAY_API_BASE": judge.base_url,
-        "RAGASSAY_ONLY": '["rubrics"]',
-        "RAGASSAY_RUBRICS": '["cohesion"]',
+        "RAGASSAY_JUDGE__MODEL": judge.model_name,
+        "RAGASSAY_JUDGE__API_BASE": judge.base_url,
+        "RAGASSAY_EVALUATION__ONLY": '["rubrics"]',
+        "RAGASSAY_EVALUATION__RUBRICS": '["cohesion"]',
         "LANGGRAPH_CLI_NO_ANALYTICS": "1",
         "LANGGRAPH_DISABLE_FILE_PERSISTENCE": "true",
         "LANGSMITH_TRACING": "false",

@@ -41,7 +41,7 @@ def scripted(extra=(), vital=FACTS[1]):
 
 
 async def written(tools, job=JOB, **options):
-    graph = build_nugget_graph(tools.settings.max_attempts, **options)
+    graph = build_nugget_graph(tools.settings.judge.max_attempts, **options)
     return await graph.ainvoke(job, context=tools)
 
 

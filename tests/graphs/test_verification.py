@@ -59,7 +59,7 @@ class FixedModel:
 
 
 async def evaluate(tools, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.max_attempts)
+    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
 
 

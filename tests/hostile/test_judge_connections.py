@@ -164,7 +164,7 @@ def test_a_fault_that_passes_costs_an_attempt_and_no_verdict(answers, monkeypatc
 def test_a_run_in_which_every_call_failed_exits_with_1_and_is_mended(
     answers: Path, monkeypatch: pytest.MonkeyPatch, send: Callable[[Exchange], None], told: str
 ):
-    monkeypatch.setenv("RAGASSAY_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv("RAGASSAY_JUDGE__MAX_ATTEMPTS", "1")
     with judging(send) as served:
         endpoint = ("--model", "openai/scripted", "--api-base", served.base_url)
         asked = ("--only", "rubrics", "--rubric", "cohesion", "--out", str(answers.parent / "run"))

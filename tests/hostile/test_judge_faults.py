@@ -212,8 +212,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         send(exchange)
 
     with judging(strike) as judge, pytest.MonkeyPatch.context() as patched:
-        patched.setenv("RAGASSAY_MAX_ATTEMPTS", "1")
-        patched.setenv("RAGASSAY_TIMEOUT_S", "4")
+        patched.setenv("RAGASSAY_JUDGE__MAX_ATTEMPTS", "1")
+        patched.setenv("RAGASSAY_JUDGE__TIMEOUT_S", "4")
         endpoint = ("--model", "openai/scripted", "--api-base", judge.base_url)
         asked = ("--only", "rubrics", "--rubric", "cohesion", "--concurrency", "8", "--quiet")
         words = ["evaluate", str(answers), *endpoint, *asked, "--out", str(folder / "run")]

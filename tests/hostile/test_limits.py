@@ -35,7 +35,7 @@ def said(path: Path) -> str:
 
 
 def test_the_limit_is_16_mib_unless_it_is_set():
-    assert max_line_bytes() == MAX_LINE_BYTES == load_settings().max_line_bytes == 16 * 2**20
+    assert max_line_bytes() == MAX_LINE_BYTES == load_settings().limits.max_line_bytes == 16 * 2**20
     with line_limit(5):
         assert max_line_bytes() == 5
     assert max_line_bytes() == MAX_LINE_BYTES
@@ -137,7 +137,7 @@ def test_an_array_on_a_line_above_the_limit_is_refused_with_the_setting(text: st
     with line_limit(200), pytest.raises(InputError) as caught:
         read_records(path)
     assert "longer than 200 bytes" in str(caught.value)
-    assert "RAGASSAY_MAX_LINE_BYTES" in str(caught.value)
+    assert "RAGASSAY_LIMITS__MAX_LINE_BYTES" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -216,12 +216,24 @@ def test_a_file_that_shrinks_while_it_is_read_ends(tmp_path: Path):
 @pytest.mark.parametrize(
     ("variable", "value", "why"),
     [
-        ("RAGASSAY_MODLE", "x", "RAGASSAY_MODLE: there is no such setting; RAGASSAY_MODEL may be"),
-        ("RAGASSAY_MAX_LINE_BYTE", "1", "RAGASSAY_MAX_LINE_BYTES may be meant"),
-        ("ragassay_concurency", "1", "RAGASSAY_CONCURRENCY may be meant"),
-        ("RAGASSAY_TIMEOUT", "1", "RAGASSAY_TIMEOUT_S may be meant"),
-        ("RAGASSAY_MAX_LINE_BYTES", "many", "RAGASSAY_MAX_LINE_BYTES: it must be a whole number"),
-        ("RAGASSAY_MAX_LINE_BYTES", "0", "RAGASSAY_MAX_LINE_BYTES: it must be at least 1"),
+        (
+            "RAGASSAY_MODLE",
+            "x",
+            "RAGASSAY_MODLE: there is no such setting; RAGASSAY_JUDGE__MODEL may be",
+        ),
+        ("RAGASSAY_MAX_LINE_BYTE", "1", "RAGASSAY_LIMITS__MAX_LINE_BYTES may be meant"),
+        ("ragassay_concurency", "1", "RAGASSAY_LIMITS__CONCURRENCY may be meant"),
+        ("RAGASSAY_TIMEOUT", "1", "RAGASSAY_JUDGE__TIMEOUT_S may be meant"),
+        (
+            "RAGASSAY_LIMITS__MAX_LINE_BYTES",
+            "many",
+            "RAGASSAY_LIMITS__MAX_LINE_BYTES: it must be a whole number",
+        ),
+        (
+            "RAGASSAY_LIMITS__MAX_LINE_BYTES",
+            "0",
+            "RAGASSAY_LIMITS__MAX_LINE_BYTES: it must be at least 1",
+        ),
     ],
 )
 def test_a_mistyped_variable_is_named(variable, value, why, monkeypatch: pytest.MonkeyPatch):

@@ -38,8 +38,8 @@ KEY = "pl4nted+Key/of-the-judge"
 USER, PASSWORD = "ann", "pl4nted:p@ss/word"
 SECRETS = {
     "OPENAI_API_KEY": KEY,
-    "RAGASSAY_NCBI_API_KEY": "pl4nted-ncbi-key",
-    "RAGASSAY_SERVER_KEY": "pl4nted-server-key-of-many-letters",
+    "RAGASSAY_LITERATURE__NCBI_API_KEY": "pl4nted-ncbi-key",
+    "RAGASSAY_OUTPUT__SERVER_KEY": "pl4nted-server-key-of-many-letters",
     "OTEL_EXPORTER_OTLP_HEADERS": "authorization=pl4nted-otel-token",
 }
 LOGIN = f"{USER}:{quote(PASSWORD, safe='')}"
@@ -62,8 +62,8 @@ PLANTS = set[bytes]().union(
 def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("RAGASSAY_MAX_ATTEMPTS", "1")
-    monkeypatch.setenv("RAGASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("RAGASSAY_JUDGE__MAX_ATTEMPTS", "1")
+    monkeypatch.setenv("RAGASSAY_LITERATURE__CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
 
 
@@ -123,7 +123,7 @@ class Try:
 EVALUATE = "evaluate {folder}/answers.jsonl --out {folder}/run --only rubrics --rubric cohesion"
 OF_URL = f"{EVALUATE} --model openai/a --api-base {{url}}"
 OF_PLAIN = "--model openai/a --api-base {plain}"
-TRACED = {"RAGASSAY_TRACING": "true", "RAGASSAY_TRACING_CONTENT": "true"}
+TRACED = {"RAGASSAY_OUTPUT__TRACING": "true", "RAGASSAY_OUTPUT__TRACING_CONTENT": "true"}
 SAMPLE = ROOT / "examples"
 TRIES = {
     "a run": Try(OF_URL, 0),
@@ -160,7 +160,7 @@ TRIES = {
         "corpus embed {folder}/corpus",
         1,
         "without user and password",
-        environment={"RAGASSAY_CHROMA_URL": NOWHERE},
+        environment={"RAGASSAY_LITERATURE__CHROMA_URL": NOWHERE},
     ),
     "a collector that is not there": Try(
         OF_URL,
@@ -226,9 +226,12 @@ TRIES = {
         echo(500),
     ),
     "a weak key of the server": Try(
-        "serve --port 0", 1, "setting 'server_key'", environment={"RAGASSAY_SERVER_KEY": f"{KEY} 1"}
+        "serve --port 0",
+        1,
+        "setting 'server_key'",
+        environment={"RAGASSAY_OUTPUT__SERVER_KEY": f"{KEY} 1"},
     ),
-    "the models": Try("models list", 0, environment={"RAGASSAY_API_BASE": NOWHERE}),
+    "the models": Try("models list", 0, environment={"RAGASSAY_JUDGE__API_BASE": NOWHERE}),
 }
 
 

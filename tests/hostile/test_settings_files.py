@@ -29,7 +29,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "classifier": PairClassifier.read,
     "sheet": lambda path: read_sheet(path, ()),
     "hash of the matcher": lambda path: (
-        load_settings(nugget_matcher=str(path)).nugget_matcher_sha256
+        load_settings(nugget_matcher=str(path)).nuggets.nugget_matcher_sha256
     ),
 }
 YAML = ("rubrics", "texts of rubrics")

@@ -124,7 +124,7 @@ def test_a_name_of_5000_characters_is_cut_in_the_error():
 def test_lines_above_the_limit_of_the_environment_are_rejected(answers, tmp_path):
     long = json.dumps(ANSWER | {"id": "long", "question": "Q" * 300})
     answers.write_text(f"{json.dumps(ANSWER)}\n{long}\n")
-    code, _, errors = evaluate(answers, tmp_path / "run", RAGASSAY_MAX_LINE_BYTES="200")
+    code, _, errors = evaluate(answers, tmp_path / "run", RAGASSAY_LIMITS__MAX_LINE_BYTES="200")
     assert code == 3
     assert "answers.jsonl:2:" in errors and "longer than 200 bytes" in errors
     assert len((tmp_path / "run" / "evaluations.jsonl").read_text().splitlines()) == 1
@@ -135,7 +135,7 @@ def test_a_mistyped_variable_stops_a_command_that_reads(answers, tmp_path):
         *("convert", answers, tmp_path / "out", "--to", "ragas"), RAGASSAY_MAX_LINE_BITES="1"
     )
     assert code == 1
-    assert "RAGASSAY_MAX_LINE_BYTES may be meant" in errors
+    assert "RAGASSAY_LIMITS__MAX_LINE_BYTES may be meant" in errors
 
 
 def test_a_bomb_beside_good_lines_costs_no_line(answers, tmp_path):

@@ -406,7 +406,7 @@ ALLOWED = [
 
 @pytest.mark.parametrize("fields", ALLOWED)
 def test_panels_and_cascades_with_a_hosted_judge_are_batched(fields):
-    assert load_settings(batch=True, **fields).batch
+    assert load_settings(batch=True, **fields).limits.batch
 
 
 LINES_OF_OPENAI = [

@@ -49,7 +49,7 @@ def hub(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         template = running.url + "/{repo_id}/resolve/{revision}/{filename}"
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
-        monkeypatch.setenv("RAGASSAY_CACHE_DIR", str(tmp_path / "cache"))
+        monkeypatch.setenv("RAGASSAY_LITERATURE__CACHE_DIR", str(tmp_path / "cache"))
         yield running
 
 
@@ -131,7 +131,7 @@ def test_only_weights_of_one_format_and_no_code_are_fetched(
 def test_without_the_hub_it_says_so_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from huggingface_hub import constants
 
-    monkeypatch.setenv("RAGASSAY_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("RAGASSAY_LITERATURE__CACHE_DIR", str(tmp_path))
     offline = call("get", "minicheck")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")

@@ -66,6 +66,6 @@ def test_the_default_runs_without_torch(tmp_path: Path) -> None:
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        env=os.environ | {"RAGASSAY_SIGNALS": "true"},
+        env=os.environ | {"RAGASSAY_EVALUATION__SIGNALS": "true"},
     )
     assert done.stdout.split() == ["8", "set()"], done.stderr

@@ -134,14 +134,14 @@ def test_identity_of_a_matcher_is_its_content(tmp_path: Path) -> None:
     one, two = tmp_path / "one.json", tmp_path / "two.json"
     one.write_text("a")
     two.write_text("a")
-    first = Settings(nugget_matcher=str(one)).nugget_matcher_sha256
-    assert first == Settings(nugget_matcher=str(two)).nugget_matcher_sha256
+    first = Settings(nugget_matcher=str(one)).nuggets.nugget_matcher_sha256
+    assert first == Settings(nugget_matcher=str(two)).nuggets.nugget_matcher_sha256
     one.write_text("b")
-    assert first != Settings(nugget_matcher=str(one)).nugget_matcher_sha256
-    assert Settings().nugget_matcher_sha256 == ""
+    assert first != Settings(nugget_matcher=str(one)).nuggets.nugget_matcher_sha256
+    assert Settings().nuggets.nugget_matcher_sha256 == ""
     assert "nugget_matcher_sha256" in RESULT_FIELDS and "nugget_matcher" not in RESULT_FIELDS
     with pytest.raises(SettingsError, match="cannot be read"):
-        _ = Settings(nugget_matcher=str(tmp_path)).nugget_matcher_sha256
+        _ = Settings(nugget_matcher=str(tmp_path)).nuggets.nugget_matcher_sha256
 
 
 def test_similarity_threshold_is_where_the_probability_is_reached(matcher: NuggetMatcher) -> None:

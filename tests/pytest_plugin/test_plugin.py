@@ -57,9 +57,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedModel]:
 
 
 def judged_by(model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAGASSAY_MODEL", model.model_name)
-    monkeypatch.setenv("RAGASSAY_API_BASE", model.base_url)
-    monkeypatch.setenv("RAGASSAY_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv("RAGASSAY_JUDGE__MODEL", model.model_name)
+    monkeypatch.setenv("RAGASSAY_JUDGE__API_BASE", model.base_url)
+    monkeypatch.setenv("RAGASSAY_JUDGE__MAX_ATTEMPTS", "1")
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def start(
     command += ["--only", "rubrics", "--quiet", "--concurrency", "2"]
     command += ["--judge", f"openai/first@{first.base_url}"]
     command += ["--escalate", f"openai/second@{second.base_url}", "--when", "entropy>0.01"]
-    return subprocess.Popen(command, env={**os.environ, "RAGASSAY_SIGNALS": "false"})
+    return subprocess.Popen(command, env={**os.environ, "RAGASSAY_EVALUATION__SIGNALS": "false"})
 
 
 @pytest.mark.integration

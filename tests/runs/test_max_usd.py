@@ -51,7 +51,7 @@ def bill(monkeypatch: pytest.MonkeyPatch) -> Bill:
 
     monkeypatch.setattr(RunLimiter, "settle", noted)
     monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-    monkeypatch.setenv("RAGASSAY_CONCURRENCY", "1")
+    monkeypatch.setenv("RAGASSAY_LIMITS__CONCURRENCY", "1")
     return bill
 
 

@@ -35,7 +35,7 @@ def start(answers: Path, out: Path, *models: ScriptedModel) -> subprocess.Popen[
     command += ["--only", "rubrics", "--quiet", "--concurrency", "2"]
     for name, model in zip("ab", models, strict=True):
         command += ["--judge", f"openai/{name}@{model.base_url}"]
-    return subprocess.Popen(command, env={**os.environ, "RAGASSAY_SIGNALS": "false"})
+    return subprocess.Popen(command, env={**os.environ, "RAGASSAY_EVALUATION__SIGNALS": "false"})
 
 
 def n_on_disk(out: Path) -> int:

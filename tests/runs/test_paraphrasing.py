@@ -201,6 +201,10 @@ def test_given_damage_is_not_written_anew(judge):
 def test_the_endpoint_is_its_own_or_that_of_a_judge_of_its_provider():
     settings = load_settings(model="openai/judge", api_base="http://localhost:1/v1")
     own = paraphraser_settings(settings, "openai/writer@http://localhost:2/v1")
-    assert (own.model, own.api_base, own.panel) == ("openai/writer", "http://localhost:2/v1", ())
-    assert paraphraser_settings(settings, "openai/writer").api_base == "http://localhost:1/v1"
-    assert paraphraser_settings(settings, "mistral/writer").api_base is None
+    assert (own.judge.model, own.judge.api_base, own.judge.panel) == (
+        "openai/writer",
+        "http://localhost:2/v1",
+        (),
+    )
+    assert paraphraser_settings(settings, "openai/writer").judge.api_base == "http://localhost:1/v1"
+    assert paraphraser_settings(settings, "mistral/writer").judge.api_base is None

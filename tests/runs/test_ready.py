@@ -51,7 +51,7 @@ def kept_run(folder: Path, settings: Settings, answers: Path) -> Path:
     stamp = FileStamp(name=answers.name, sha256=digest_of(answers), n_items=1, format="ragassay")
     manifest = Manifest(
         ragassay="1",
-        judge=settings.model,
+        judge=settings.judge.model,
         embedder="e",
         prompts_sha256="p",
         answers=stamp,
@@ -231,7 +231,9 @@ def test_every_model_has_its_own_endpoint():
     settings = settings_of(
         {"model": ["openai/a", "mistral/b@http://b/v1"], "api_base": "http://a/v1"}
     )
-    found = [(one.model, one.api_base) for one in judges_of(settings, ["openai/c", "groq/d"])]
+    found = [
+        (one.judge.model, one.judge.api_base) for one in judges_of(settings, ["openai/c", "groq/d"])
+    ]
     assert found == [
         ("openai/a", "http://a/v1"),
         ("mistral/b", "http://b/v1"),

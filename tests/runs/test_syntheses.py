@@ -215,7 +215,7 @@ def test_money_is_bounded_over_all_models_and_starts(alpha, beta, questions, tmp
 
 
 def test_papers_come_from_the_corpus_where_a_question_brings_none(alpha, tmp_path, monkeypatch):
-    monkeypatch.setenv("RAGASSAY_RERANKER", "none")
+    monkeypatch.setenv("RAGASSAY_LITERATURE__RERANKER", "none")
     corpus = write_rows(
         tmp_path / "corpus.jsonl",
         [{"id": "31452104", "text": "Drug A causes cough."}, {"id": "9", "text": "Statins."}],
@@ -260,16 +260,20 @@ def test_a_full_disk_ends_it_in_one_line_and_what_was_written_is_kept(
 
 
 def test_models_are_named_once_and_at_least_one(monkeypatch):
-    monkeypatch.delenv("RAGASSAY_MODEL", raising=False)
+    monkeypatch.delenv("RAGASSAY_JUDGE__MODEL", raising=False)
     with pytest.raises(SettingsError, match="name one or more, `model=`"):
         writing_settings({})
     with pytest.raises(InputError, match="the model openai/a is named twice"):
         writing_settings({"model": ["openai/a@http://x/v1", "openai/a@http://y/v1"]})
     named = writing_settings({"model": ["openai/a@http://x/v1", "mistral/b"]})
     first, second = writers_of(named, 100)
-    assert (first.model, first.api_base, first.panel) == ("openai/a", "http://x/v1", ())
-    assert (second.model, second.api_base) == ("mistral/b", None)
-    assert first.max_reply_tokens == 400
+    assert (first.judge.model, first.judge.api_base, first.judge.panel) == (
+        "openai/a",
+        "http://x/v1",
+        (),
+    )
+    assert (second.judge.model, second.judge.api_base) == ("mistral/b", None)
+    assert first.prompting.max_reply_tokens == 400
 
 
 def test_a_listener_hears_what_is_under_way_and_what_it_costs(alpha, questions, tmp_path):

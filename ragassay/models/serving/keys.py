@@ -12,7 +12,7 @@ N_CHARS_LEAST = 16
 N_DIFFERENT_LEAST = 8
 
 _MEND = (
-    "unset RAGASSAY_SERVER_KEY to have one made, or make one with "
+    "unset RAGASSAY_OUTPUT__SERVER_KEY to have one made, or make one with "
     "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
 )
 

@@ -69,14 +69,14 @@ def serve(
         ExtraError: The server's libraries are not installed.
     """
     need(*EXTRAS["server"], *EXTRAS["local"])
-    given = settings.server_key
+    given = settings.output.server_key
     key = server_key(given.get_secret_value() if given is not None else None)
     endpoints = dict(split_endpoint(model) for model in models)
     _prepare_local_models(endpoints, settings)
     with bound(host, port) as listener:
         address = Address(host, listener.getsockname()[1], tuple(endpoints), key)
         app = _app(endpoints, key.value, settings)
-        run_app(app, listener, settings.timeout_s, lambda: on_ready(address))
+        run_app(app, listener, settings.judge.timeout_s, lambda: on_ready(address))
 
 
 def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
@@ -85,7 +85,7 @@ def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
     if not all((Path(name) / "config.json").is_file() for name in local):
         from ragassay.models.weights import smollm2_folder
 
-        smollm2_folder(settings.cache_dir)
+        smollm2_folder(settings.literature.cache_dir)
 
 
 def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> Any:
@@ -98,6 +98,6 @@ def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> A
     litellm = import_litellm()
     # A log must not contain a traceback and the content of every refused request.
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
-    register_provider(settings.cache_dir, settings.local_dtype)
+    register_provider(settings.literature.cache_dir, settings.prompting.local_dtype)
     gate = Gate(key, endpoints)
-    return build_app(gate, Completions(gate, litellm.acompletion, settings.timeout_s))
+    return build_app(gate, Completions(gate, litellm.acompletion, settings.judge.timeout_s))

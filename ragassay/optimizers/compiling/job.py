@@ -139,7 +139,7 @@ def run_compile_job(
     opened = _open(job, settings, corpus)
     with Memory(work, steps.paid) as memory, opened_loop() as loop:
         budget = Budget(job.max_usd, job.max_calls)
-        shared = Shared(loop, memory, budget, settings.max_attempts)
+        shared = Shared(loop, memory, budget, settings.judge.max_attempts)
         try:
             return _Job(opened, shared, steps).run(work)
         except JobStopped as stopped:
@@ -212,7 +212,7 @@ class _Job:
         self._job, self._task, self._data = opened.job, opened.task, opened.data
         settings = opened.settings
         own = untuned(settings.of_judge(0))
-        self._model, self._lm = shown_name(own.model), CompilingLM(JudgeLM(own), shared)
+        self._model, self._lm = shown_name(own.judge.model), CompilingLM(JudgeLM(own), shared)
         self._writer = CompilingLM(JudgeLM(writer_settings(settings)), shared)
         self._n_threads = min(MOST_THREADS, settings.n_slots)
         self._student = Student(self._task.make_agent())
@@ -295,8 +295,8 @@ def _same(found: CompiledPredictor, shipped: CompiledPredictor) -> bool:
 
 def writer_settings(settings: Settings) -> Settings:
     """Return the settings of the candidates' writer: the panel's second judge, or the first."""
-    chosen = untuned(settings.of_judge(1 if settings.panel else 0))
-    longest = WRITTEN_TOKENS_LOCAL if is_local(chosen.model) else WRITTEN_TOKENS
+    chosen = untuned(settings.of_judge(1 if settings.judge.panel else 0))
+    longest = WRITTEN_TOKENS_LOCAL if is_local(chosen.judge.model) else WRITTEN_TOKENS
     return chosen.model_copy(update={"max_reply_tokens": longest})
 
 

@@ -60,7 +60,7 @@ class NuggetTask(CompileTask):
         said = [nugget.text for nugget in found.nuggets]
         vectors = self.tools.models.embedder.encode([*right, *said])
         similarity = vectors[: len(right)] @ vectors[len(right) :].T
-        return mark_nuggets(right, said, similarity, self.tools.settings.nugget_threshold)
+        return mark_nuggets(right, said, similarity, self.tools.settings.nuggets.nugget_threshold)
 
     @property
     def figures(self) -> tuple[FigureOf, ...]:

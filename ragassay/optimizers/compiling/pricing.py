@@ -80,18 +80,18 @@ def plan_job(
     n_agent = calls.n_measured + calls.n_searched
     prices = [
         listed_price_usd(
-            model.model,
+            model.judge.model,
             n_agent * n_sent * (1 + N_SHOWN * shows_examples),
-            n_agent * model.max_reply_tokens,
+            n_agent * model.prompting.max_reply_tokens,
         )
     ]
     if calls.n_written:
         n_read = calls.n_written * n_sent * N_SHOWN
-        n_replied = calls.n_written * writer.max_reply_tokens
-        prices.append(listed_price_usd(writer.model, n_read, n_replied))
+        n_replied = calls.n_written * writer.prompting.max_reply_tokens
+        prices.append(listed_price_usd(writer.judge.model, n_read, n_replied))
     known = [price for price in prices if price is not None]
     usd = sum(known) if len(known) == len(prices) else None
-    return JobPlan(calls, shown_name(model.model), shown_name(writer.model), usd)
+    return JobPlan(calls, shown_name(model.judge.model), shown_name(writer.judge.model), usd)
 
 
 def _n_prompt_tokens(agent: Agent, items: Sequence[CompileItem]) -> int:

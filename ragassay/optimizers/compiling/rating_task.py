@@ -56,7 +56,7 @@ class RatingTask(CompileTask):
 
     def make_agent(self) -> Agent:
         """Return the rubric judge."""
-        return RubricJudge(self.tools.settings.strategy)
+        return RubricJudge(self.tools.settings.prompting.strategy)
 
     def read(self, path: Path) -> ItemResult:
         """Read answers in any known format, with ratings.

@@ -114,7 +114,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     start = _start(job)
     sets, held, rejections = _read(job)
     torch.manual_seed(job.seed)  # a head may start at random
-    encoder = pair_encoder(job.base, load_settings().cache_dir)
+    encoder = pair_encoder(job.base, load_settings().literature.cache_dir)
     work = job.work or job.out / "checkpoints"
     work.mkdir(parents=True, exist_ok=True)
     examples = head_examples([sets[path] for path in job.data], seed=job.seed)
@@ -219,7 +219,7 @@ def _measured(
     """Return the agreement of the saved adapter's labels with people's."""
     from ragassay.models.cross_encoder import CrossEncoder
 
-    encoder: PairEncoder = pair_encoder(job.base, load_settings().cache_dir)
+    encoder: PairEncoder = pair_encoder(job.base, load_settings().literature.cache_dir)
     model = CrossEncoder.load(Adapter(str(job.out), job.out), encoder)
     shares = model.probabilities([(one.claim, one.passage) for one in examples])
     return agreement(

@@ -177,7 +177,9 @@ def _examples(
             ), rejected
         return judge_examples(job.data, settings, **options), rejected
     if job.task == "verifier":
-        read = read_verifier_examples(job.data, Embedder(settings.embedder), seed=job.recipe.seed)
+        read = read_verifier_examples(
+            job.data, Embedder(settings.literature.embedder), seed=job.recipe.seed
+        )
     elif job.task == "qa":
         read = qa_examples(job.data, job.papers, job.recipe.row_tokens)
     else:
@@ -193,7 +195,7 @@ def trainable_base(
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    source = source_of(base, settings.cache_dir)
+    source = source_of(base, settings.literature.cache_dir)
     options: dict[str, Any] = {"dtype": torch.float32}
     if torch.cuda.is_available():
         options = {"dtype": torch.bfloat16, "device_map": {"": 0}}

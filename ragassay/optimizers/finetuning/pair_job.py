@@ -211,7 +211,7 @@ class _Head:
 
         job = self._job
         torch.manual_seed(job.seed)  # a head may start at random
-        encoder = pair_encoder(job.base, load_settings().cache_dir, len(self._labels))
+        encoder = pair_encoder(job.base, load_settings().literature.cache_dir, len(self._labels))
         work = (job.work or job.out / "checkpoints") / name
         work.mkdir(parents=True, exist_ok=True)
         examples = [Example(p.sentence, p.passage, p.label) for p in pairs]

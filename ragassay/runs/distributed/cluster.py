@@ -215,7 +215,7 @@ def work_settings(work: Work, n_workers: int) -> Work:
     """Share the calls that a judge may have under way among the workers."""
 
     def shared(settings: Any) -> Any:
-        if is_local(settings.model):
+        if is_local(settings.judge.model):
             return settings
         return settings.model_copy(update={"concurrency": -(-settings.n_slots // n_workers)})
 

@@ -57,7 +57,7 @@ async def work_in_cluster(
     if not records:
         return
     settings = tools.settings
-    with opened_cluster(settings.address, settings.workers) as cluster:
+    with opened_cluster(settings.limits.address, settings.limits.workers) as cluster:
         run = _Run(cluster, tools, kind, path and path.resolve(), keep, listen)
         try:
             await run.start(records)
@@ -108,7 +108,9 @@ class _Run:
             settings=settings,
             corpus=self.tools.retrieval.corpus,
             identity=self.kind.identity(self.tools),
-            is_bounded=bool(settings.max_rpm or settings.max_usd or self.kind.max_tokens),
+            is_bounded=bool(
+                settings.limits.max_rpm or settings.limits.max_usd or self.kind.max_tokens
+            ),
             has_rows=await self.hub.has_rows.remote(),
             host=models,
         )

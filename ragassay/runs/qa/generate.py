@@ -111,13 +111,13 @@ def check_writer(settings: Settings) -> None:
     Raises:
         SettingsError: No model is named, or several are.
     """
-    if not settings.has_judge:
+    if not settings.judge.has_judge:
         raise SettingsError(
             "question-answer pairs are written by a model: name one, --model openai/gpt-4.1-mini "
             "or another"
         )
-    if settings.panel:
-        raise SettingsError(f"one model writes the pairs, not {', '.join(settings.judges)}")
+    if settings.judge.panel:
+        raise SettingsError(f"one model writes the pairs, not {', '.join(settings.judge.judges)}")
 
 
 def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> QATools:
@@ -153,7 +153,7 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
         fold=fold,
         rate=_rate(rating) if rating else None,
         rater=rating.judge.answered_by if rating else "",
-        window_tokens=window_of(settings.model),
+        window_tokens=window_of(settings.judge.model),
         window_chars=settings.source_chars,
     )
 
@@ -199,7 +199,7 @@ async def make_pairs(
     jobs = [replace(plan, paper=paper.id) for paper in papers]
     with written_alone(out) as states, opened_store(states) as store:
         tools = replace(tools, tools=replace(tools.tools, store=store))
-        writer = _Writer(build_qa_graph(tools.tools.settings.max_attempts), tools, listen)
+        writer = _Writer(build_qa_graph(tools.tools.settings.judge.max_attempts), tools, listen)
         with bounded_job(out, tools.tools.limiter), ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]

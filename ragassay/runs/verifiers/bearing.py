@@ -124,7 +124,7 @@ def searched(
     if reranker is None:
         return literature
     depth = depth if by == "question" else DEPTH
-    return RerankedLiterature(literature, reranker, settings.reranker, depth)
+    return RerankedLiterature(literature, reranker, settings.literature.reranker, depth)
 
 
 def found_documents(
@@ -228,7 +228,7 @@ def curves_of(
         raise InputError("there is nothing to search: name a corpus with --corpus")
     curves: list[Curve] = []
     for by in ways:
-        literature = searched(corpus, by, settings, Embedder(settings.embedder), depth)
+        literature = searched(corpus, by, settings, Embedder(settings.literature.embedder), depth)
         documents = found_documents(sentences, by, max(ks), literature, step)
         curves += [correctness_curve(sentences, documents, m, by, ks, step) for m in models]
     return curves

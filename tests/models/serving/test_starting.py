@@ -31,7 +31,7 @@ def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_weak_key_keeps_it_from_starting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAGASSAY_SERVER_KEY", "sk-1234")
+    monkeypatch.setenv("RAGASSAY_OUTPUT__SERVER_KEY", "sk-1234")
     done = RUN.invoke(app, ["serve", "--port", "0"])
     assert done.exit_code == 1 and "the key is weak" in done.stderr
     assert "sk-1234" not in done.stderr

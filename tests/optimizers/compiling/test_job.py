@@ -174,7 +174,7 @@ def test_a_model_in_a_folder_is_named_without_the_folder(tmp_path):
     assert shown_name("openai/gpt-4.1-mini") == "openai/gpt-4.1-mini"
     assert shown_name("ragassay/smollm2-135m") == "ragassay/smollm2-135m"
     assert shown_name(f"ragassay/{tmp_path}/mine") == "ragassay/mine"
-    assert writer_settings(load_settings(model="openai/a")).max_reply_tokens == 2048
+    assert writer_settings(load_settings(model="openai/a")).prompting.max_reply_tokens == 2048
 
 
 def test_an_agent_uses_its_own_prompt_and_refuses_others(tmp_path):

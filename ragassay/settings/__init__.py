@@ -1,0 +1,34 @@
+"""All settings, in groups. Nothing else reads the environment."""
+
+from ragassay.settings.evaluation import CitationEvidence, VerdictLabels
+from ragassay.settings.group import AffectsResult, Flag
+from ragassay.settings.loading import (
+    RESULT_FIELDS,
+    default_of,
+    load_settings,
+    noted_settings,
+    result_values,
+    seated,
+)
+from ragassay.settings.running import EngineName, Look, Search
+from ragassay.settings.settings import FIELDS, GROUP_OF, GROUPS, Settings
+
+__all__ = [
+    "FIELDS",
+    "GROUPS",
+    "GROUP_OF",
+    "RESULT_FIELDS",
+    "AffectsResult",
+    "CitationEvidence",
+    "EngineName",
+    "Flag",
+    "Look",
+    "Search",
+    "Settings",
+    "VerdictLabels",
+    "default_of",
+    "load_settings",
+    "noted_settings",
+    "result_values",
+    "seated",
+]

@@ -1,0 +1,172 @@
+"""Settings of a run: what it searches, how much it takes, and where it reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from platformdirs import user_cache_path
+from pydantic import Field, SecretStr
+
+from ragassay.limits import MAX_LINE_BYTES
+from ragassay.model_names import BATCH_PROVIDERS
+from ragassay.settings.group import RESULT, Flag, SettingsGroup
+
+Look = Literal["search", "agent"]
+Search = Literal["auto", "bm25", "dense", "hybrid"]
+EngineName = Literal["local", "ray"]
+
+
+class RetrievalSettings(SettingsGroup):
+    """The search for evidence for a sentence."""
+
+    evidence: Annotated[Look, RESULT] = Field(
+        default="search",
+        description="Way to search for evidence: with search the judge writes queries; with agent "
+        "it gets tools to search, read and cite, if it can call tools.",
+    )
+    evidence_rounds: Annotated[int, RESULT] = Field(
+        default=2,
+        ge=0,
+        le=10,
+        description="Most rounds of queries by the judge for a sentence; after each it says "
+        "whether the passages found are enough, which ends the search. 0 searches with the "
+        "sentence and its question only, and asks no model. Judges of ours (ragassay/...) write "
+        "queries once, and the closest passages are taken.",
+    )
+    evidence_turns: Annotated[int, RESULT] = Field(
+        default=8, ge=1, le=50, description="Most turns of an agent that searches for a sentence."
+    )
+    evidence_tokens: Annotated[int, RESULT] = Field(
+        default=100_000,
+        ge=0,
+        description="Tokens per answer after which no further round or turn begins.",
+    )
+    evidence_passages: Annotated[int, RESULT] = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="Number of passages to judge for a sentence, and as many against it.",
+    )
+    evidence_threshold: Annotated[float, RESULT] = Field(
+        default=0.0,
+        ge=-1,
+        le=1,
+        description="Least cosine similarity of a passage to be judged.",
+    )
+
+
+class LiteratureSettings(SettingsGroup):
+    """The literature that is searched, and its ranking."""
+
+    embedder: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
+        default="all-MiniLM-L6-v2",
+        description="Embedding model: all-MiniLM-L6-v2, which is installed with ragassay, or any "
+        "that sentence-transformers can load.",
+    )
+    search: Annotated[Search, RESULT, Flag(("--by",))] = Field(
+        default="auto",
+        description="Search a corpus by words (bm25), by meaning (dense), or by both, fused "
+        "(hybrid); the latter two need vectors (`ragassay corpus embed`). auto is hybrid where "
+        "there are vectors, else bm25.",
+    )
+    reranker: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
+        default="embedded",
+        min_length=1,
+        description="The reranker of hits: embedded, none, or a cross-encoder that "
+        "sentence-transformers can load, e.g. cross-encoder/ms-marco-MiniLM-L6-v2 or "
+        "ncbi/MedCPT-Cross-Encoder.",
+    )
+    chroma_url: str = Field(
+        default="",
+        description="Address of a Chroma server that stores the vectors; else the corpus does.",
+    )
+    cache_dir: Path = Field(
+        default_factory=lambda: user_cache_path("ragassay"),
+        description="Folder of converted weights, of PubMed's replies, and of what the packaged "
+        "models computed.",
+    )
+    computed_mb: int = Field(
+        default=1024,
+        ge=0,
+        description="Most megabytes of vectors and probabilities that the packaged models computed "
+        "and that later runs read, in the cache folder; 0 keeps none.",
+    )
+    ncbi_api_key: SecretStr | None = Field(
+        default=None, description="For the corpus pubmed: 10 requests per second instead of 3."
+    )
+    ncbi_email: str = Field(
+        default="", description="For the corpus pubmed: an address for NCBI to write to."
+    )
+
+
+class LimitSettings(SettingsGroup):
+    """Limits of the calls, and the processes that make them."""
+
+    concurrency: int = Field(
+        default=0,
+        ge=0,
+        le=4096,
+        description="Most concurrent model calls of each judge; 0 chooses by the judge: 64 for the "
+        "embedded one, which answers them in one batch, else 16.",
+    )
+    batch: bool = Field(
+        default=False,
+        description="Ask hosted judges by their providers' batch interfaces, at half the price "
+        f"({', '.join(BATCH_PROVIDERS)}): replies come within a day, most within an hour. A run "
+        "that is stopped goes on by the same command. `concurrency`, `max_rpm` and `timeout_s` do "
+        "not apply to it.",
+    )
+    max_rpm: int = Field(
+        default=0,
+        ge=0,
+        description="Most model calls a minute to each endpoint, evenly spaced, over all workers "
+        "together; 0 for no bound but what the endpoint itself asks for.",
+    )
+    max_usd: float | None = Field(
+        default=None,
+        gt=0,
+        description="Stop before the run costs more, by LiteLLM's price list; what is done is "
+        "kept, and the same command with more goes on from there.",
+    )
+    engine: EngineName = Field(
+        default="local",
+        description="Where answers are judged or written: in this process (local), or by the "
+        "workers of a Ray cluster (ray).",
+    )
+    address: Annotated[str, Flag(metavar="ADDRESS")] = Field(
+        default="local",
+        min_length=1,
+        description="The Ray cluster: local starts one on this machine, auto joins the one that "
+        "this machine is part of, ray://HOST:10001 asks one elsewhere.",
+    )
+    workers: int = Field(
+        default=0,
+        ge=0,
+        description="Processes of a Ray cluster that work; 0 takes one for each of its cores. "
+        "They share the concurrent calls of a judge among them.",
+    )
+    max_line_bytes: int = Field(
+        default=MAX_LINE_BYTES,
+        ge=1,
+        description="Longest line of a file in bytes; a longer one is rejected while it is read.",
+    )
+
+
+class OutputSettings(SettingsGroup):
+    """Traces, and the key of the server."""
+
+    tracing: bool = Field(
+        default=False,
+        description="Send OpenTelemetry spans of answers, questions and model calls to the "
+        "application's tracer provider, else to the collector that OTEL_EXPORTER_OTLP_ENDPOINT "
+        "names.",
+    )
+    tracing_content: bool = Field(
+        default=False,
+        description="Put questions, answers, prompts, replies and ids into the spans too.",
+    )
+    server_key: SecretStr | None = Field(
+        default=None,
+        description="The key that clients of `ragassay serve` must send; by default a new one.",
+    )

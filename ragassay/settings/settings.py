@@ -1,0 +1,239 @@
+"""All settings: the groups, and what follows from several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ragassay.errors import SettingsError
+from ragassay.model_names import (
+    BATCH_PROVIDERS,
+    EMBEDDED,
+    MINILM_VERIFIER,
+    is_local,
+    is_ours,
+    provider_of,
+    split_endpoint,
+)
+from ragassay.settings.evaluation import (
+    EvaluationSettings,
+    GradingSettings,
+    NuggetSettings,
+    VerificationSettings,
+)
+from ragassay.settings.judge import JudgeSettings, PromptingSettings
+from ragassay.settings.running import (
+    LimitSettings,
+    LiteratureSettings,
+    OutputSettings,
+    RetrievalSettings,
+)
+
+SOURCE_CHARS_LOCAL = 9_000
+"""About 2,200 tokens: five abstracts, on which the embedded judge spends seconds."""
+
+SOURCE_CHARS_HOSTED = 200_000
+
+BATCH_SLOTS = 100_000
+"""Most calls that wait for batches at a time: as many as the largest batch holds."""
+
+
+class Settings(BaseSettings):
+    """All settings of a run, in groups; each field has a description.
+
+    Example:
+        >>> settings = Settings(model="openai/gpt-4.1-mini", timeout_s=60)
+        >>> settings.judge.timeout_s
+        60.0
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="RAGASSAY_",
+        env_nested_delimiter="__",
+        enable_decoding=False,
+        extra="forbid",
+        frozen=True,
+    )
+
+    judge: JudgeSettings = Field(default_factory=JudgeSettings)
+    prompting: PromptingSettings = Field(default_factory=PromptingSettings)
+    evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
+    nuggets: NuggetSettings = Field(default_factory=NuggetSettings)
+    grading: GradingSettings = Field(default_factory=GradingSettings)
+    verification: VerificationSettings = Field(default_factory=VerificationSettings)
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    literature: LiteratureSettings = Field(default_factory=LiteratureSettings)
+    limits: LimitSettings = Field(default_factory=LimitSettings)
+    output: OutputSettings = Field(default_factory=OutputSettings)
+
+    def __init__(self, **given: object) -> None:
+        """Take settings by their names, or whole groups; else the environment's, else defaults."""
+        super().__init__(**_in_groups(given))
+
+    def model_copy(
+        self, *, update: Mapping[str, Any] | None = None, deep: bool = False
+    ) -> Settings:
+        """Return a copy with some settings changed, by their names, unchecked."""
+        changed = {
+            name: getattr(self, name).model_copy(update=values) if name in GROUPS else values
+            for name, values in _in_groups(update or {}).items()
+        }
+        return super().model_copy(update=changed, deep=deep)
+
+    def values(self) -> dict[str, object]:
+        """Return all settings by their names."""
+        return {name: getattr(getattr(self, group), name) for name, group in GROUP_OF.items()}
+
+    @model_validator(mode="after")
+    def _batched_by_its_provider(self) -> Settings:
+        if not self.limits.batch:
+            return self
+        judges = (*self.judge.judges, *filter(None, (self.judge.escalated_to,)))
+        hosted = [judge for judge in judges if not is_local(judge)]
+        if not hosted:
+            raise ValueError("batch: no hosted judge is asked: name one, or leave batch out")
+        for judge in hosted:
+            if provider_of(judge) not in BATCH_PROVIDERS:
+                raise ValueError(
+                    f"batch: {judge} cannot be asked in batches, only judges of "
+                    f"{', '.join(BATCH_PROVIDERS)} can: leave batch out"
+                )
+        if self.limits.engine != "local":
+            raise ValueError("batch: a batch needs no cluster: leave out engine or batch")
+        return self
+
+    def of_judge(self, place: int) -> Settings:
+        """Return the settings of one judge of the panel.
+
+        Args:
+            place: Its place among `judges`, 0 for the run's judge.
+        """
+        hosted = [provider_of(judge) for judge in self.judge.judges if not is_local(judge)]
+        judge = self.judge
+        name, own = split_endpoint(judge.panel[place - 1]) if place else (judge.model, None)
+        shares = not place or provider_of(name) in hosted[:1]
+        api_base = own or (self.judge.api_base if shares else None)
+        given: dict[str, object] = {"model": name, "panel": (), "api_base": api_base}
+        if place:
+            given["judge_form"] = "auto"
+        return self.model_copy(update=given)
+
+    def of_second(self) -> Settings:
+        """Return the second judge's settings: it verifies too, and does not search.
+
+        Raises:
+            SettingsError: There is no second judge.
+        """
+        name, own = split_endpoint(self.judge.escalate)
+        if not name:
+            raise SettingsError("there is no second judge: set escalate")
+        shares = is_local(self.judge.model) or provider_of(name) == provider_of(self.judge.model)
+        given: dict[str, object] = {
+            "model": name,
+            "api_base": own or (self.judge.api_base if shares else None),
+            "escalate": "",
+            "judge_form": "auto",
+            "signals": False,
+            "verifier": "judge",
+            "correctness": "judge",
+            "labeller": "judge",
+            "grader": "judge",
+            "nugget_matcher": "",
+            "evidence": "search",
+        }
+        return self.model_copy(update=given)
+
+    @property
+    def n_slots(self) -> int:
+        """Most concurrent model calls."""
+        if self.limits.batch and not is_local(self.judge.model):
+            return BATCH_SLOTS
+        return self.limits.concurrency or (64 if is_ours(self.judge.model) else 16)
+
+    @property
+    def chosen_verifier(self) -> str:
+        """The verifier, with "auto" resolved."""
+        chosen = self.verification.verifier
+        if chosen == "auto":
+            chosen = EMBEDDED if self.judge.instruments_decide else "judge"
+        return MINILM_VERIFIER if chosen == EMBEDDED else chosen
+
+    @property
+    def chosen_grader(self) -> str:
+        """The grader of passages, with "auto" resolved."""
+        if self.grading.grader != "auto":
+            return self.grading.grader
+        return EMBEDDED if self.judge.instruments_decide else "judge"
+
+    @property
+    def measures(self) -> bool:
+        """Return whether answers are measured; only YESciEval's rubrics have signals.
+
+        Without a judge they also tell which sentences an answer does not need.
+        """
+        is_read = self.evaluation.wants("rubrics") or (
+            self.evaluation.wants("sentences") and not self.judge.has_judge
+        )
+        return self.evaluation.signals and is_read and self.evaluation.rubric_set == "yescieval"
+
+    @property
+    def query_rounds(self) -> int:
+        """Most rounds of queries by the judge; 0 without one, at most 1 by a small one of ours."""
+        if not self.judge.has_judge:
+            return 0
+        return (
+            min(self.retrieval.evidence_rounds, 1)
+            if is_ours(self.judge.model)
+            else self.retrieval.evidence_rounds
+        )
+
+    @property
+    def judges_sufficiency(self) -> bool:
+        """Return whether the judge says if what was found is enough; a small one cannot tell."""
+        return self.query_rounds > 0 and not is_ours(self.judge.model)
+
+    @property
+    def cites_by_nuggets(self) -> bool:
+        """Return whether citations are checked by nuggets."""
+        return self.evaluation.wants("citations") and self.verification.citation_evidence in (
+            "nuggets",
+            "nugget-lists",
+        )
+
+    @property
+    def source_chars(self) -> int:
+        """The budget of source text in a prompt, in characters."""
+        if self.prompting.max_source_chars:
+            return self.prompting.max_source_chars
+        readers = self.judge.judges if self.judge.names_model else (self.judge.escalated_to or "",)
+        is_small = any(map(is_ours, readers)) or any(
+            name != "plain" for name in self.judge.form_names
+        )
+        return SOURCE_CHARS_LOCAL if is_small else SOURCE_CHARS_HOSTED
+
+
+GROUPS: Mapping[str, Any] = {name: one.annotation for name, one in Settings.model_fields.items()}
+"""The groups of settings, by their names in `Settings`."""
+
+FIELDS: Mapping[str, FieldInfo] = {
+    name: field for group in GROUPS.values() for name, field in group.model_fields.items()
+}
+"""All settings, by their names, each of which is in one group alone."""
+
+GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model_fields}
+"""The group of each setting."""
+
+
+def _in_groups(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings that are given by their names, by their groups."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if group := GROUP_OF.get(name):
+            found.setdefault(group, {})[name] = value
+        else:
+            found[name] = value
+    return found
