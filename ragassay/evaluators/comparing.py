@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ragassay.evaluators.base import Run
 from ragassay.evaluators.cited_passages import cited_sources, joined_text
 from ragassay.prompts.verifiers import load_verifier_kinds
 from ragassay.records import (
@@ -20,9 +21,6 @@ from ragassay.records import (
 from ragassay.text.reading import ALL_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
 from ragassay.threads import in_thread
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.toolbox import Toolbox
 
 
 @dataclass(frozen=True)
@@ -38,16 +36,16 @@ class Read:
     beside: tuple[str, ...] | None = None
 
 
-def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, tools: Toolbox) -> Read:
+def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Run) -> Read:
     """Return what is read for a passage.
 
     An encoder reads all of a document that came with the answer or is cited in it, so that a
     sentence may rest on several of its passages; others read the passage, and an encoder what
     `citation_evidence` names.
     """
-    wanted = tools.settings.citation_evidence in ("passage", "document")
+    wanted = run.settings.citation_evidence in ("passage", "document")
     whole = [source for source in case.sources if source.id == passage.document]
-    if tools.models.encoder is None or not wanted or not whole:
+    if run.models.encoder is None or not wanted or not whole:
         return Read(passage.text)
     cited = [cited_sources(citation, case.sources) for citation in sentence.citations]
     with_passage = [documents for documents in cited if whole[0] in documents]
@@ -59,7 +57,7 @@ def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, tools: 
 
 
 async def compare(
-    tools: Toolbox,
+    run: Run,
     case: Case,
     claim: str,
     text: str,
@@ -69,7 +67,7 @@ async def compare(
     """Compare a claim with a text, by an encoder, a verifier that writes, or the judge.
 
     Args:
-        tools: Know who verifies.
+        run: Know who verifies.
         case: Whose claim it is; the judge sees it.
         claim: A sentence, or a fact of one.
         text: A passage.
@@ -84,18 +82,18 @@ async def compare(
     from ragassay.agents.chat_checker import check_by_chat
     from ragassay.agents.tuned_verifier import passage_for
 
-    if tools.models.encoder is not None:
-        return await asyncio.to_thread(tools.models.encoder.compare, claim, text, title, beside)
-    if tools.models.verifier_lm is None:
-        with dspy.context(lm=tools.judge.model):
-            return await tools.agents.verifier.compare(case, claim, text)
-    if load_verifier_kinds().facts.is_chat(tools.settings.chosen_verifier):
-        with dspy.context(lm=tools.models.verifier_lm):
+    if run.models.encoder is not None:
+        return await asyncio.to_thread(run.models.encoder.compare, claim, text, title, beside)
+    if run.models.verifier_lm is None:
+        with dspy.context(lm=run.judge.model):
+            return await run.agents.verifier.compare(case, claim, text)
+    if load_verifier_kinds().facts.is_chat(run.settings.chosen_verifier):
+        with dspy.context(lm=run.models.verifier_lm):
             return await check_by_chat(claim, passage_of(claim, text, title, ALL_WORDS))
-    read = await in_thread(passage_for, claim, title, sentences_of(text), tools.models.embedder)
-    with dspy.context(lm=tools.models.verifier_lm):
-        found: Any = await tools.agents.tuned_verifier.acall(claim=claim, sentences=read)
-    return replace(found, verdict=_among(found.verdict, tools.settings.verdict_labels))
+    read = await in_thread(passage_for, claim, title, sentences_of(text), run.models.embedder)
+    with dspy.context(lm=run.models.verifier_lm):
+        found: Any = await run.agents.tuned_verifier.acall(claim=claim, sentences=read)
+    return replace(found, verdict=_among(found.verdict, run.settings.verdict_labels))
 
 
 def _among(verdict: Verdict | None, n_labels: int) -> Verdict | None:

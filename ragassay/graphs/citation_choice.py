@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragassay.evaluators.base import Cited
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.cases import Cited
 from ragassay.evaluators.cited_passages import cited_sources, joined_text
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.records import Case, Document, EvidenceSpan
 from ragassay.retrievers.evidence import Wanted, find_passages
 from ragassay.retrievers.passages import WINDOW
 
 
-def cited_of(case: Case, tools: Toolbox) -> tuple[Cited, ...]:
+def cited_of(case: Case, run: Run) -> tuple[Cited, ...]:
     """Return, for each citation that resolves, the spans to compare by the settings.
 
     These are the passage of three sentences closest to the sentence, the closest single sentence
@@ -25,7 +25,7 @@ def cited_of(case: Case, tools: Toolbox) -> tuple[Cited, ...]:
         for citation in sentence.citations
         if citation.document
     ]
-    spans = _spans([(sentence.text, documents) for sentence, _, documents in pairs], tools)
+    spans = _spans([(sentence.text, documents) for sentence, _, documents in pairs], run)
     return tuple(
         Cited(sentence.index, marker, span)
         for (sentence, marker, _), found in zip(pairs, spans, strict=True)
@@ -34,17 +34,17 @@ def cited_of(case: Case, tools: Toolbox) -> tuple[Cited, ...]:
 
 
 def _spans(
-    pairs: Sequence[tuple[str, Sequence[Document]]], tools: Toolbox
+    pairs: Sequence[tuple[str, Sequence[Document]]], run: Run
 ) -> Sequence[tuple[EvidenceSpan, ...]]:
     """Return at most one span for each claim and its documents; none for empty documents."""
-    if tools.settings.citation_evidence == "document" or tools.settings.cites_by_nuggets:
+    if run.settings.citation_evidence == "document" or run.settings.cites_by_nuggets:
         return [_whole(documents) for _, documents in pairs]
-    size = 1 if tools.settings.citation_evidence == "sentence" else WINDOW
+    size = 1 if run.settings.citation_evidence == "sentence" else WINDOW
     wanted = [Wanted(claim, documents) for claim, documents in pairs]
-    least = tools.settings.evidence_threshold
+    least = run.settings.evidence_threshold
     return [
         tuple(span for span in found if (span.relevance_score or 0.0) >= least)
-        for found in find_passages(wanted, None, tools.models.embedder, size)
+        for found in find_passages(wanted, None, run.models.embedder, size)
     ]
 
 

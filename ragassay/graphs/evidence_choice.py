@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ragassay.evaluators.base import Found
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.cases import Found
 from ragassay.graphs.evidence_state import EvidenceState
 from ragassay.records import AnswerSentence, Case, Document, EvidenceSide
 from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages
@@ -44,7 +44,7 @@ def candidates_for(
 
 
 def chosen_passages(
-    state: EvidenceState, case: Case, candidates: Candidates, tools: Toolbox
+    state: EvidenceState, case: Case, candidates: Candidates, run: Run
 ) -> tuple[Found, ...]:
     """Return the best passages for each sentence, then those against it, from other documents.
 
@@ -52,7 +52,7 @@ def chosen_passages(
         state: The queries and hits so far.
         case: The answer.
         candidates: The documents of each sentence to choose passages for.
-        tools: The reranker and the embedding model.
+        run: The reranker and the embedding model.
     """
     found: list[Found] = []
     for side in ("for", "against"):
@@ -62,12 +62,12 @@ def chosen_passages(
             Wanted(
                 claim,
                 [d for d in _named(state, n, side, candidates[n]) if (n, d.id) not in taken],
-                tools.settings.evidence_passages,
+                run.settings.evidence_passages,
             )
             for n, claim in claims.items()
         ]
-        passages = find_passages(wanted, tools.retrieval.reranker, tools.models.embedder)
-        least = tools.settings.evidence_threshold
+        passages = find_passages(wanted, run.retrieval.reranker, run.models.embedder)
+        least = run.settings.evidence_threshold
         found += [
             Found(n, side, place, passage)
             for n, spans in zip(claims, passages, strict=True)

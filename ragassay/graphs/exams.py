@@ -10,14 +10,15 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from ragassay.evaluators.toolbox import Toolbox, toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import run_of
 from ragassay.graphs.exam_state import ExamItems, ExamJob, ExamState
 from ragassay.graphs.failures import failure_of, retry_policies
 from ragassay.graphs.picture import make_drawn
 from ragassay.records import Document
 from ragassay.retrievers.passages import condense
 
-ExamGraph = CompiledStateGraph[ExamState, Toolbox, ExamJob, ExamItems]
+ExamGraph = CompiledStateGraph[ExamState, Run, ExamJob, ExamItems]
 
 
 def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
@@ -27,7 +28,7 @@ def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
         max_attempts: Most attempts of a model call that fails for a temporary reason.
     """
     builder = StateGraph(
-        ExamState, context_schema=Toolbox, input_schema=ExamJob, output_schema=ExamItems
+        ExamState, context_schema=Run, input_schema=ExamJob, output_schema=ExamItems
     )
     on_failure: Any = leave_unwritten  # LangGraph's types do not allow for it.
     builder.add_node(
@@ -41,18 +42,18 @@ def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
     return make_drawn(builder.compile(name="write_exam"))
 
 
-async def write_exam(state: ExamState, runtime: Runtime[Toolbox]) -> dict[str, Any]:
+async def write_exam(state: ExamState, runtime: Runtime[Run]) -> dict[str, Any]:
     """Write the items."""
-    tools = toolbox(runtime)
+    run = run_of(runtime)
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
     facet = state.facet_text or state.facet
-    found = await tools.judge.ask(
-        tools.agents.exam_writer,
+    found = await run.judge.ask(
+        run.agents.exam_writer,
         query=state.text,
         kind=state.kind,
         facet=facet,
-        sources=condense(sources, f"{state.text} {facet}", tools.settings.source_chars),
+        sources=condense(sources, f"{state.text} {facet}", run.settings.source_chars),
         wants_answers=state.wants_answers,
         number=state.number,
     )
@@ -65,7 +66,7 @@ async def write_exam(state: ExamState, runtime: Runtime[Toolbox]) -> dict[str, A
     }
 
 
-def leave_unwritten(state: ExamState, error: NodeError, runtime: Runtime[Toolbox]) -> Command[Any]:
+def leave_unwritten(state: ExamState, error: NodeError, runtime: Runtime[Run]) -> Command[Any]:
     """Count a failed call: the query has no items.
 
     Raises:

@@ -10,14 +10,15 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from ragassay.evaluators.toolbox import Toolbox, toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import run_of
 from ragassay.graphs.failures import failure_of, retry_policies
 from ragassay.graphs.picture import make_drawn
 from ragassay.graphs.synthesis_state import SynthesisJob, SynthesisState, SynthesisText
 from ragassay.records import Document
 from ragassay.retrievers.passages import condense
 
-SynthesisGraph = CompiledStateGraph[SynthesisState, Toolbox, SynthesisJob, SynthesisText]
+SynthesisGraph = CompiledStateGraph[SynthesisState, Run, SynthesisJob, SynthesisText]
 
 
 def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
@@ -28,7 +29,7 @@ def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
     """
     builder = StateGraph(
         SynthesisState,
-        context_schema=Toolbox,
+        context_schema=Run,
         input_schema=SynthesisJob,
         output_schema=SynthesisText,
     )
@@ -44,24 +45,22 @@ def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
     return make_drawn(builder.compile(name="write_synthesis"))
 
 
-async def write_synthesis(state: SynthesisState, runtime: Runtime[Toolbox]) -> dict[str, Any]:
+async def write_synthesis(state: SynthesisState, runtime: Runtime[Run]) -> dict[str, Any]:
     """Write the synthesis from what fits into a prompt of the papers."""
-    tools = toolbox(runtime)
+    run = run_of(runtime)
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
-    found = await tools.judge.ask(
-        tools.agents.synthesizer,
+    found = await run.judge.ask(
+        run.agents.synthesizer,
         question=state.question,
-        sources=condense(sources, state.question, tools.settings.source_chars),
+        sources=condense(sources, state.question, run.settings.source_chars),
         words=state.words,
     )
     runtime.stream_writer({"done": 1, "usage": found.usage})
     return {"text": found.text, "usage": found.usage}
 
 
-def leave_unwritten(
-    state: SynthesisState, error: NodeError, runtime: Runtime[Toolbox]
-) -> Command[Any]:
+def leave_unwritten(state: SynthesisState, error: NodeError, runtime: Runtime[Run]) -> Command[Any]:
     """Record a failed call: the question has no synthesis by this model.
 
     Raises:

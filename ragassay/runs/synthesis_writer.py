@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from ragassay.agents.context import source_lines
 from ragassay.errors import FatalModelError, RagassayError, StorageError, ungrouped
-from ragassay.evaluators.toolbox import Toolbox, hash_of
+from ragassay.evaluators.base import Run
 from ragassay.graphs.synthesis import SynthesisGraph, build_synthesis_graph
 from ragassay.graphs.synthesis_state import WORDS, SynthesisJob, SynthesisText
 from ragassay.models.limiter import Limiter, limited
@@ -22,6 +22,7 @@ from ragassay.prompts import load_prompts
 from ragassay.records import Record, Usage
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.following import follow_graph
+from ragassay.store import hash_of
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
 """The settings that a synthesis depends on."""
@@ -91,7 +92,7 @@ class Synthesis:
 
 async def write_here(
     questions: Sequence[Record],
-    tools: Toolbox,
+    tools: Run,
     how: Writing,
     keep: Callable[[Synthesis], None],
     listen: Listener,
@@ -105,7 +106,7 @@ async def write_here(
         how: How they are written.
         keep: Receives each synthesis.
         listen: Receives progress events.
-        limiter: Bounds the model's calls; by default the toolbox's.
+        limiter: Bounds the model's calls; by default the run's.
 
     Raises:
         FatalModelError: The model is unavailable, or the money is spent.
@@ -124,7 +125,7 @@ class _Writer:
 
     def __init__(
         self,
-        tools: Toolbox,
+        tools: Run,
         how: Writing,
         keep: Callable[[Synthesis], None],
         listen: Listener,
@@ -178,7 +179,7 @@ def key_of(identity: str, question: Record, how: Writing) -> str:
     return hash_of("synthesis", identity, question.question, str(how.words), sources)
 
 
-def identity_of(tools: Toolbox) -> str:
+def identity_of(tools: Run) -> str:
     """Return a hash of who writes, and of what the prompt says besides question and papers."""
     predict: Any = tools.agents.synthesizer.predict
     note = note_of(tools.settings.model)

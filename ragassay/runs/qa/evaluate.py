@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import SettingsError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.instruments.embedded_pair_rater import EmbeddedPairRater
 from ragassay.instruments.qa_measures import Compared, measure_papers
 from ragassay.model_names import INSTRUMENTS, MINILM
@@ -84,7 +84,7 @@ def pairs_settings(
 
 async def judge_pairs(
     given: GivenPairs,
-    tools: Toolbox,
+    tools: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
 ) -> JudgedPairs:
@@ -131,11 +131,11 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
     write_whole(folder / "papers.csv", papers_csv(report))
 
 
-def _has_judge(tools: Toolbox) -> bool:
+def _has_judge(tools: Run) -> bool:
     return tools.models.pair_rater is None or bool(tools.settings.escalate)
 
 
-def _told(found: RunResult, tools: Toolbox) -> tuple[RacarRating, ...]:
+def _told(found: RunResult, tools: Run) -> tuple[RacarRating, ...]:
     """Return the ratings that a judge gave: those of instruments repeat what was measured."""
     ratings = (rating for one in found.evaluations for rating in one.of(RacarRating))
     alone = tools.models.pair_rater is None
