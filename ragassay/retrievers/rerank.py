@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ragassay.errors import SettingsError
 from ragassay.models.cores import cores
-from ragassay.models.embeddings import Encoded
+from ragassay.models.hosting import Encoded
 from ragassay.models.hub import loading
 from ragassay.records import Document
 from ragassay.retrievers.literature import Hit
