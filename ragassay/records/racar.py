@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from ragassay.records.verdicts import EvidenceSpan, VerdictBase
+from ragassay.records.verdicts import EvidenceSpan, RatingVerdict, VerdictBase
 
 RacarDimension = Literal["relevance", "agnosticism", "completeness", "accuracy", "reasonableness"]
 RACAR: tuple[RacarDimension, ...] = get_args(RacarDimension)
@@ -18,7 +18,7 @@ RACAR_SCALE = (1, 3)
 MOST_INTENT = 100
 
 
-class RacarRating(VerdictBase):
+class RacarRating(RatingVerdict):
     """A rating of a question-answer pair in one dimension (Wan et al. 2024, section 3.3).
 
     Attributes:
@@ -33,6 +33,8 @@ class RacarRating(VerdictBase):
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
+    item_fields = ("dimension", "pair")
+
     evaluator: str = "racar"
     pair: str
     dimension: RacarDimension
@@ -44,30 +46,9 @@ class RacarRating(VerdictBase):
     escalated_from: RacarRating | None = None
 
     @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return f"{self.dimension}/{self.pair}"
-
-    @property
     def scale(self) -> tuple[int, int]:
         """The lowest and the highest rating."""
         return RACAR_SCALE
-
-    @property
-    def value(self) -> float | None:
-        """See `VerdictBase`."""
-        return self.score
-
-    @property
-    def said(self) -> int | None:
-        """See `VerdictBase`."""
-        return self.rating
-
-    @property
-    def choices(self) -> tuple[int, ...]:
-        """See `VerdictBase`."""
-        low, high = RACAR_SCALE
-        return tuple(range(low, high + 1))
 
 
 class IntentSimilarity(VerdictBase):
@@ -80,6 +61,8 @@ class IntentSimilarity(VerdictBase):
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
+    item_fields, value_field = ("first", "second"), "score"
+
     evaluator: str = "intent"
     first: str
     second: str
@@ -87,19 +70,9 @@ class IntentSimilarity(VerdictBase):
     escalated_from: IntentSimilarity | None = None
 
     @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return f"{self.first}/{self.second}"
-
-    @property
     def scale(self) -> tuple[int, int]:
         """The lowest and the highest score."""
         return 0, MOST_INTENT
-
-    @property
-    def value(self) -> float | None:
-        """See `VerdictBase`."""
-        return self.score
 
     @property
     def said(self) -> int | None:
