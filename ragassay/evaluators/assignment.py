@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import CaseFile
@@ -14,7 +14,14 @@ from ragassay.records import Failure, Nugget, NuggetAssignment, Score
 NO_JUDGE = Failure(reason="undecided", detail="only a judge can tell, and none is named")
 
 
-class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
+class GoldNugget(NamedTuple):
+    """A gold nugget, and its position."""
+
+    gold: int
+    nugget: Nugget
+
+
+class AssignmentEvaluator(Evaluator[GoldNugget]):
     """Hold each gold nugget against the answer: stated, in part, or not.
 
     Only given ones: those of a reference are unknown before they are written.
@@ -45,13 +52,13 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         """Return whether nuggets were assigned."""
         return self.is_wanted(run)
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, tuple[int, Nugget]]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, GoldNugget]:
         """Return the gold nuggets with their positions; none for an answer without a sentence."""
         gold = file.case.gold if file.case.sentences else ()
-        return {str(position): (position, nugget) for position, nugget in enumerate(gold)}
+        return {str(position): GoldNugget(position, nugget) for position, nugget in enumerate(gold)}
 
     async def ask(
-        self, subject: tuple[int, Nugget], file: CaseFile, run: Run
+        self, subject: GoldNugget, file: CaseFile, run: Run
     ) -> Sequence[NuggetAssignment]:
         """Hold one gold nugget against the answer."""
         position, nugget = subject
@@ -62,19 +69,9 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         )
         return [found]
 
-    def unscored(
-        self,
-        subject: tuple[int, Nugget],
-        file: CaseFile,
-        run: Run,
-        failure: Failure,
-    ) -> Sequence[NuggetAssignment]:
-        """Return no assignment."""
-        return [NuggetAssignment(gold=subject[0], failure=failure)]
-
-    def depends_on(self, subject: tuple[int, Nugget], file: CaseFile, run: Run) -> Sequence[str]:
+    def depends_on(self, subject: GoldNugget, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the nugget."""
-        return [subject[1].text]
+        return [subject.nugget.text]
 
     def settled(self, file: CaseFile, run: Run) -> Sequence[NuggetAssignment]:
         """Return one a gold nugget; an empty answer states none."""

@@ -15,7 +15,6 @@ from ragassay.records import (
     AnswerSentence,
     AttributionVerdict,
     CitationVerdict,
-    Failure,
     Score,
     VerdictBase,
 )
@@ -26,14 +25,19 @@ class CitedTogether:
     """Documents that a sentence cites.
 
     Attributes:
-        sentence: The sentence.
+        citing: The sentence.
         without: The document that is left out; empty for all of them.
         passages: Of each of the others its best passage.
     """
 
-    sentence: AnswerSentence
+    citing: AnswerSentence
     without: str
     passages: tuple[Cited, ...]
+
+    @property
+    def sentence(self) -> int:
+        """The sentence's number."""
+        return self.citing.index
 
 
 class AttributionEvaluator(Evaluator[CitedTogether]):
@@ -85,19 +89,10 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
     ) -> Sequence[AttributionVerdict]:
         """Compare a sentence with the texts of several documents."""
         text = _text(subject, file, run)
-        found = await compare(run, file.case, subject.sentence.text, text)
+        found = await compare(run, file.case, subject.citing.text, text)
         return [
-            AttributionVerdict(
-                sentence=subject.sentence.index, without=subject.without, **vars(found)
-            )
+            AttributionVerdict(sentence=subject.sentence, without=subject.without, **vars(found))
         ]
-
-    def unscored(
-        self, subject: CitedTogether, file: CaseFile, run: Run, failure: Failure
-    ) -> Sequence[AttributionVerdict]:
-        """Return no verdict."""
-        sentence = subject.sentence.index
-        return [AttributionVerdict(sentence=sentence, without=subject.without, failure=failure)]
 
     def depends_on(self, subject: CitedTogether, file: CaseFile, run: Run) -> Iterable[str]:
         """Return the texts, and what compares."""
@@ -141,7 +136,7 @@ def _passages(sentence: AnswerSentence, file: CaseFile) -> dict[str, Cited]:
 
 def _text(subject: CitedTogether, file: CaseFile, run: Run) -> str:
     read = (
-        (one.passage.title, read_of(one.passage, subject.sentence, file.case, run).text)
+        (one.passage.title, read_of(one.passage, subject.citing, file.case, run).text)
         for one in subject.passages
     )
     return "\n".join(f"{title}\n{text}" if title else text for title, text in read)

@@ -343,11 +343,15 @@ class Evaluator(ABC, Generic[S]):
             ModelError: The judge gave no usable reply.
         """
 
-    @abstractmethod
     def unscored(
         self, subject: S, file: CaseFile, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
-        """Return what stands where a question got no answer."""
+        """Return what stands where a question got no answer.
+
+        By default a verdict whose `item_fields` are those of the subject.
+        """
+        where: dict[str, Any] = {name: getattr(subject, name) for name in self.record.item_fields}
+        return [self.record(failure=failure, **where)]
 
     def depends_on(self, subject: S, file: CaseFile, run: Run) -> Iterable[str | None]:
         """Return what a verdict depends on besides the case, the item and the judge's model."""

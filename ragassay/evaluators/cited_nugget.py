@@ -170,19 +170,6 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
             )
         ]
 
-    def unscored(
-        self, subject: CitedNugget, file: CaseFile, run: Run, failure: Failure
-    ) -> Sequence[NuggetVerdict]:
-        """Return no verdict."""
-        return [
-            NuggetVerdict(
-                sentence=subject.sentence,
-                document=subject.document,
-                nugget=subject.nugget,
-                failure=failure,
-            )
-        ]
-
     def depends_on(self, subject: CitedNugget, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the facts, and what compares."""
         labels = str(run.settings.verdict_labels)

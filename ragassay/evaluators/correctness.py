@@ -19,7 +19,6 @@ from ragassay.records import (
     NOTHING_TO_JUDGE,
     EvidenceSpan,
     EvidenceVerdict,
-    Failure,
     Score,
     SentenceCorrectness,
 )
@@ -80,16 +79,6 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         assert run.models.correctness is not None  # else there are no items
         texts = _texts(subject, file, run)
         return [await in_thread(_correctness, subject, texts, run.models.correctness)]
-
-    def unscored(
-        self,
-        subject: SentencePassages,
-        file: CaseFile,
-        run: Run,
-        failure: Failure,
-    ) -> Sequence[SentenceCorrectness]:
-        """Return no verdict."""
-        return [SentenceCorrectness(sentence=subject.sentence, failure=failure)]
 
     def depends_on(self, subject: SentencePassages, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the model and the passages."""

@@ -17,7 +17,6 @@ from ragassay.metrics.nuggets import (
 )
 from ragassay.metrics.scores import nugget_scores
 from ragassay.records import (
-    Failure,
     Nugget,
     NuggetMatch,
     NuggetOrigin,
@@ -39,12 +38,12 @@ class OriginText:
 
     Attributes:
         origin: What it is from.
-        number: That of its first sentence, from 1.
+        sentence: That of its first sentence, from 1.
         sentences: One, or all.
     """
 
     origin: NuggetOrigin
-    number: int
+    sentence: int
     sentences: tuple[str, ...]
 
     @property
@@ -95,7 +94,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
             else [OriginText(origin, n, (text,)) for n, text in enumerate(sentences, 1)]
             for origin, sentences in texts.items()
         )
-        return {f"{one.origin}/{one.number}": one for of_origin in found for one in of_origin}
+        return {f"{one.origin}/{one.sentence}": one for of_origin in found for one in of_origin}
 
     async def ask(self, subject: OriginText, file: CaseFile, run: Run) -> Sequence[SentenceNuggets]:
         """Write the facts of a sentence, or of all; without a judge, these are its clauses."""
@@ -107,19 +106,9 @@ class NuggetsEvaluator(Evaluator[OriginText]):
             asked["sentences"] = subject.sentences
         else:
             agent = run.agents.writer
-            asked |= {"index": subject.number, "sentence": subject.text}
+            asked |= {"index": subject.sentence, "sentence": subject.text}
         nuggets = await run.judge.ask(agent, **asked)
         return [nuggets]
-
-    def unscored(
-        self,
-        subject: OriginText,
-        file: CaseFile,
-        run: Run,
-        failure: Failure,
-    ) -> Sequence[SentenceNuggets]:
-        """Return no nuggets."""
-        return [SentenceNuggets(origin=subject.origin, sentence=subject.number, failure=failure)]
 
     def depends_on(self, subject: OriginText, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the sentences: those of a reference are not in the case's context."""
@@ -159,7 +148,7 @@ def _reads_whole(run: Run) -> bool:
 
 def _clauses(subject: OriginText) -> SentenceNuggets:
     """Return the clauses of a sentence as its nuggets."""
-    where: Any = {"origin": subject.origin, "sentence": subject.number}
+    where: Any = {"origin": subject.origin, "sentence": subject.sentence}
     nuggets = (Nugget(text=text, method="clause", **where) for text in clauses_of(subject.text))
     return SentenceNuggets(nuggets=tuple(nuggets), **where)
 
