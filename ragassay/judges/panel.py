@@ -49,12 +49,6 @@ class Panel(BaseJudge):
         last = {one.judge: one for one in (*first, *second)}
         return [question.joined([last[one.name] for one in self._members])]
 
-    async def rate(
-        self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
-    ) -> Judgment:
-        """Refuse: each member is asked by itself, so that one can fail alone."""
-        raise RagassayError("a panel rates by its members")
-
     def calls_model(self, rubric: str) -> bool:
         """Return whether one of the members asks a model."""
         return any(one.calls_model(rubric) for one in self._members)
