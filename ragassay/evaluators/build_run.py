@@ -15,10 +15,10 @@ from ragassay.agents.verifier import Verifier
 from ragassay.errors import SettingsError
 from ragassay.evaluators.base import Evaluator, Run, RunArguments
 from ragassay.evaluators.criteria import CriteriaEvaluator
-from ragassay.evaluators.finding import find_evaluator, registered
 from ragassay.evaluators.grading import Grading
 from ragassay.evaluators.models import Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
+from ragassay.evaluators.registry import find_evaluator, registered
 from ragassay.judges import build_judge
 from ragassay.models.gateway import NEEDS_JUDGE
 from ragassay.models.limiter import RunLimiter

@@ -13,8 +13,7 @@ from typing import Any
 
 from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import CaseFile
-from ragassay.evaluators.cited_passages import sources_of
-from ragassay.evaluators.comparing import compare
+from ragassay.evaluators.comparing import compare, sources_of
 from ragassay.evaluators.words import Words
 from ragassay.records import (
     DocumentFacts,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.evaluators.base import Outcome, Run
-from ragassay.evaluators.cited_passages import sources_of
+from ragassay.evaluators.comparing import sources_of
 from ragassay.metrics.risk import bound_of
 from ragassay.records import (
     Bound,

@@ -11,8 +11,6 @@ from pydantic import TypeAdapter
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
-from ragassay.graphs.citation_choice import cited_of
-from ragassay.graphs.evidence_choice import candidates_for, chosen_passages
 from ragassay.graphs.evidence_state import (
     Answered,
     Draft,
@@ -23,6 +21,7 @@ from ragassay.graphs.evidence_state import (
     SufficiencyTask,
 )
 from ragassay.graphs.files import opened_file
+from ragassay.graphs.passage_choice import candidates_for, chosen_passages, cited_of
 from ragassay.records import (
     AnswerSentence,
     Article,

@@ -1,8 +1,10 @@
-"""The exam graph: from a query to the items of its test bank, in one call."""
+"""The graph that writes the items of a test bank, and its state."""
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
@@ -12,11 +14,75 @@ from langgraph.types import Command
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
-from ragassay.graphs.exam_state import ExamItems, ExamJob, ExamState
 from ragassay.graphs.failures import failure_of, retry_policies
 from ragassay.graphs.picture import make_drawn
-from ragassay.records import Document
+from ragassay.records import Document, Failure, Usage
 from ragassay.retrievers.passages import condense
+
+
+@dataclass(frozen=True)
+class ExamJob:
+    """A query, or a part of it, whose items are to be written: the input of the graph.
+
+    Attributes:
+        query: Its id.
+        text: Its text, or the title that the facet belongs to.
+        kind: What to write.
+        facet: Id of the part; empty for the whole.
+        facet_text: The part's heading; empty for the whole.
+        sources: Texts to write from; empty to write from the query alone.
+        wants_answers: Whether questions come with answers.
+        number: Items to write.
+    """
+
+    query: str
+    text: str
+    kind: Literal["questions", "nuggets"]
+    facet: str = ""
+    facet_text: str = ""
+    sources: tuple[Document, ...] = ()
+    wants_answers: bool = False
+    number: int = 10
+
+
+@dataclass
+class ExamState:
+    """The state of one job: the job, and what came of it.
+
+    Attributes:
+        query, text, kind, facet, facet_text, sources, wants_answers, number: The job.
+        texts: The items.
+        answers: The answer to each; "" where none is known.
+        n_unfounded: Answers that no source states.
+        failures: Failed calls.
+        usage: The cost of all calls.
+    """
+
+    query: str = ""
+    text: str = ""
+    kind: Literal["questions", "nuggets"] = "questions"
+    facet: str = ""
+    facet_text: str = ""
+    sources: tuple[Document, ...] = ()
+    wants_answers: bool = False
+    number: int = 10
+    texts: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    n_unfounded: int = 0
+    failures: Annotated[list[Failure], operator.add] = field(default_factory=list)
+    usage: Annotated[Usage, operator.add] = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class ExamItems:
+    """The output of the graph; see `ExamState`."""
+
+    texts: tuple[str, ...]
+    answers: tuple[str, ...]
+    n_unfounded: int
+    failures: list[Failure]
+    usage: Usage
+
 
 ExamGraph = CompiledStateGraph[ExamState, Run, ExamJob, ExamItems]
 

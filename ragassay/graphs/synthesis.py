@@ -1,8 +1,10 @@
-"""The synthesis graph: from a question and its papers to an answer, in one call."""
+"""The graph that writes a synthesis of papers, and its state."""
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
@@ -14,9 +16,58 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
 from ragassay.graphs.failures import failure_of, retry_policies
 from ragassay.graphs.picture import make_drawn
-from ragassay.graphs.synthesis_state import SynthesisJob, SynthesisState, SynthesisText
-from ragassay.records import Document
+from ragassay.records import Document, Failure, Usage
 from ragassay.retrievers.passages import condense
+
+WORDS = 200
+"""About how many words a synthesis has, as YESciEval's."""
+
+
+@dataclass(frozen=True)
+class SynthesisJob:
+    """A question that a synthesis is to be written for: the input of the graph.
+
+    Attributes:
+        topic: The question's id.
+        question: The question.
+        sources: Its papers; at least one.
+        words: About how many words the synthesis may have.
+    """
+
+    topic: str
+    question: str
+    sources: tuple[Document, ...]
+    words: int = WORDS
+
+
+@dataclass
+class SynthesisState:
+    """The state of one job: the job, and what came of it.
+
+    Attributes:
+        topic, question, sources, words: The job.
+        text: The synthesis; empty until it is written, and where it could not be.
+        failures: Failed calls.
+        usage: The cost of all calls.
+    """
+
+    topic: str = ""
+    question: str = ""
+    sources: tuple[Document, ...] = ()
+    words: int = WORDS
+    text: str = ""
+    failures: Annotated[list[Failure], operator.add] = field(default_factory=list)
+    usage: Annotated[Usage, operator.add] = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class SynthesisText:
+    """The output of the graph; see `SynthesisState`."""
+
+    text: str
+    failures: list[Failure]
+    usage: Usage
+
 
 SynthesisGraph = CompiledStateGraph[SynthesisState, Run, SynthesisJob, SynthesisText]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import CaseFile
-from ragassay.evaluators.questions import questions_of
+from ragassay.evaluators.registry import questions_of
 from ragassay.extras import installed_versions
 from ragassay.graphs.evidence import n_most_searches
 from ragassay.graphs.files import file_of

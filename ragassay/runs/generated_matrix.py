@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.synthesis_state import WORDS
+from ragassay.graphs.synthesis import WORDS
 from ragassay.models.limiter import RunLimiter
 from ragassay.records import Record
 from ragassay.runs.compare import file_stem

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.questions import questions_of
+from ragassay.evaluators.registry import questions_of
 from ragassay.metrics.aggregates import question_of
 from ragassay.metrics.repeats import Asked, repeat_figures
 from ragassay.records import Evaluation, Repeats, Usage

@@ -14,8 +14,13 @@ from pydantic import TypeAdapter
 from ragassay.agents.context import source_lines
 from ragassay.errors import FatalModelError, RagassayError, StorageError, ungrouped
 from ragassay.evaluators.base import Run
-from ragassay.graphs.synthesis import SynthesisGraph, build_synthesis_graph
-from ragassay.graphs.synthesis_state import WORDS, SynthesisJob, SynthesisText
+from ragassay.graphs.synthesis import (
+    WORDS,
+    SynthesisGraph,
+    SynthesisJob,
+    SynthesisText,
+    build_synthesis_graph,
+)
 from ragassay.models.limiter import Limiter, limited
 from ragassay.models.tuned import note_of
 from ragassay.prompts import load_prompts

@@ -18,8 +18,7 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile
 from ragassay.formats.workbench.bank_items import BankKind
-from ragassay.graphs.exam_state import ExamItems, ExamJob
-from ragassay.graphs.exams import ExamGraph, build_exam_graph
+from ragassay.graphs.exams import ExamGraph, ExamItems, ExamJob, build_exam_graph
 from ragassay.records import Document
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.following import follow_graph

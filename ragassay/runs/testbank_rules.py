@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragassay.evaluators.base import Run
-from ragassay.graphs.exam_state import ExamItems, ExamJob
+from ragassay.graphs.exams import ExamItems, ExamJob
 from ragassay.records import Usage
 from ragassay.retrievers.passages import condense
 from ragassay.runs.testbank_meaning import repeats

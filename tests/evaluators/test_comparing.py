@@ -6,8 +6,8 @@ import pytest
 
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.comparing import Read, read_of
-from ragassay.graphs.citation_choice import cited_of
 from ragassay.graphs.files import case_of
+from ragassay.graphs.passage_choice import cited_of
 from ragassay.records import Document, EvidenceSpan, Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import load_settings

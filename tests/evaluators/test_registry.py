@@ -15,7 +15,7 @@ from ragassay.evaluators import OURS, CaseFile, Evaluator, Task
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.cases import Cited, Found
-from ragassay.evaluators.questions import questions_of, single_verdicts
+from ragassay.evaluators.registry import questions_of, single_verdicts
 from ragassay.graphs.asking import VERDICTS
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.nodes import PREPARED_BY, open_tasks
