@@ -10,7 +10,6 @@ from ragassay.evaluators.answer_findings import answer_findings
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import CaseFile
 from ragassay.evaluators.nuggets import matched_nuggets
-from ragassay.evaluators.spending import usage_by_part
 from ragassay.records import (
     NO_FAULT,
     CitationVerdict,
@@ -25,6 +24,9 @@ from ragassay.records import (
 )
 from ragassay.text.pleas import speaks_to_judge
 from ragassay.text.sentences import sentences_of
+
+SEARCHES = "searches"
+"""The model's part in looking for evidence: queries, judgments, an agent's turns."""
 
 N_PLEA_CHARS = 160
 """How much of a sentence that speaks to a judge is shown."""
@@ -105,6 +107,21 @@ def evaluation_of(
         usage=sum(spent.values(), Usage()),
         usage_by_part=spent,
     )
+
+
+def usage_by_part(file: CaseFile, searches: Sequence[EvidenceSearch], run: Run) -> dict[str, Usage]:
+    """Return the usage of all questions, by the part that asked them, in the evaluators' order.
+
+    It counts the verdicts as they were given, also those that serve only other evaluators: a merged
+    or reported verdict may leave a call out, or repeat it.
+    """
+    part_of = {evaluator.name: evaluator.part for evaluator in run.registered}
+    found = {evaluator.part: Usage() for evaluator in run.evaluators}
+    for key, verdict in file.verdicts.items():
+        part = part_of[key.evaluator]
+        found[part] = found.get(part, Usage()) + verdict.usage
+    found[SEARCHES] = sum((search.usage for search in searches), Usage())
+    return {part: usage for part, usage in found.items() if usage.n_calls}
 
 
 def _unsaid(notices: Sequence[Finding], said: Sequence[Finding]) -> list[Finding]:
