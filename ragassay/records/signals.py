@@ -1,4 +1,4 @@
-"""What is measured of an answer, and what a fine-tuned judge reads in it, before it is rated."""
+"""Signals of an answer, and the marks that a fine-tuned judge gives its sentences, for the rubrics."""
 
 from __future__ import annotations
 
