@@ -23,7 +23,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
 from ragassay.metrics.audit import Pair, audit_pairs
 from ragassay.metrics.intervals import share_interval
@@ -51,9 +52,7 @@ def held_out(shared: Path) -> list[Record]:
     return found
 
 
-def audited(
-    records: Sequence[Record], tools: Toolbox, options: AuditOptions, out: Path
-) -> AuditResult:
+def audited(records: Sequence[Record], tools: Run, options: AuditOptions, out: Path) -> AuditResult:
     job = audit_job(job_of(records, Corpus()), tools, options)
     with shown_progress(len(job.asks), enabled=True) as listen:
         return asyncio.run(run_audit(job, tools, RunFolder(out), listen))
@@ -130,7 +129,7 @@ def main() -> None:
     parser.add_argument("--no-signals", action="store_true")
     parser.add_argument("--only", choices=AUDITS, action="append")
     given = parser.parse_args()
-    tools = Toolbox.of(
+    tools = build_run(
         load_settings(model=given.model, signals=not given.no_signals, only=("rubrics",))
     )
     records = held_out(given.shared)

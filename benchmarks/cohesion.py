@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
 from ragassay.graphs.files import case_of
 from ragassay.judges.signals import SignalJudge
@@ -54,7 +54,7 @@ class Cohesion:
     """Rates the cohesion of answers by their signals."""
 
     def __init__(self) -> None:
-        self._tools = Toolbox.of(load_settings(evidence_rounds=0))
+        self._tools = build_run(load_settings(evidence_rounds=0))
         self._judge = SignalJudge(shipped_rater())
 
     def sentences(self, record: Record) -> list[str]:

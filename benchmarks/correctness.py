@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import ragassay
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.graphs.files import case_of
 from ragassay.metrics.verification import verification
 from ragassay.model_names import EMBEDDED_BASE, MINILM, MINILM_VERIFIER
@@ -116,7 +116,7 @@ async def ask_llm(pairs: Sequence[LabelledPair]) -> list[float]:
 
     from ragassay.records import EvidenceSpan
 
-    tools = Toolbox.of(load_settings(model=EMBEDDED_BASE, verifier="judge", correctness="judge"))
+    tools = build_run(load_settings(model=EMBEDDED_BASE, verifier="judge", correctness="judge"))
     found: list[float] = []
     for number, pair in enumerate(pairs):
         record = Record(id=str(number), question="Is it so?", answer=pair.sentence)

@@ -30,13 +30,13 @@ JUDGES = (
 
 
 def planned(n: int) -> tuple[int, int]:
-    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.evaluators.build_run import build_run
     from ragassay.runs.evaluate import plan
     from ragassay.settings import load_settings
 
     job = job_of_many(n)
     settings = load_settings(model="openai/scripted", only=("rubrics",), signals=False)
-    found = plan(job, Toolbox.of(settings, job.corpus))
+    found = plan(job, build_run(settings, job.corpus))
     return found.n_calls, found.n_prompt_tokens
 
 

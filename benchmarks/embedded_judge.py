@@ -25,7 +25,8 @@ import dspy
 from sklearn.metrics import f1_score
 
 from ragassay.agents.context import build_case
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
 from ragassay.metrics.intervals import share_interval
 from ragassay.model_names import EMBEDDED_BASE
@@ -39,13 +40,13 @@ SEED = 11
 SCIFACT = {"SUPPORT": "supports", "CONTRADICT": "contradicts", "NEI": "neutral"}
 
 
-def case_of(record: Record, tools: Toolbox) -> Case:
+def case_of(record: Record, tools: Run) -> Case:
     answer, sentences, sources = segment(record, tools.retrieval.corpus.get)
     shown = condense(sources, f"{record.question} {answer}", tools.settings.source_chars)
     return build_case(record, answer, sentences, [], sources, shown)
 
 
-async def scores_of(record: Record, rubrics: Sequence[str], tools: Toolbox) -> dict[str, float]:
+async def scores_of(record: Record, rubrics: Sequence[str], tools: Run) -> dict[str, float]:
     case = case_of(record, tools)
     with dspy.context(lm=tools.judge.lm):
         found = await asyncio.gather(
@@ -54,7 +55,7 @@ async def scores_of(record: Record, rubrics: Sequence[str], tools: Toolbox) -> d
     return {judgment.rubric: judgment.score for judgment in found}
 
 
-async def paired_detection(shared: Path, n_questions: int, tools: Toolbox) -> list[dict[str, Any]]:
+async def paired_detection(shared: Path, n_questions: int, tools: Run) -> list[dict[str, Any]]:
     records = read_records(shared / "data/yescieval/bioasq-train-answers.jsonl.gz").records
     by_key = {
         (r.topic, r.system, r.metadata["variant"], r.metadata.get("target_rubric", "")): r
@@ -98,7 +99,7 @@ def _benign(by_key: dict[Any, Record], topic: str | None, system: str | None) ->
     )
 
 
-async def citation_verdicts(shared: Path, n_pairs: int, tools: Toolbox) -> list[dict[str, Any]]:
+async def citation_verdicts(shared: Path, n_pairs: int, tools: Run) -> list[dict[str, Any]]:
     lines = (shared / "data/scifact/pairs_train.jsonl").read_text(encoding="utf-8").splitlines()
     pairs = random.Random(SEED).sample([json.loads(line) for line in lines], n_pairs)
     wanted, given = [], []
@@ -159,7 +160,7 @@ def _figure(task: str, data: str, metric: str, hits: int, n: int) -> dict[str, A
 
 
 async def measure(given: argparse.Namespace) -> None:
-    tools = Toolbox.of(load_settings(model=given.model))
+    tools = build_run(load_settings(model=given.model))
     figures = await citation_verdicts(given.shared, given.pairs, tools)
     figures += await paired_detection(given.shared, given.questions, tools)
     for figure in figures:

@@ -74,7 +74,7 @@ def one(given: argparse.Namespace) -> None:
 
 
 def evaluated_by(given: argparse.Namespace, options: dict[str, Any]) -> Any:
-    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.evaluators.build_run import build_run
     from ragassay.runs.evaluate import run
     from ragassay.runs.folder import RunFolder
     from ragassay.settings import load_settings
@@ -89,7 +89,7 @@ def evaluated_by(given: argparse.Namespace, options: dict[str, Any]) -> Any:
         signals=False,
         **options,
     )
-    return run_sync(run(job, Toolbox.of(settings, job.corpus), RunFolder(Path(given.out))))
+    return run_sync(run(job, build_run(settings, job.corpus), RunFolder(Path(given.out))))
 
 
 def side_by_side(given: argparse.Namespace) -> None:

@@ -39,7 +39,7 @@ from ragassay.metrics.qa.numbers import (
 )
 from ragassay.perturbations.wrong_numbers import WRONG
 from ragassay.records import Score
-from ragassay.records.qa_measures import AnswerNumber
+from ragassay.records.qa import AnswerNumber
 from ragassay.text.context_marks import context_marks
 from ragassay.text.quantities import read_quantities
 

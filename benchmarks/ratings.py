@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_labels, read_records
 from ragassay.graphs.files import case_of
 from ragassay.judges.signals import SignalJudge
@@ -69,7 +69,7 @@ class Raters:
     """Rates a record on all rubrics by its signals."""
 
     def __init__(self) -> None:
-        self._tools = Toolbox.of(load_settings(evidence_rounds=0))
+        self._tools = build_run(load_settings(evidence_rounds=0))
         self._judge = SignalJudge(shipped_rater())
         self.rubrics = tuple(self._judge.rater.rubrics)
 

@@ -40,7 +40,7 @@ def scripted_process(latency_s: float) -> Iterator[str]:
 
 
 async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[dict[str, float]]:
-    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.evaluators.build_run import build_run
     from ragassay.runs.evaluate import job_of, read_job, run
     from ragassay.runs.folder import RunFolder
     from ragassay.settings import load_settings
@@ -54,7 +54,7 @@ async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[di
     rows: list[dict[str, float]] = []
     with scripted_process(latency_s) as url, tempfile.TemporaryDirectory() as folder:
         settings = load_settings(model="openai/scripted", api_base=url, concurrency=concurrency)
-        tools = Toolbox.of(settings, sample.corpus)
+        tools = build_run(settings, sample.corpus)
         await run(job_of(records[:1], sample.corpus), tools, None)
         for attempt in ("first", "embeddings known"):
             out = RunFolder(Path(folder) / attempt)

@@ -25,7 +25,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.records import Document, Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import job_of
@@ -138,7 +138,7 @@ def tracing() -> None:
                     **options,
                 )
                 job = job_of(records, Corpus())
-                tools = Toolbox.of(settings, job.corpus)
+                tools = build_run(settings, job.corpus)
                 start = spent_s(resource.RUSAGE_SELF)
                 run_sync(run_job(job, tools, None))
                 if turn:

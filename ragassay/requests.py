@@ -36,7 +36,7 @@ from ragassay.runs.thresholds import Threshold, thresholds_of
 from ragassay.settings import Settings
 
 if TYPE_CHECKING:
-    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.evaluators.base import Run
     from ragassay.retrievers.literature import Literature
     from ragassay.runs.audit import AuditResult
     from ragassay.runs.audit_job import AuditJob, AuditOptions
@@ -51,7 +51,7 @@ T = TypeVar("T")
 class Request(Generic[T]):
     """A request to judge, read and checked: `plan` counts its calls, `run` makes them."""
 
-    tools: Toolbox
+    tools: Run
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class EvaluationRequest(Request[Results]):
     """
 
     job: Job
-    tools: Toolbox
+    tools: Run
     thresholds: Sequence[Threshold] = ()
     n_audited: int = 0
     n_times: int = 1
@@ -174,7 +174,7 @@ class SimpleRequest(Request[T]):
         writers: Models that are asked besides the judges.
     """
 
-    tools: Toolbox
+    tools: Run
     count: Callable[[], Plan]
     start: Callable[..., Coroutine[Any, Any, T]]
     n_items: int
@@ -225,7 +225,7 @@ def request_pairs_audit(
     return _audit_of(pairs_audit_job(given, damage), tools)
 
 
-def _audit_of(damaged: AuditJob, tools: Toolbox) -> SimpleRequest[AuditResult]:
+def _audit_of(damaged: AuditJob, tools: Run) -> SimpleRequest[AuditResult]:
     from ragassay.runs.audit import plan_audit, run_audit
     from ragassay.runs.paraphrasing import paraphraser_name
 
@@ -250,7 +250,7 @@ def request_grading(
     like_original: bool = False,
 ) -> SimpleRequest[Graded]:
     """Read passages and what they are graded by; see `ragassay.grade`."""
-    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.evaluators.build_run import build_run
     from ragassay.runs.evaluate import plan
     from ragassay.runs.grading import (
         grade_passages,
@@ -265,7 +265,7 @@ def request_grading(
             responses, options, most_words=words, depth=depth, settings=chosen
         )
     presenter.note_input(passages.rejections, passages.note)
-    tools = Toolbox.of(chosen)
+    tools = build_run(chosen)
     return SimpleRequest(
         tools,
         lambda: plan(grading_job(passages, tools), tools),
@@ -303,7 +303,7 @@ def _read_pairs(
     options: EvaluateKeywords,
     settings: Settings | None,
     presenter: Presenter,
-) -> tuple[GivenPairs, Toolbox]:
+) -> tuple[GivenPairs, Run]:
     from ragassay.runs.qa.evaluate import pairs_settings
     from ragassay.runs.qa.inputs import read_paper_pairs
 
@@ -361,17 +361,17 @@ def open_tools(
     options: Keywords,
     presenter: Presenter,
     corpus: Literature | None = None,
-) -> Toolbox:
+) -> Run:
     """Load the libraries of a run, and return what judges.
 
     Raises:
-        SettingsError: As for `Toolbox.of`.
+        SettingsError: As for `build_run`.
     """
     with presenter.phase("loading libraries"), patient_collector():
-        from ragassay.evaluators.toolbox import Toolbox
+        from ragassay.evaluators.build_run import build_run
 
         importlib.import_module("ragassay.runs.audit")  # the rest of what a run needs
-        return Toolbox.of(settings, corpus, *own_of(options))
+        return build_run(settings, corpus, *own_of(options))
 
 
 def folder_of(options: Keywords) -> RunFolder | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ragassay.errors import InputError, RagassayError
-from ragassay.evaluators.questions import single_verdicts
+from ragassay.evaluators.registry import single_verdicts
 from ragassay.extras import need
 from ragassay.records import (
     NO_FAULT,

@@ -6,6 +6,8 @@ A call under way is joined by whoever needs the same; a killed run finds what it
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -161,3 +163,8 @@ def opened_store(path: Path | None) -> Iterator[Store]:
     """Open the finished work of a file; see `Store`."""
     with closing(Store(path)) as store:
         yield store
+
+
+def hash_of(*parts: str) -> str:
+    """SHA-256 of texts, in hexadecimal; where one ends and the next begins counts."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

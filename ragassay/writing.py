@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from ragassay.api import Progress, check
 from ragassay.graphs.qa_state import QAJob
-from ragassay.graphs.synthesis_state import WORDS
+from ragassay.graphs.synthesis import WORDS
 from ragassay.limits import line_limit
 from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
 from ragassay.records import Paper

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, VerdictKey
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Evaluator, Run
+from ragassay.evaluators.cases import CaseFile, VerdictKey
 from ragassay.graphs.asking import CaseQuestion
 from ragassay.records import Case, Record, Signals, VerdictBase
 
@@ -20,7 +20,7 @@ def filed(
     return CaseFile("case", record, case, signals=signals, verdicts=known)
 
 
-def question(evaluator: Evaluator[Any], item: str, file: CaseFile, tools: Toolbox) -> CaseQuestion:
+def question(evaluator: Evaluator[Any], item: str, file: CaseFile, run: Run) -> CaseQuestion:
     """The question of an evaluator about an item of a case."""
-    subject = file.items(evaluator, tools)[item]
-    return CaseQuestion(evaluator, item, subject, file, tools, lambda update: None)
+    subject = evaluator.known_items(file, run)[item]
+    return CaseQuestion(evaluator, item, subject, file, run, lambda update: None)

@@ -20,7 +20,8 @@ from typer.testing import CliRunner
 import ragassay
 from ragassay.cli import app
 from ragassay.errors import InputError, RagassayError, SettingsError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.options import (
     AuditKeywords,
     EvaluateKeywords,
@@ -245,7 +246,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
         raise Stopped("stopped")
 
     forgotten: list[Path] = []
-    monkeypatch.setattr(Toolbox, "of", staticmethod(tools_of))
+    monkeypatch.setattr(Run, "of", staticmethod(tools_of))
     monkeypatch.setattr(RunFolder, "forget_failures", lambda self: forgotten.append(self.path))
     monkeypatch.setattr("ragassay.runs.evaluate.run", run)
     monkeypatch.setattr("ragassay.runs.audit.run_audit", run_audit)
@@ -509,8 +510,8 @@ def test_parts_and_an_evaluator_of_ones_own_are_named_together():
     def brevity(case) -> bool:
         return len(case.answer) < 100
 
-    tools = Toolbox.of(load_settings(only="citations,brevity"), evaluators=[brevity])
+    tools = build_run(load_settings(only="citations,brevity"), evaluators=[brevity])
     assert {"citation", "brevity"} <= {one.name for one in tools.evaluators}
     assert {one.part for one in tools.evaluators} == {"citations", "brevity"}
     with pytest.raises(SettingsError, match=r"no part 'brevty'; there are nuggets.*, brevity"):
-        Toolbox.of(load_settings(only="citations,brevty"), evaluators=[brevity])
+        build_run(load_settings(only="citations,brevty"), evaluators=[brevity])

@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import ragassay
 from ragassay.errors import ExtraError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.records import Document, Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import RunResult, job_of, run
@@ -61,7 +61,7 @@ async def evaluated(
     settings = load_settings(model=model.model_name, api_base=model.base_url, **given)
     job = job_of(records, Corpus([Document(id="9", text="Headache has many causes.")]))
     return await run(
-        job, Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder()), folder
+        job, build_run(settings, job.corpus).with_models(embedder=WordEmbedder()), folder
     )
 
 
@@ -217,12 +217,13 @@ def test_nothing_is_imported_unless_wanted():
 import sys
 from ragassay.runs.evaluate import job_of, run
 from ragassay.threads import run_sync
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.records import Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import load_settings
 job = job_of([Record(id="a", question="Why?", answer="So.")], Corpus())
-tools = Toolbox.of(load_settings(only=("grades",)), job.corpus)
+tools = build_run(load_settings(only=("grades",)), job.corpus)
 assert run_sync(run(job, tools, None)).evaluations
 assert "ragassay.tracing" in sys.modules
 print([name for name in sys.modules if name.startswith(("opentelemetry.exp", "opentelemetry.pro"))])

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.instruments.signals.meter import signals_of
 from ragassay.models.signal_rater import LinearScorer, SignalRater
 from ragassay.optimizers.finetuning.yescieval import SEED
@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--systems", type=int, default=1, help="systems of each question")
     given = parser.parse_args()
-    tools = Toolbox.of(load_settings(signals=True))
+    tools = build_run(load_settings(signals=True))
     examples = list(
         examples_of(given.answers, tools, given.systems, lambda text: print(text, flush=True))
     )

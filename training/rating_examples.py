@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.formats import read_records
 from ragassay.graphs.files import case_of
 from ragassay.instruments.signals.measuring import Measured, measure
@@ -66,7 +66,7 @@ class Example:
 
 def examples_of(
     answers: Sequence[Path],
-    tools: Toolbox,
+    tools: Run,
     n_systems: int = 1,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Example]:

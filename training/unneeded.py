@@ -16,7 +16,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
 from ragassay.graphs.files import case_of
 from ragassay.instruments.signals.measuring import measure
@@ -36,7 +36,7 @@ Row = dict[str, float | str | bool]
 
 def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
     """Measure the sentences of whole answers and of those with one sentence more."""
-    tools = Toolbox.of(load_settings(signals=True))
+    tools = build_run(load_settings(signals=True))
     verifier, rater = Remembered(signals_verifier()), shipped_rater()
     attacks = [attack for attack in ATTACKS if attack.name.startswith(ADDED)]
     for path in answers:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragassay.evaluators.base import CaseFile
+from ragassay.evaluators.base import Outcome, Run
+from ragassay.evaluators.cases import CaseFile
 from ragassay.evaluators.comparing import compare
 from ragassay.evaluators.own import OwnEvaluator, Subject
 from ragassay.metrics.retrieval import Qrels, run_values
@@ -13,10 +14,6 @@ from ragassay.metrics.scoring import mean_score
 from ragassay.options import RETRIEVAL
 from ragassay.records import Case, Document, OwnVerdict, Record, Score
 from ragassay.threads import in_thread
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 NAME = RETRIEVAL
 SUPPORTS, OTHER = "supports", "does not support"
@@ -47,20 +44,20 @@ class RetrievalEvaluator(OwnEvaluator):
             _said_by_the_verifier, name=NAME, labels=(SUPPORTS, OTHER), version=version
         )
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Subject]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, Subject]:
         """Return each pair of a gold nugget and a source; none where documents are judged."""
         if self._judged(file.record):
             return {}
         pairs = [(n, m) for n, _ in enumerate(file.case.gold) for m in range(len(_sources(file)))]
         return {f"{n + 1}/{m + 1}": Subject(criterion=f"{n + 1}/{m + 1}") for n, m in pairs}
 
-    async def ask(self, subject: Subject, file: CaseFile, tools: Toolbox) -> Sequence[OwnVerdict]:
+    async def ask(self, subject: Subject, file: CaseFile, run: Run) -> Sequence[OwnVerdict]:
         """Compare a nugget with a source."""
         n, m = _pair(subject.criterion)
         nugget, source = file.case.gold[n].text, _sources(file)[m]
-        encoder = tools.models.encoder
+        encoder = run.models.encoder
         if encoder is None:
-            found = await compare(tools, file.case, nugget, source.text, source.title)
+            found = await compare(run, file.case, nugget, source.text, source.title)
         else:  # in the one worker: nothing else has loaded its libraries yet
             found = await in_thread(encoder.compare, nugget, source.text, source.title)
         label = None if found.verdict is None else SUPPORTS if found.verdict == SUPPORTS else OTHER
@@ -76,20 +73,20 @@ class RetrievalEvaluator(OwnEvaluator):
             )
         ]
 
-    def depends_on(self, subject: Subject, file: CaseFile, tools: Toolbox) -> Iterable[str]:
+    def depends_on(self, subject: Subject, file: CaseFile, run: Run) -> Iterable[str]:
         """Return the nugget, the source, and what compares."""
         n, m = _pair(subject.criterion)
         yield from (file.case.gold[n].text, _sources(file)[m].model_dump_json())
-        yield from (str(tools.settings.verification.verdict_labels), *tools.verifier_identity)
+        yield from (str(run.settings.verdict_labels), *run.verifier_identity)
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name what compares."""
-        return tools.verifier_name
+        return run.verifier_name
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """A verifier other than the judge takes no call."""
-        is_judge = tools.settings.chosen_verifier == "judge"
-        return len(file.items(self, tools)) if is_judge else 0
+        is_judge = run.settings.chosen_verifier == "judge"
+        return len(self.known_items(file, run)) if is_judge else 0
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return precision, recall and nDCG; none without judged documents and gold nuggets."""
@@ -101,7 +98,7 @@ class RetrievalEvaluator(OwnEvaluator):
         verdicts = {
             v.item: v.label for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)
         }
-        return _by_nuggets(verdicts, case, len(record.sources), outcome.judged_by(self))
+        return _by_nuggets(verdicts, case, len(record.sources), self.judged_by(outcome.run))
 
     def _judged(self, record: Record) -> Mapping[str, int]:
         return self.qrels.get(record.topic or "") or self.qrels.get(record.id) or {}

@@ -4,7 +4,9 @@ An evaluator declares what it asks, how a question is answered, what the answer 
 its verdicts come to and how reports speak of them. Everything else loops over the registry.
 """
 
-from ragassay.evaluators.base import CaseFile, Direction, Evaluator, Task, Wording, Words
+from ragassay.evaluators.base import Evaluator
+from ragassay.evaluators.cases import CaseFile, Task
 from ragassay.evaluators.registry import OURS
+from ragassay.evaluators.words import Direction, Wording, Words
 
 __all__ = ["OURS", "CaseFile", "Direction", "Evaluator", "Task", "Wording", "Words"]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from ragassay.evaluators.base import Outcome
 from ragassay.records import AnswerSentence, Case, Finding, FindingLevel, NuggetAssignment
 from ragassay.text.answer_faults import is_cut_off, languages, refuses
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
 
 LEAST_CITING = 4
 """Sentences that must cite before it is said that they all cite one source."""

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Wording, Words
+from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.nuggetizer import assignment_scores
 from ragassay.records import Failure, Nugget, NuggetAssignment, Score
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 NO_JUDGE = Failure(reason="undecided", detail="only a judge can tell, and none is named")
 
 
-class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
+class GoldNugget(NamedTuple):
+    """A gold nugget, and its position."""
+
+    gold: int
+    nugget: Nugget
+
+
+class AssignmentEvaluator(Evaluator[GoldNugget]):
     """Hold each gold nugget against the answer: stated, in part, or not.
 
     Only given ones: those of a reference are unknown before they are written.
@@ -38,63 +43,51 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         },
     )
 
-    def is_wanted(self, tools: Toolbox) -> bool:
+    def is_wanted(self, run: Run) -> bool:
         """Return whether nuggets are wanted, and somebody can assign them."""
-        known = (tools.judge.lm, tools.second)
-        return super().is_wanted(tools) and any(one is not None for one in known)
+        known = (run.judge.lm, run.second)
+        return super().is_wanted(run) and any(one is not None for one in known)
 
-    def is_reported(self, tools: Toolbox) -> bool:
+    def is_reported(self, run: Run) -> bool:
         """Return whether nuggets were assigned."""
-        return self.is_wanted(tools)
+        return self.is_wanted(run)
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, tuple[int, Nugget]]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, GoldNugget]:
         """Return the gold nuggets with their positions; none for an answer without a sentence."""
         gold = file.case.gold if file.case.sentences else ()
-        return {str(position): (position, nugget) for position, nugget in enumerate(gold)}
+        return {str(position): GoldNugget(position, nugget) for position, nugget in enumerate(gold)}
 
     async def ask(
-        self, subject: tuple[int, Nugget], file: CaseFile, tools: Toolbox
+        self, subject: GoldNugget, file: CaseFile, run: Run
     ) -> Sequence[NuggetAssignment]:
         """Hold one gold nugget against the answer."""
         position, nugget = subject
-        if tools.judge.lm is None:
+        if run.judge.lm is None:
             return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
-        found: Any = await tools.judge.ask(
-            tools.agents.assigner, case=file.case, gold=position, nugget=nugget
+        found: Any = await run.judge.ask(
+            run.agents.assigner, case=file.case, gold=position, nugget=nugget
         )
         return [found]
 
-    def unscored(
-        self,
-        subject: tuple[int, Nugget],
-        file: CaseFile,
-        tools: Toolbox,
-        failure: Failure,
-    ) -> Sequence[NuggetAssignment]:
-        """Return no assignment."""
-        return [NuggetAssignment(gold=subject[0], failure=failure)]
-
-    def depends_on(
-        self, subject: tuple[int, Nugget], file: CaseFile, tools: Toolbox
-    ) -> Sequence[str]:
+    def depends_on(self, subject: GoldNugget, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the nugget."""
-        return [subject[1].text]
+        return [subject.nugget.text]
 
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[NuggetAssignment]:
+    def settled(self, file: CaseFile, run: Run) -> Sequence[NuggetAssignment]:
         """Return one a gold nugget; an empty answer states none."""
         if file.case.sentences:
-            return super().settled(file, tools)  # type: ignore[return-value]
+            return super().settled(file, run)  # type: ignore[return-value]
         gold = range(len(file.case.gold))
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name what assigns."""
-        return tools.or_second(tools.judge.answered_by)
+        return run.or_second(run.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the nuggetizer's four scores."""
         return assignment_scores(
             [one.assignment for one in outcome.of(NuggetAssignment)],
             [nugget.importance for nugget in outcome.file.case.gold],
-            outcome.judged_by(self),
+            self.judged_by(outcome.run),
         )

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Wording, Words
+from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.cases import CaseFile, Cited
 from ragassay.evaluators.claims import CITATION
 from ragassay.evaluators.comparing import compare, read_of
+from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.alce import PRECISION, RECALL, CitingSentence, Support, alce_scores
 from ragassay.records import (
     AnswerSentence,
     AttributionVerdict,
     CitationVerdict,
-    Failure,
     Score,
     VerdictBase,
 )
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 
 @dataclass(frozen=True)
@@ -29,14 +25,19 @@ class CitedTogether:
     """Documents that a sentence cites.
 
     Attributes:
-        sentence: The sentence.
+        citing: The sentence.
         without: The document that is left out; empty for all of them.
         passages: Of each of the others its best passage.
     """
 
-    sentence: AnswerSentence
+    citing: AnswerSentence
     without: str
     passages: tuple[Cited, ...]
+
+    @property
+    def sentence(self) -> int:
+        """The sentence's number."""
+        return self.citing.index
 
 
 class AttributionEvaluator(Evaluator[CitedTogether]):
@@ -57,15 +58,15 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
         },
     )
 
-    def is_wanted(self, tools: Toolbox) -> bool:
+    def is_wanted(self, run: Run) -> bool:
         """Return whether the settings want it."""
-        return super().is_wanted(tools) and tools.settings.verification.attribution
+        return super().is_wanted(run) and run.settings.attribution
 
-    def is_reported(self, tools: Toolbox) -> bool:
+    def is_reported(self, run: Run) -> bool:
         """Return whether it was asked."""
-        return self.is_wanted(tools)
+        return self.is_wanted(run)
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, CitedTogether]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, CitedTogether]:
         """Return all documents of each sentence with several, and all but one that fails alone.
 
         Of two documents, the other alone is what the citation itself is judged by.
@@ -76,7 +77,7 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
             if len(passages) < 2:
                 continue
             found[f"{sentence.index}/"] = CitedTogether(sentence, "", tuple(passages.values()))
-            alone = _alone(sentence, CITATION.settled(file, tools))
+            alone = _alone(sentence, CITATION.settled(file, run))
             for name in passages if len(passages) > 2 else ():
                 if not alone.get(name):
                     others = tuple(one for other, one in passages.items() if other != name)
@@ -84,53 +85,44 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
         return found
 
     async def ask(
-        self, subject: CitedTogether, file: CaseFile, tools: Toolbox
+        self, subject: CitedTogether, file: CaseFile, run: Run
     ) -> Sequence[AttributionVerdict]:
         """Compare a sentence with the texts of several documents."""
-        text = _text(subject, file, tools)
-        found = await compare(tools, file.case, subject.sentence.text, text)
+        text = _text(subject, file, run)
+        found = await compare(run, file.case, subject.citing.text, text)
         return [
-            AttributionVerdict(
-                sentence=subject.sentence.index, without=subject.without, **vars(found)
-            )
+            AttributionVerdict(sentence=subject.sentence, without=subject.without, **vars(found))
         ]
 
-    def unscored(
-        self, subject: CitedTogether, file: CaseFile, tools: Toolbox, failure: Failure
-    ) -> Sequence[AttributionVerdict]:
-        """Return no verdict."""
-        sentence = subject.sentence.index
-        return [AttributionVerdict(sentence=sentence, without=subject.without, failure=failure)]
-
-    def depends_on(self, subject: CitedTogether, file: CaseFile, tools: Toolbox) -> Iterable[str]:
+    def depends_on(self, subject: CitedTogether, file: CaseFile, run: Run) -> Iterable[str]:
         """Return the texts, and what compares."""
-        labels = str(tools.settings.verification.verdict_labels)
-        return [_text(subject, file, tools), labels, *tools.verifier_identity]
+        labels = str(run.settings.verdict_labels)
+        return [_text(subject, file, run), labels, *run.verifier_identity]
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name what compares."""
-        return tools.verifier_name
+        return run.verifier_name
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return ALCE's citation recall and precision."""
-        if not self.is_wanted(outcome.tools):
+        if not self.is_wanted(outcome.run):
             return {}
         citations = outcome.of(CitationVerdict)
         known = {one.item: _supports(one) for one in outcome.of(AttributionVerdict)}
         sentences = [
             _citing(sentence, citations, known) for sentence in outcome.file.case.sentences
         ]
-        return alce_scores(sentences, outcome.judged_by(self))
+        return alce_scores(sentences, self.judged_by(outcome.run))
 
-    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_questions(self, file: CaseFile, run: Run) -> int:
         """Each sentence with several documents has one, and with three one for each."""
         counts = [len({c.document for c in s.citations if c.document}) for s in file.case.sentences]
         return sum((n > 1) + (n if n > 2 else 0) for n in counts)
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """A verifier other than the judge takes no call."""
-        is_judge = tools.settings.chosen_verifier == "judge"
-        return self.n_most_questions(file, tools) if is_judge else 0
+        is_judge = run.settings.chosen_verifier == "judge"
+        return self.n_most_questions(file, run) if is_judge else 0
 
 
 def _passages(sentence: AnswerSentence, file: CaseFile) -> dict[str, Cited]:
@@ -142,9 +134,9 @@ def _passages(sentence: AnswerSentence, file: CaseFile) -> dict[str, Cited]:
     return found
 
 
-def _text(subject: CitedTogether, file: CaseFile, tools: Toolbox) -> str:
+def _text(subject: CitedTogether, file: CaseFile, run: Run) -> str:
     read = (
-        (one.passage.title, read_of(one.passage, subject.sentence, file.case, tools).text)
+        (one.passage.title, read_of(one.passage, subject.citing, file.case, run).text)
         for one in subject.passages
     )
     return "\n".join(f"{title}\n{text}" if title else text for title, text in read)

@@ -1,209 +1,295 @@
-"""Base of all evaluators, and what they are given: a task, and the file of the case."""
+"""A run, the verdicts that stand on an answer, and the base of all evaluators."""
 
 from __future__ import annotations
 
+import copy
 import functools
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
 
+from ragassay.agents.agent_set import Agents
 from ragassay.errors import FatalModelError
+from ragassay.evaluators.cases import CaseFile, OpenFiles, Task, VerdictKey
+from ragassay.evaluators.compiled import agents_left_out, use_compiled
+from ragassay.evaluators.grading import Grading
+from ragassay.evaluators.models import Models, Retrieval
+from ragassay.evaluators.words import Words
+from ragassay.judges import BaseJudge, Cascade
+from ragassay.metrics.cascade import joint_name
+from ragassay.metrics.uncertainty import parse_condition
+from ragassay.models.gateway import NEEDS_JUDGE
+from ragassay.models.limiter import RunLimiter
+from ragassay.models.signal_rater import shipped_rater
+from ragassay.models.tuned import note_of
+from ragassay.prompts import Criteria, Rubric, load_rubrics, prompts_sha256
+from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256
 from ragassay.records import (
-    Case,
     Evaluation,
-    EvidenceSide,
-    EvidenceSpan,
     Failure,
     Finding,
-    Reading,
-    Record,
+    Nugget,
+    NuggetMatch,
+    NuggetOrigin,
     Score,
-    Signals,
+    SentenceNuggets,
     Usage,
     VerdictBase,
 )
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
+from ragassay.settings import RESULT_FIELDS, Settings
+from ragassay.store import Store, hash_of
 
 S = TypeVar("S")
 """What one question of an evaluator is about."""
 
-Direction = Literal["higher", "lower"]
-
-
-class VerdictKey(NamedTuple):
-    """Where a verdict stands among those of a case."""
-
-    evaluator: str
-    item: str
+V = TypeVar("V", bound=VerdictBase)
 
 
 @dataclass(frozen=True)
-class Task:
-    """One question, by ids alone; the payload of a `Send`.
+class RunArguments:
+    """The arguments of `build_run`, besides the corpus: they can be sent to another machine."""
 
-    Attributes:
-        evaluator: Name of the evaluator.
-        item: What the question is about, as its verdict names it.
-        case: Id of the case.
-    """
-
-    evaluator: str
-    item: str
-    case: str = ""
-
-    @property
-    def key(self) -> VerdictKey:
-        """Key of its verdict."""
-        return VerdictKey(self.evaluator, self.item)
+    settings: Settings
+    evaluators: tuple[Any, ...] = ()
+    rubrics: tuple[Rubric | Criteria, ...] = ()
 
 
 @dataclass(frozen=True)
-class Found:
-    """A passage that was found for a sentence.
+class Run:
+    """A run's configuration, and its services; the graph's run-time context.
+
+    Build it with `build_run`.
 
     Attributes:
-        sentence: 1-based.
-        side: What was looked for.
-        rank: Its place on that side, 1 for the best.
-        passage: The passage.
+        settings: The settings.
+        rubrics: The rubrics of the run, by name.
+        registered: The evaluators that there are, in dependency order.
+        arguments: What it was built from; None where somebody put it together.
+        judge: Answers questions and rates rubrics.
+        second: The run of the second judge of a cascade; None without one.
+        agents: Put the questions into words.
+        compiled: Prompts that `ragassay optimize` wrote, in place of the shipped ones.
+        models: Measure and compare without the judge.
+        retrieval: Looks up literature.
+        files: The cases that are being judged.
+        store: What is finished, and the calls under way.
+        limiter: Bounds all model calls of the run together.
     """
 
-    sentence: int
-    side: EvidenceSide
-    rank: int
-    passage: EvidenceSpan
+    settings: Settings
+    rubrics: dict[str, Rubric]
+    registered: tuple[Evaluator[Any], ...]
+    judge: BaseJudge
+    models: Models
+    retrieval: Retrieval
+    agents: Agents = field(default_factory=Agents)
+    compiled: tuple[CompiledPrompt, ...] = ()
+    second: Run | None = None
+    files: OpenFiles = field(default_factory=OpenFiles, compare=False, repr=False)
+    store: Store = field(default_factory=Store, compare=False, repr=False)
+    arguments: RunArguments | None = field(default=None, compare=False, repr=False)
+    limiter: RunLimiter = field(default_factory=RunLimiter, compare=False, repr=False)
+    _of_members: dict[str, Run] = field(default_factory=dict, init=False, compare=False, repr=False)
 
-
-@dataclass(frozen=True)
-class Cited:
-    """The part of a cited document that is compared with the sentence that cites it.
-
-    Attributes:
-        sentence: 1-based.
-        marker: The citation's.
-        passage: The passage.
-    """
-
-    sentence: int
-    marker: str
-    passage: EvidenceSpan
-
-
-@dataclass(frozen=True)
-class CaseFile:
-    """All that is known of one answer while it is judged; each step makes a new one.
-
-    Attributes:
-        id: Hash of everything that the evaluation depends on.
-        record: The answer as it was handed in.
-        case: The record cut into sentences and sources.
-        found: Passages that were found for its sentences.
-        cited: Passages of cited documents.
-        signals: Measurements of the answer; None where it was not measured.
-        readings: Readings by fine-tuned judges, by their names.
-        verdicts: The verdicts so far, by evaluator and item.
-    """
-
-    id: str
-    record: Record
-    case: Case
-    found: tuple[Found, ...] = ()
-    cited: tuple[Cited, ...] = ()
-    signals: Signals | None = None
-    readings: Mapping[str, Reading] = field(default_factory=dict)
-    verdicts: Mapping[VerdictKey, VerdictBase] = field(default_factory=dict)
-    _items: dict[str, Mapping[str, Any]] = field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
-
-    def items(self, evaluator: Evaluator[S], tools: Toolbox) -> Mapping[str, S]:
-        """Return what an evaluator asks about, by item; computed once."""
-        if evaluator.name not in self._items:
-            self._items[evaluator.name] = evaluator.items(self, tools)
-        return self._items[evaluator.name]
-
-    @property
-    def n_citations(self) -> int:
-        """The number of citations that point to a document."""
-        return sum(bool(c.document) for s in self.case.sentences for c in s.citations)
+    def __post_init__(self) -> None:
+        """Have the agents say what was compiled for them, also those that were replaced."""
+        use_compiled(
+            self.compiled,
+            self.agents.all,
+            (*load_rubrics(self.settings.rubric_set), *self.rubrics),
+            self._unasked,
+        )
 
     @functools.cached_property
-    def context_sha256(self) -> str:
-        """Hash of what every prompt of the case shows."""
-        return hashlib.sha256(self.case.context.encode()).hexdigest()
+    def judges(self) -> BaseJudge | Cascade:
+        """The judge, or the cascade of it and the second one."""
+        when = self.settings.escalated_when
+        if self.second is None or when is None:
+            return self.judge
+        return Cascade(self.judge, self.second.judge, parse_condition(when))
+
+    def with_judge(self, judge: BaseJudge) -> Run:
+        """Return the run with another of its judges: a panel's member, or the second one."""
+        if judge is self.judge:
+            return self
+        if self.second is not None and judge is self.second.judge:
+            return self.second
+        if judge.name not in self._of_members:
+            # A panel's prompts are checked once: a member of it need not ask all of them.
+            member = copy.copy(self)
+            object.__setattr__(member, "judge", judge)
+            self._of_members[judge.name] = member
+        return self._of_members[judge.name]
+
+    def with_models(self, **models: Any) -> Run:
+        """Return the same run with other models, by the names of `Models`."""
+        return replace(self, models=replace(self.models, **models))
+
+    @property
+    def _unasked(self) -> dict[str, str]:
+        """Prompts that this run does not put to a model, and what to change for it."""
+        found: dict[str, str] = {}
+        judge, agents = self.judge, self.agents
+        if judge.lm is None and not self.settings.escalate:
+            return dict.fromkeys((agent.prompt for agent in agents.all), NEEDS_JUDGE)
+        if self.models.encoder is not None and not self.settings.escalate:
+            found[agents.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
+        if not any(one.digest for one in self.registered):  # a user's may ask any agent
+            left_out = agents_left_out(self.settings)
+            found |= {a.prompt: left_out[a.name] for a in agents.all if a.name in left_out}
+        judges = judge.members or (judge,)
+        is_asked = any(one.deliberates(rubric) for one in judges for rubric in self.rubrics)
+        if self.rubrics and not is_asked and not self.settings.escalate:
+            found[agents.judge.prompt] = (
+                "a fine-tuned judge has a prompt of its own; name another judge"
+                if judges[0].reads or self.settings.form
+                else "signals rate in its judge's place; add --no-signals"
+            )
+        return found
 
     @functools.cached_property
-    def case_sha256(self) -> str:
-        """Hash of all that the case holds."""
-        return hashlib.sha256(self.case.model_dump_json().encode()).hexdigest()
+    def prompts_sha256(self) -> str:
+        """Hash of all that is said to models."""
+        return compiled_sha256(prompts_sha256(), self.compiled)
 
+    @property
+    def evaluators(self) -> tuple[Evaluator[Any], ...]:
+        """The evaluators that this run asks."""
+        return tuple(one for one in self.registered if one.is_wanted(self))
 
-class OpenFiles:
-    """The files of the cases that are being judged, by id."""
+    def evaluator(self, name: str) -> Evaluator[Any]:
+        """Return a registered evaluator by its name."""
+        return next(one for one in self.registered if one.name == name)
 
-    def __init__(self) -> None:
-        self._files: dict[str, CaseFile] = {}
-        self._fatal: dict[str, FatalModelError] = {}
+    def or_second(self, first: str) -> str:
+        """Name who decides, the second judge of a cascade with the first."""
+        return joint_name(first, self.settings.escalated_to)
 
-    def open(self, file: CaseFile) -> CaseFile:
-        """Keep a file, in place of an older state of it."""
-        self._files[file.id] = file
-        return file
+    @property
+    def readers(self) -> tuple[BaseJudge, ...]:
+        """The judges that read an answer before they rate its rubrics."""
+        judges = (one for one in self.judge.members or (self.judge,) if one.reads)
+        return tuple(one for one in judges if any(map(one.calls_model, self.rubrics)))
 
-    def get(self, case: str) -> CaseFile | None:
-        """Return a file; None where it is not open."""
-        return self._files.get(case)
+    @property
+    def n_slots(self) -> int:
+        """Most model calls under way at a time."""
+        own = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judges)))
+        return sum(own) + (self.second.n_slots if self.second else 0)
 
-    def break_off(self, case: str, error: FatalModelError) -> None:
-        """Note why a case cannot go on."""
-        self._fatal.setdefault(case, error)
+    @property
+    def measures(self) -> bool:
+        """Return whether answers are measured before their rubrics are judged."""
+        return self.models.meter is not None and self.settings.measures
 
-    def fatal(self, case: str) -> FatalModelError | None:
-        """Return why a case cannot go on; None where it can."""
-        return self._fatal.get(case)
+    @property
+    def fatal(self) -> FatalModelError | None:
+        """Why the run cannot go on: the error of the first model that cannot be asked."""
+        verifier = self.models.verifier_lm
+        second = self.second.judge.fatal if self.second else None
+        return self.judge.fatal or second or (verifier.fatal if verifier else None)
 
-    def close(self, case: str) -> None:
-        """Forget a file."""
-        self._files.pop(case, None)
+    @property
+    def verifier_name(self) -> str:
+        """Name of the model that compares claims with passages."""
+        if self.models.encoder:
+            return self.models.encoder.model.name
+        return self.models.verifier_lm.model if self.models.verifier_lm else self.judge.answered_by
+
+    @property
+    def verifier_identity(self) -> tuple[str, ...]:
+        """Name, digest and bounds of what compares claims with passages."""
+        encoder = self.models.encoder
+        return (*(encoder.identity if encoder else (self.verifier_name, "")), *self.tuned_weights)
+
+    @property
+    def correctness_name(self) -> str:
+        """Name of the model that says whether sentences are correct."""
+        model = self.models.correctness
+        if model:
+            other = self.settings.escalated_to or self.verifier_name
+            leaves_open = bool(model.bounds) and self.settings.verifies_evidence
+            return joint_name(model.name, other) if leaves_open else model.name
+        return self.or_second(self.verifier_name)
+
+    @functools.cached_property
+    def grading(self) -> Grading:
+        """The grading of passages: the grader, and its ways."""
+        return Grading.of(self.settings, self.judge, self.models.grader)
+
+    @functools.cached_property
+    def identity(self) -> str:
+        """Hash of all that the verdicts depend on: judge, settings, prompts, corpus, models."""
+        rater = shipped_rater() if self.settings.measures else None
+        pairs = self.models.pair_rater
+        return hash_of(
+            *(str(getattr(self.settings, name)) for name in RESULT_FIELDS),
+            self.prompts_sha256,
+            self.retrieval.corpus.sha256,
+            *self.models.digests,
+            *((rater.model, rater.digest) if rater else ()),
+            *self.tuned_weights,
+            *(self.grading.identity if self.settings.wants("grades") else ()),
+            *(pairs.identity if pairs and self.settings.wants("racar") else ()),
+            *(f"{name} {digest}" for name, digest in self.own_digests.items()),
+        )
+
+    @functools.cached_property
+    def own_digests(self) -> dict[str, str]:
+        """Digests of the user's own evaluators and rubrics, by name."""
+        shipped = load_rubrics(self.settings.rubric_set)
+        own = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
+        rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in own.items()}
+        return {one.name: one.digest for one in self.registered if one.digest} | rubrics
+
+    @property
+    def tuned_weights(self) -> tuple[str, ...]:
+        """Digests of the adapters among the judges, whose names may be those of folders."""
+        names = (*self.settings.judges, self.settings.chosen_verifier)
+        notes = [note_of(name) for name in names]
+        return tuple(note.weights_sha256 for note in notes if note)
 
 
 @dataclass(frozen=True)
-class Wording:
-    """The title of a score, and which way is better; None where neither is."""
-
-    title: str
-    direction: Direction | None = None
-
-
-@dataclass(frozen=True)
-class Words:
-    """The words for an evaluator in reports.
+class Outcome:
+    """The verdicts that stand on one answer.
 
     Attributes:
-        verdict: One of its verdicts, e.g. "sentence label".
-        verdicts: Several of them, where that is not the same with an s.
-        question: Its questions as a title, e.g. "Sentence labels"; evaluators with the same title
-            share their questions.
-        kind: Name of its questions in the cascade's numbers.
-        group: Prefix of its scores' names; "" where it has none.
-        title: Title of that group of scores.
-        direction: Which way its scores are better where `scores` does not say.
-        scores: Titles of its scores, by full name.
+        file: The answer.
+        run: What judged.
+        verdicts: By the name of their evaluator, each in order and complete.
+        matches: Pairs of gold (or reference) nuggets and answer nuggets.
     """
 
-    verdict: str
-    verdicts: str = ""
-    question: str = ""
-    kind: str = ""
-    group: str = ""
-    title: str = ""
-    direction: Direction | None = None
-    scores: Mapping[str, Wording] = field(default_factory=dict)
+    file: CaseFile
+    run: Run
+    verdicts: Mapping[str, Sequence[VerdictBase]]
+    matches: tuple[NuggetMatch, ...] = ()
+
+    def of(self, kind: type[V]) -> tuple[V, ...]:
+        """Return the verdicts of one kind, in order."""
+        found = (v for group in self.verdicts.values() for v in group)
+        return tuple(verdict for verdict in found if isinstance(verdict, kind))
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """The parts that were to be found out."""
+        return self.run.settings.parts
+
+    def _nuggets(self, origin: NuggetOrigin) -> tuple[Nugget, ...]:
+        lists = (one for one in self.of(SentenceNuggets) if one.origin == origin)
+        return tuple(nugget for one in lists for nugget in one.nuggets)
+
+    @property
+    def nuggets(self) -> tuple[Nugget, ...]:
+        """The answer's nuggets, in the order of its sentences."""
+        return self._nuggets("answer")
+
+    @property
+    def gold(self) -> tuple[Nugget, ...]:
+        """The gold nuggets; without any, those of the reference."""
+        return self.file.case.gold or self._nuggets("reference")
 
 
 class Evaluator(ABC, Generic[S]):
@@ -222,6 +308,7 @@ class Evaluator(ABC, Generic[S]):
             answer, "notices" against cited articles.
         is_weighed: Whether its verdicts say how sure the judge is, so that they can go to a second
             judge.
+        digest: Hash of a user's own evaluator; empty for ours.
     """
 
     name: str
@@ -230,53 +317,62 @@ class Evaluator(ABC, Generic[S]):
     words: Words
     needs: tuple[str, ...] = ()
     is_weighed: bool = False
+    digest: str = ""
 
-    def is_wanted(self, tools: Toolbox) -> bool:
+    def is_wanted(self, run: Run) -> bool:
         """Return whether a run asks it."""
-        return tools.settings.evaluation.wants(self.part)
+        return run.settings.wants(self.part)
 
-    def is_reported(self, tools: Toolbox) -> bool:
+    def is_reported(self, run: Run) -> bool:
         """Return whether its verdicts are part of the evaluation, or serve others alone."""
-        return tools.settings.evaluation.wants(self.part)
+        return run.settings.wants(self.part)
 
     @abstractmethod
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, S]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, S]:
         """Return what is asked about, by item, as far as the file tells."""
 
+    def known_items(self, file: CaseFile, run: Run) -> Mapping[str, S]:
+        """Return `items`, found once for each state of a case."""
+        return file.remember(self.name, lambda: self.items(file, run))
+
     @abstractmethod
-    async def ask(self, subject: S, file: CaseFile, tools: Toolbox) -> Sequence[VerdictBase]:
+    async def ask(self, subject: S, file: CaseFile, run: Run) -> Sequence[VerdictBase]:
         """Answer one question. The first verdict is its own; others may be another evaluator's.
 
         Raises:
             ModelError: The judge gave no usable reply.
         """
 
-    @abstractmethod
     def unscored(
-        self, subject: S, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: S, file: CaseFile, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
-        """Return what stands where a question got no answer."""
+        """Return what stands where a question got no answer.
 
-    def depends_on(self, subject: S, file: CaseFile, tools: Toolbox) -> Iterable[str | None]:
+        By default a verdict whose `item_fields` are those of the subject.
+        """
+        where: dict[str, Any] = {name: getattr(subject, name) for name in self.record.item_fields}
+        return [self.record(failure=failure, **where)]
+
+    def depends_on(self, subject: S, file: CaseFile, run: Run) -> Iterable[str | None]:
         """Return what a verdict depends on besides the case, the item and the judge's model."""
         return ()
 
-    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
+    def tasks(self, file: CaseFile, run: Run) -> list[Task]:
         """Return the questions of a case."""
-        return [Task(self.name, item, file.id) for item in file.items(self, tools)]
+        return [Task(self.name, item, file.id) for item in self.known_items(file, run)]
 
     @property
     def asks_panel(self) -> bool:
         """Return whether each member of a panel is asked, or the first for all."""
         return False
 
-    def second_round(self, subject: S, verdicts: Sequence[Any], tools: Toolbox) -> Mapping[str, S]:
+    def second_round(self, subject: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
         """Return what members of a panel are asked once they know the others' verdicts.
 
         Args:
             subject: What all were asked.
             verdicts: What each said.
-            tools: The run.
+            run: The run.
 
         Returns:
             By the member's name; empty where the first round is enough.
@@ -291,13 +387,13 @@ class Evaluator(ABC, Generic[S]):
         """Return what a second judge is asked of a batch: its first thing."""
         return subject
 
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[VerdictBase]:
+    def settled(self, file: CaseFile, run: Run) -> Sequence[VerdictBase]:
         """Return the verdicts in order, with those that needed no question."""
-        return standing(self, file, tools)
+        return standing(self, file, run)
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Return who gives its verdicts, in words."""
-        return tools.or_second(tools.judge.answered_by)
+        return run.or_second(run.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return what its verdicts come to, in the order of the report."""
@@ -315,24 +411,24 @@ class Evaluator(ABC, Generic[S]):
         """Return the verdicts that one was made of, itself where there are none."""
         return (verdict,)
 
-    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_questions(self, file: CaseFile, run: Run) -> int:
         """Return how many questions there can be at most, before anything was found."""
-        return len(file.items(self, tools))
+        return len(self.known_items(file, run))
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """Return how many model calls these take at most."""
-        return self.n_most_questions(file, tools) if tools.judge.lm else 0
+        return self.n_most_questions(file, run) if run.judge.lm else 0
 
 
-def standing(evaluator: Evaluator[Any], file: CaseFile, tools: Toolbox) -> list[Any]:
+def standing(evaluator: Evaluator[Any], file: CaseFile, run: Run) -> list[Any]:
     """Return an evaluator's verdicts in the order of its items."""
-    keys = (VerdictKey(evaluator.name, item) for item in file.items(evaluator, tools))
+    keys = (VerdictKey(evaluator.name, item) for item in evaluator.known_items(file, run))
     return [file.verdicts[key] for key in keys if key in file.verdicts]
 
 
-def panel_names(tools: Toolbox) -> tuple[str, ...]:
+def panel_names(run: Run) -> tuple[str, ...]:
     """Return the names of the panel's judges; empty for a single judge."""
-    return tuple(one.name for one in tools.judge.members)
+    return tuple(one.name for one in run.judge.members)
 
 
 def total_usage(verdicts: Iterable[VerdictBase]) -> Usage:

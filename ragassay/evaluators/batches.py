@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Evaluator, Run
+from ragassay.evaluators.cases import CaseFile, Task
 
 T = TypeVar("T")
 
@@ -30,9 +28,9 @@ class Batch(Generic[T]):
 class BatchEvaluator(Evaluator[Batch[T]]):
     """An evaluator that asks about several things in a call."""
 
-    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
+    def tasks(self, file: CaseFile, run: Run) -> list[Task]:
         """Return one task a call."""
-        asked = file.items(self, tools)
+        asked = self.known_items(file, run)
         return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
 
     def alone(self, subject: Batch[T]) -> Batch[T]:

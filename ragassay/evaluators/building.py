@@ -1,4 +1,4 @@
-"""Build the parts of a toolbox by the settings; no model is loaded yet."""
+"""Build the models of a run by the settings; no model is loaded yet."""
 
 from __future__ import annotations
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Words
-from ragassay.evaluators.cited_passages import sources_of
-from ragassay.evaluators.comparing import compare
+from ragassay.evaluators.base import Evaluator, Run
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.comparing import compare, sources_of
+from ragassay.evaluators.words import Words
 from ragassay.records import (
     DocumentFacts,
     Evaluation,
@@ -25,9 +26,6 @@ from ragassay.records import (
 )
 from ragassay.text.sentences import sentences_of
 
-if TYPE_CHECKING:
-    from ragassay.evaluators.toolbox import Toolbox
-
 
 class FactsEvaluator(Evaluator[EvidenceSpan]):
     """List the facts of each passage of the cited documents."""
@@ -38,24 +36,22 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
     needs = ("passages",)
     words = Words(verdict="list of facts", verdicts="lists of facts")
 
-    def is_wanted(self, tools: Toolbox) -> bool:
+    def is_wanted(self, run: Run) -> bool:
         """Return whether citations are checked nugget by nugget."""
-        return tools.settings.cites_by_nuggets
+        return run.settings.cites_by_nuggets
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, EvidenceSpan]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, EvidenceSpan]:
         """Return the passages of the cited documents, each once."""
         sources = (s for c in file.cited for s in sources_of(c.sentence, file.case, c.marker))
         return _windows(file, dict.fromkeys(source.id for source in sources))
 
-    async def ask(
-        self, subject: EvidenceSpan, file: CaseFile, tools: Toolbox
-    ) -> Sequence[DocumentFacts]:
+    async def ask(self, subject: EvidenceSpan, file: CaseFile, run: Run) -> Sequence[DocumentFacts]:
         """List the facts of a passage; without a judge, its sentences."""
-        if tools.judge.lm is None:
+        if run.judge.lm is None:
             facts = tuple(sentences_of(subject.text))
             return [DocumentFacts(document=subject.document, start=subject.start, facts=facts)]
-        found: Any = await tools.judge.ask(
-            tools.agents.fact_lister, case=file.case, passage=subject.text
+        found: Any = await run.judge.ask(
+            run.agents.fact_lister, case=file.case, passage=subject.text
         )
         return [
             DocumentFacts(
@@ -67,7 +63,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         ]
 
     def unscored(
-        self, subject: EvidenceSpan, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: EvidenceSpan, file: CaseFile, run: Run, failure: Failure
     ) -> Sequence[DocumentFacts]:
         """Let the passage's sentences stand for its facts."""
         return [
@@ -79,16 +75,16 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
             )
         ]
 
-    def depends_on(self, subject: EvidenceSpan, file: CaseFile, tools: Toolbox) -> Sequence[str]:
+    def depends_on(self, subject: EvidenceSpan, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the passage."""
         return [subject.text]
 
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[DocumentFacts]:
+    def settled(self, file: CaseFile, run: Run) -> Sequence[DocumentFacts]:
         """Return the facts by document and place."""
-        found = [v for v in super().settled(file, tools) if isinstance(v, DocumentFacts)]
+        found = [v for v in super().settled(file, run) if isinstance(v, DocumentFacts)]
         return sorted(found, key=lambda one: (one.document, one.start))
 
-    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_questions(self, file: CaseFile, run: Run) -> int:
         """Every document that is cited has its passages."""
         cited = (c.document for s in file.case.sentences for c in s.citations if c.document)
         return len(_windows(file, cited))
@@ -130,25 +126,25 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         kind="cited_nugget",
     )
 
-    def is_wanted(self, tools: Toolbox) -> bool:
+    def is_wanted(self, run: Run) -> bool:
         """Return whether citations are checked nugget by nugget."""
-        return tools.settings.cites_by_nuggets
+        return run.settings.cites_by_nuggets
 
-    def is_reported(self, tools: Toolbox) -> bool:
+    def is_reported(self, run: Run) -> bool:
         """Return False: citations hold the verdicts that they are merged from."""
         return False
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, CitedNugget]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, CitedNugget]:
         """Return each nugget of a sentence with each document that the sentence cites."""
         facts: dict[str, list[str]] = {}
-        for one in FACTS.settled(file, tools):
+        for one in FACTS.settled(file, run):
             facts.setdefault(one.document, []).extend(one.facts)
         nuggets: dict[int | None, list[str]] = {}
         for one in file.verdicts.values():
             if isinstance(one, SentenceNuggets) and one.origin == "answer":
                 for nugget in one.nuggets:
                     nuggets.setdefault(nugget.sentence, []).append(nugget.text)
-        if tools.settings.verification.citation_evidence == "nugget-lists":
+        if run.settings.citation_evidence == "nugget-lists":
             nuggets = {sentence: ["\n".join(texts)] for sentence, texts in nuggets.items()}
         known: dict[tuple[int, str], tuple[str, ...]] = {}
         for c in file.cited:
@@ -161,11 +157,9 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
             for text in nuggets.get(sentence, ())
         }
 
-    async def ask(
-        self, subject: CitedNugget, file: CaseFile, tools: Toolbox
-    ) -> Sequence[NuggetVerdict]:
+    async def ask(self, subject: CitedNugget, file: CaseFile, run: Run) -> Sequence[NuggetVerdict]:
         """Compare a nugget with the facts of a document."""
-        found = await compare(tools, file.case, subject.nugget, "\n".join(subject.facts))
+        found = await compare(run, file.case, subject.nugget, "\n".join(subject.facts))
         return [
             NuggetVerdict(
                 sentence=subject.sentence,
@@ -175,47 +169,34 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
             )
         ]
 
-    def unscored(
-        self, subject: CitedNugget, file: CaseFile, tools: Toolbox, failure: Failure
-    ) -> Sequence[NuggetVerdict]:
-        """Return no verdict."""
-        return [
-            NuggetVerdict(
-                sentence=subject.sentence,
-                document=subject.document,
-                nugget=subject.nugget,
-                failure=failure,
-            )
-        ]
-
-    def depends_on(self, subject: CitedNugget, file: CaseFile, tools: Toolbox) -> Sequence[str]:
+    def depends_on(self, subject: CitedNugget, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the facts, and what compares."""
-        labels = str(tools.settings.verification.verdict_labels)
-        return [*subject.facts, labels, *tools.verifier_identity]
+        labels = str(run.settings.verdict_labels)
+        return [*subject.facts, labels, *run.verifier_identity]
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name what compares."""
-        return tools.or_second(tools.verifier_name)
+        return run.or_second(run.verifier_name)
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
         """Return each once, where two markers of a sentence mean one document."""
         nested = (nugget for citation in evaluation.citations for nugget in citation.nuggets)
         return {nugget.item: nugget for nugget in nested}.values()
 
-    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_questions(self, file: CaseFile, run: Run) -> int:
         """Each citation has one list, or as many as its sentence may have nuggets.
 
         Those of an answer that was read as a whole can be more.
         """
         from ragassay.agents.nugget_writer import MOST_NUGGETS
 
-        has_lists = tools.settings.verification.citation_evidence == "nugget-lists"
+        has_lists = run.settings.citation_evidence == "nugget-lists"
         return (1 if has_lists else MOST_NUGGETS) * file.n_citations
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """A verifier other than the judge takes no call."""
-        is_judge = tools.settings.chosen_verifier == "judge"
-        return self.n_most_questions(file, tools) if is_judge else 0
+        is_judge = run.settings.chosen_verifier == "judge"
+        return self.n_most_questions(file, run) if is_judge else 0
 
 
 FACTS = FactsEvaluator()

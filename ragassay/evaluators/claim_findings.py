@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from ragassay.evaluators.cited_passages import sources_of
+from ragassay.evaluators.base import Outcome, Run
+from ragassay.evaluators.comparing import sources_of
 from ragassay.metrics.risk import bound_of
 from ragassay.records import (
     Bound,
@@ -17,10 +17,6 @@ from ragassay.records import (
     NuggetVerdict,
 )
 from ragassay.text.differences import is_other_value
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 CONTRADICTS = "contradicts"
 N_SHOWN_MARKS = 5
@@ -85,7 +81,7 @@ class Weight:
         return finding.model_copy(update=measured)
 
 
-def weight_of(verdict: EvidenceVerdict | CitationVerdict, tools: Toolbox) -> Weight | None:
+def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | None:
     """Weigh what a verdict has against a sentence; None where it has nothing.
 
     A judge's contradictions lead, and so do those of a verifier without bounds. One with bounds
@@ -94,24 +90,24 @@ def weight_of(verdict: EvidenceVerdict | CitationVerdict, tools: Toolbox) -> Wei
     """
     parts = getattr(verdict, "nuggets", ()) or (verdict,)
     if verdict.value == CONTRADICTS:
-        said = [_said(one, tools) for one in parts if one.value == CONTRADICTS]
+        said = [_said(one, run) for one in parts if one.value == CONTRADICTS]
         return min(said, key=lambda one: one.rank)
     if verdict.leaning != CONTRADICTS:
         return None
-    return replace(_said(verdict, tools), level="look", is_said=False, is_bounded=False)
+    return replace(_said(verdict, run), level="look", is_said=False, is_bounded=False)
 
 
-def irrelevance(verdict: CitationVerdict, tools: Toolbox) -> Weight:
+def irrelevance(verdict: CitationVerdict, run: Run) -> Weight:
     """Weigh that a citation is about something else."""
-    return _said(verdict, tools, "not_relevant")
+    return _said(verdict, run, "not_relevant")
 
 
 def _said(
     verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict,
-    tools: Toolbox,
+    run: Run,
     label: str = CONTRADICTS,
 ) -> Weight:
-    encoder, second = tools.models.encoder, verdict.escalation
+    encoder, second = run.models.encoder, verdict.escalation
     if encoder is None or not encoder.bounds or (second and second.failure is None):
         return Weight("head")
     bound = bound_of(encoder.bounds, label, "finding", _kind_of(verdict.difference))
@@ -134,7 +130,7 @@ def evidence_findings(outcome: Outcome) -> list[Finding]:
     supported = {one.sentence for one in evidence if one.verdict == "supports"}
     against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
     for one in evidence:
-        weight = weight_of(one, outcome.tools)
+        weight = weight_of(one, outcome.run)
         # What a citation says of the same document is not said twice.
         is_cited = _document(one) in {s.id for s in sources_of(one.sentence, outcome.file.case)}
         if weight and not ("citations" in outcome.parts and is_cited):
@@ -159,12 +155,12 @@ def citation_findings(outcome: Outcome) -> list[Finding]:
         if one.verdict == "invalid":
             message = _invalid_message(one, outcome)
             found.append(Weight("head").finding("invalid_citation", message, one))
-        elif weight := weight_of(one, outcome.tools):
+        elif weight := weight_of(one, outcome.run):
             weight = weight.beside_others if n in supported else weight
             message = f"{cites} {weight.word} it{_as(one)}."
             found.append(weight.finding("contradicted_citation", message, one))
         elif one.verdict == "not_relevant":
-            weight = irrelevance(one, outcome.tools)
+            weight = irrelevance(one, outcome.run)
             is_sure = "is" if weight.level == "head" else "may be"
             message = f"{cites} {is_sure} about something else."
             found.append(weight.finding("irrelevant_citation", message, one))
@@ -222,7 +218,7 @@ def _invalid_message(verdict: CitationVerdict, outcome: Outcome) -> str:
         return f"Sentence {verdict.sentence} cites {marker!r}, which is not in the corpus."
     if marker.isdigit() and len(marker) < MOST_POSITION_DIGITS:
         return f"Sentence {verdict.sentence} cites [{marker}], but the answer has {counted}."
-    corpus = ", nor in the corpus" if outcome.tools.retrieval.has_corpus else ""
+    corpus = ", nor in the corpus" if outcome.run.retrieval.has_corpus else ""
     return (
         f"Sentence {verdict.sentence} cites {marker!r}, which is not among the answer's "
         f"{counted}{corpus}."
@@ -235,7 +231,7 @@ def _unresolved(outcome: Outcome) -> list[Finding]:
     if not verdicts:
         return []
     kind = "unresolved_citation"
-    if not outcome.file.record.sources and not outcome.tools.retrieval.has_corpus:
+    if not outcome.file.record.sources and not outcome.run.retrieval.has_corpus:
         shown = ", ".join(dict.fromkeys(repr(v.citation.marker) for v in verdicts[:N_SHOWN_MARKS]))
         more = ", \u2026" if len(verdicts) > N_SHOWN_MARKS else ""
         message = (

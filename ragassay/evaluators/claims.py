@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Found, Wording, Words
+from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.cases import CaseFile, Cited, Found
 from ragassay.evaluators.cited_nugget import CITED_NUGGET
 from ragassay.evaluators.claim_findings import citation_findings, evidence_findings
 from ragassay.evaluators.comparing import compare, read_of
+from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.citations import citation_scores, merged_citations
 from ragassay.metrics.scores import evidence_scores
 from ragassay.records import (
@@ -31,10 +33,6 @@ from ragassay.records import (
     Usage,
     VerdictBase,
 )
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 NO_PASSAGE = Failure(reason="no_evidence", detail="no passage was found")
 UNRESOLVED = Failure(reason="unresolved", detail="nothing tells what the citation points to")
@@ -59,17 +57,13 @@ class Claim:
     markers: tuple[str, ...] = ()
 
 
-def claims_of(file: CaseFile, tools: Toolbox) -> list[Claim]:
+def claims_of(file: CaseFile, run: Run) -> list[Claim]:
     """Return each pair of a sentence and a passage once, in the order of the sentences."""
-    settings = tools.settings
+    settings = run.settings
     claims: dict[tuple[int, str, int, int], Claim] = {}
-    for one in file.found if settings.evaluation.verifies_evidence else ():
+    for one in file.found if settings.verifies_evidence else ():
         claims.setdefault(_place(one), Claim(one.sentence, one.passage, one.side, one.rank))
-    cited = (
-        file.cited
-        if settings.evaluation.wants("citations") and not settings.cites_by_nuggets
-        else ()
-    )
+    cited = file.cited if settings.wants("citations") and not settings.cites_by_nuggets else ()
     for one in cited:
         known = claims.get(_place(one), Claim(one.sentence, one.passage))
         claims[_place(one)] = replace(known, markers=(*known.markers, one.marker))
@@ -86,38 +80,36 @@ class _ClaimEvaluator(Evaluator[Claim]):
     needs = ("passages",)
     is_weighed = True
 
-    async def ask(self, subject: Claim, file: CaseFile, tools: Toolbox) -> Sequence[VerdictBase]:
+    async def ask(self, subject: Claim, file: CaseFile, run: Run) -> Sequence[VerdictBase]:
         """Compare a sentence with a passage."""
         passage, sentence = subject.passage, file.case.sentences[subject.sentence - 1]
-        read = read_of(passage, sentence, file.case, tools)
-        found = await compare(
-            tools, file.case, sentence.text, read.text, passage.title, read.beside
-        )
+        read = read_of(passage, sentence, file.case, run)
+        found = await compare(run, file.case, sentence.text, read.text, passage.title, read.beside)
         return _verdicts(subject, file, **vars(found))
 
     def unscored(
-        self, subject: Claim, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: Claim, file: CaseFile, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return no verdict, neither on the evidence nor on the citations."""
         return _verdicts(subject, file, failure=failure)
 
-    def depends_on(self, subject: Claim, file: CaseFile, tools: Toolbox) -> Iterable[str]:
+    def depends_on(self, subject: Claim, file: CaseFile, run: Run) -> Iterable[str]:
         """Return the passage, what it stands for, and what compares."""
         passage = subject.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))
-        read = read_of(passage, file.case.sentences[subject.sentence - 1], file.case, tools)
+        read = read_of(passage, file.case.sentences[subject.sentence - 1], file.case, run)
         yield from (read.text, *(read.beside or ()))
         yield from (str(passage.relevance_score), *subject.markers)
-        yield from (str(tools.settings.verification.verdict_labels), *tools.verifier_identity)
+        yield from (str(run.settings.verdict_labels), *run.verifier_identity)
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name what compares."""
-        return tools.or_second(tools.verifier_name)
+        return run.or_second(run.verifier_name)
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """A verifier other than the judge takes no call."""
-        is_judge = tools.settings.chosen_verifier == "judge"
-        return self.n_most_questions(file, tools) if is_judge else 0
+        is_judge = run.settings.chosen_verifier == "judge"
+        return self.n_most_questions(file, run) if is_judge else 0
 
 
 def _verdicts(claim: Claim, file: CaseFile, **outcome: Any) -> list[VerdictBase]:
@@ -162,22 +154,22 @@ class EvidenceEvaluator(_ClaimEvaluator):
         },
     )
 
-    def is_wanted(self, tools: Toolbox) -> bool:
+    def is_wanted(self, run: Run) -> bool:
         """Return whether evidence is wanted, or correctness that is decided by it."""
-        return tools.settings.evaluation.verifies_evidence
+        return run.settings.verifies_evidence
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Claim]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, Claim]:
         """Return the passages that were found."""
         return {
             f"{claim.sentence}/{claim.side}/{claim.rank}": claim
-            for claim in claims_of(file, tools)
+            for claim in claims_of(file, run)
             if claim.side
         }
 
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[EvidenceVerdict]:
+    def settled(self, file: CaseFile, run: Run) -> Sequence[EvidenceVerdict]:
         """Return the verdicts by sentence; one without a passage has one that says so."""
         by_sentence: dict[int, list[EvidenceVerdict]] = {}
-        for one in super().settled(file, tools):
+        for one in super().settled(file, run):
             if isinstance(one, EvidenceVerdict):
                 by_sentence.setdefault(one.sentence, []).append(one)
         return [
@@ -194,7 +186,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Return the share of sentences that a passage supports, and contradicts."""
         if self.part not in outcome.parts:
             return {}
-        return evidence_scores(outcome.of(EvidenceVerdict), outcome.judged_by(self))
+        return evidence_scores(outcome.of(EvidenceVerdict), self.judged_by(outcome.run))
 
     def findings(self, outcome: Outcome) -> list[Finding]:
         """Name each sentence that a passage contradicts."""
@@ -204,10 +196,10 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Leave out sentences without a passage."""
         return [one for one in evaluation.evidence if one.evidence is not None]
 
-    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_questions(self, file: CaseFile, run: Run) -> int:
         """Each sentence has its passages, on both sides where there is a corpus."""
-        sides = 2 if tools.retrieval.has_corpus else 1
-        return tools.settings.retrieval.evidence_passages * sides * len(file.case.sentences)
+        sides = 2 if run.retrieval.has_corpus else 1
+        return run.settings.evidence_passages * sides * len(file.case.sentences)
 
 
 class CitationEvaluator(_ClaimEvaluator):
@@ -233,43 +225,43 @@ class CitationEvaluator(_ClaimEvaluator):
         },
     )
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Claim]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, Claim]:
         """Return the passages of cited documents that were not found as evidence too."""
         return {
             f"{claim.sentence}/{claim.markers[0]}": claim
-            for claim in claims_of(file, tools)
+            for claim in claims_of(file, run)
             if not claim.side
         }
 
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[CitationVerdict]:
+    def settled(self, file: CaseFile, run: Run) -> Sequence[CitationVerdict]:
         """Return one verdict a citation; one that points beyond the sources is invalid."""
-        known = {(one.sentence, one.citation.marker): one for one in self._known(file, tools)}
+        known = {(one.sentence, one.citation.marker): one for one in self._known(file, run)}
         return [
             known.get((sentence.index, citation.marker)) or _unasked(sentence.index, citation)
             for sentence in file.case.sentences
             for citation in sentence.citations
         ]
 
-    def _known(self, file: CaseFile, tools: Toolbox) -> Iterable[CitationVerdict]:
-        if tools.settings.cites_by_nuggets:
-            return self._merged(file, tools)
+    def _known(self, file: CaseFile, run: Run) -> Iterable[CitationVerdict]:
+        if run.settings.cites_by_nuggets:
+            return self._merged(file, run)
         return [one for one in file.verdicts.values() if isinstance(one, CitationVerdict)]
 
-    def _merged(self, file: CaseFile, tools: Toolbox) -> list[CitationVerdict]:
+    def _merged(self, file: CaseFile, run: Run) -> list[CitationVerdict]:
         """Return verdicts that are merged from those on the sentences' nuggets."""
         citations = {(s.index, c.marker): c for s in file.case.sentences for c in s.citations}
-        verdicts = CITED_NUGGET.settled(file, tools)
+        verdicts = CITED_NUGGET.settled(file, run)
         return merged_citations(
             [(c.sentence, citations[c.sentence, c.marker], c.passage) for c in file.cited],
             [one for one in verdicts if isinstance(one, NuggetVerdict)],
-            tools.settings.verification.nugget_support,
+            run.settings.nugget_support,
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return how the answer cites, if it does; two labels tell no contradiction."""
         sentences, verdicts = outcome.file.case.sentences, outcome.of(CitationVerdict)
-        scores = citation_scores(sentences, verdicts, outcome.judged_by(self))
-        if outcome.tools.settings.verification.verdict_labels == 2:
+        scores = citation_scores(sentences, verdicts, self.judged_by(outcome.run))
+        if outcome.run.settings.verdict_labels == 2:
             scores.pop("citations.contradict", None)
         return {key: score for key, score in scores.items() if score.n or score.n_unscored}
 
@@ -290,9 +282,9 @@ class CitationEvaluator(_ClaimEvaluator):
                 own.setdefault(question, one)
         return own.values()
 
-    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_questions(self, file: CaseFile, run: Run) -> int:
         """Each citation has one passage; checked nugget by nugget, it has none of its own."""
-        return 0 if tools.settings.cites_by_nuggets else file.n_citations
+        return 0 if run.settings.cites_by_nuggets else file.n_citations
 
 
 def _unasked(sentence: int, citation: Citation) -> CitationVerdict:

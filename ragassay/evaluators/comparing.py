@@ -1,19 +1,22 @@
-"""A claim and a text, compared by whatever verifies in a run."""
+"""Compare a claim with a text, by whatever verifies in a run; which sources a citation means."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragassay.evaluators.cited_passages import cited_sources, joined_text
+from ragassay.evaluators.base import Run
 from ragassay.prompts.verifiers import load_verifier_kinds
 from ragassay.records import (
     VERDICT_SETS,
     AnswerSentence,
     Case,
+    Citation,
     Comparison,
+    Document,
     EvidenceSpan,
     Verdict,
 )
@@ -21,8 +24,51 @@ from ragassay.text.reading import ALL_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
 from ragassay.threads import in_thread
 
-if TYPE_CHECKING:
-    from ragassay.evaluators.toolbox import Toolbox
+_NUMBER = re.compile(r"\d{1,9}")
+
+
+def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Document, ...]:
+    """Return the sources that a citation is checked against, in their order.
+
+    A citation that names a document by its id is checked against all its passages. One that counts
+    sources, as [2], means that passage alone.
+
+    Args:
+        citation: The citation; one that points nowhere has no source.
+        sources: The case's sources.
+    """
+    own = next((one for one in sources if one.id == citation.document), None)
+    if own is None:
+        return ()
+    if not own.part_of or own.id != own.part_of or _is_position(citation.marker, own, sources):
+        return (own,)
+    return tuple(one for one in sources if one.part_of == own.part_of)
+
+
+def _is_position(marker: str, own: Document, sources: Sequence[Document]) -> bool:
+    """Return whether a marker counts to a source, and does not name it."""
+    position = str(sources.index(own) + 1)
+    is_named = own.part_of.lower() in marker.lower()
+    return not is_named and position in _NUMBER.findall(marker)
+
+
+def joined_text(documents: Sequence[Document]) -> str:
+    """Return the texts of several passages as one."""
+    return "\n\n".join(document.text for document in documents)
+
+
+def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Document, ...]:
+    """Return the sources that the citations of a sentence are checked against, each once.
+
+    Args:
+        sentence: 1-based.
+        case: The case.
+        marker: The only citation to look at; None for all of the sentence.
+    """
+    citations = case.sentences[sentence - 1].citations
+    chosen = (c for c in citations if marker is None or c.marker == marker)
+    found = {s.id: s for citation in chosen for s in cited_sources(citation, case.sources)}
+    return tuple(found.values())
 
 
 @dataclass(frozen=True)
@@ -38,16 +84,16 @@ class Read:
     beside: tuple[str, ...] | None = None
 
 
-def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, tools: Toolbox) -> Read:
+def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Run) -> Read:
     """Return what is read for a passage.
 
     An encoder reads all of a document that came with the answer or is cited in it, so that a
     sentence may rest on several of its passages; others read the passage, and an encoder what
     `citation_evidence` names.
     """
-    wanted = tools.settings.verification.citation_evidence in ("passage", "document")
+    wanted = run.settings.citation_evidence in ("passage", "document")
     whole = [source for source in case.sources if source.id == passage.document]
-    if tools.models.encoder is None or not wanted or not whole:
+    if run.models.encoder is None or not wanted or not whole:
         return Read(passage.text)
     cited = [cited_sources(citation, case.sources) for citation in sentence.citations]
     with_passage = [documents for documents in cited if whole[0] in documents]
@@ -59,7 +105,7 @@ def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, tools: 
 
 
 async def compare(
-    tools: Toolbox,
+    run: Run,
     case: Case,
     claim: str,
     text: str,
@@ -69,7 +115,7 @@ async def compare(
     """Compare a claim with a text, by an encoder, a verifier that writes, or the judge.
 
     Args:
-        tools: Know who verifies.
+        run: Know who verifies.
         case: Whose claim it is; the judge sees it.
         claim: A sentence, or a fact of one.
         text: A passage.
@@ -84,18 +130,18 @@ async def compare(
     from ragassay.agents.chat_checker import check_by_chat
     from ragassay.agents.tuned_verifier import passage_for
 
-    if tools.models.encoder is not None:
-        return await asyncio.to_thread(tools.models.encoder.compare, claim, text, title, beside)
-    if tools.models.verifier_lm is None:
-        with dspy.context(lm=tools.judge.model):
-            return await tools.agents.verifier.compare(case, claim, text)
-    if load_verifier_kinds().facts.is_chat(tools.settings.chosen_verifier):
-        with dspy.context(lm=tools.models.verifier_lm):
+    if run.models.encoder is not None:
+        return await asyncio.to_thread(run.models.encoder.compare, claim, text, title, beside)
+    if run.models.verifier_lm is None:
+        with dspy.context(lm=run.judge.model):
+            return await run.agents.verifier.compare(case, claim, text)
+    if load_verifier_kinds().facts.is_chat(run.settings.chosen_verifier):
+        with dspy.context(lm=run.models.verifier_lm):
             return await check_by_chat(claim, passage_of(claim, text, title, ALL_WORDS))
-    read = await in_thread(passage_for, claim, title, sentences_of(text), tools.models.embedder)
-    with dspy.context(lm=tools.models.verifier_lm):
-        found: Any = await tools.agents.tuned_verifier.acall(claim=claim, sentences=read)
-    return replace(found, verdict=_among(found.verdict, tools.settings.verification.verdict_labels))
+    read = await in_thread(passage_for, claim, title, sentences_of(text), run.models.embedder)
+    with dspy.context(lm=run.models.verifier_lm):
+        found: Any = await run.agents.tuned_verifier.acall(claim=claim, sentences=read)
+    return replace(found, verdict=_among(found.verdict, run.settings.verdict_labels))
 
 
 def _among(verdict: Verdict | None, n_labels: int) -> Verdict | None:

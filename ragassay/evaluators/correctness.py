@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Wording, Words
+from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.cases import CaseFile
 from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
 from ragassay.evaluators.comparing import read_of
+from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.scores import correctness_scores
 from ragassay.models.correctness import EntailmentCorrectness, identity_of
 from ragassay.records import (
@@ -17,7 +19,6 @@ from ragassay.records import (
     NOTHING_TO_JUDGE,
     EvidenceSpan,
     EvidenceVerdict,
-    Failure,
     Score,
     SentenceCorrectness,
 )
@@ -25,8 +26,6 @@ from ragassay.text.reading import passage_of
 from ragassay.threads import in_thread
 
 if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
     from ragassay.models.correctness import CorrectnessModel
 
 
@@ -60,9 +59,9 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         scores={"correctness.score": Wording("Factual correctness", "higher")},
     )
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, SentencePassages]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, SentencePassages]:
         """Return the sentences that passages were found for, where a model decides."""
-        if tools.models.correctness is None:
+        if run.models.correctness is None:
             return {}
         passages: dict[int, list[EvidenceSpan]] = {}
         for one in file.found:
@@ -74,36 +73,24 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         }
 
     async def ask(
-        self, subject: SentencePassages, file: CaseFile, tools: Toolbox
+        self, subject: SentencePassages, file: CaseFile, run: Run
     ) -> Sequence[SentenceCorrectness]:
         """Ask the model about a sentence with each of its passages."""
-        assert tools.models.correctness is not None  # else there are no items
-        texts = _texts(subject, file, tools)
-        return [await in_thread(_correctness, subject, texts, tools.models.correctness)]
+        assert run.models.correctness is not None  # else there are no items
+        texts = _texts(subject, file, run)
+        return [await in_thread(_correctness, subject, texts, run.models.correctness)]
 
-    def unscored(
-        self,
-        subject: SentencePassages,
-        file: CaseFile,
-        tools: Toolbox,
-        failure: Failure,
-    ) -> Sequence[SentenceCorrectness]:
-        """Return no verdict."""
-        return [SentenceCorrectness(sentence=subject.sentence, failure=failure)]
-
-    def depends_on(
-        self, subject: SentencePassages, file: CaseFile, tools: Toolbox
-    ) -> Sequence[str]:
+    def depends_on(self, subject: SentencePassages, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the model and the passages."""
-        model = tools.models.correctness
+        model = run.models.correctness
         identity = [*identity_of(model), str(model.threshold)] if model else []
         titles = [passage.title for passage in subject.passages]
-        return [*identity, *titles, *_texts(subject, file, tools)]
+        return [*identity, *titles, *_texts(subject, file, run)]
 
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceCorrectness]:
+    def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceCorrectness]:
         """Return one a sentence: the model's, the evidence's, or that there was no passage."""
-        by_sentence = _by_evidence(file, tools)
-        known = [v for v in super().settled(file, tools) if isinstance(v, SentenceCorrectness)]
+        by_sentence = _by_evidence(file, run)
+        known = [v for v in super().settled(file, run) if isinstance(v, SentenceCorrectness)]
         for one in known:
             other = by_sentence.get(one.sentence)
             # What the model leaves open the evidence may decide, by a second judge above all.
@@ -114,9 +101,9 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
             for s in file.case.sentences
         ]
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name the model, or what compares sentences with passages."""
-        return tools.correctness_name
+        return run.correctness_name
 
     def parts_of(self, verdict: SentenceCorrectness) -> Sequence[SentenceCorrectness]:
         """Leave out sentences without a passage: the evidence counts them."""
@@ -125,19 +112,19 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the share of sentences that are correct."""
-        return correctness_scores(outcome.of(SentenceCorrectness), outcome.judged_by(self))
+        return correctness_scores(outcome.of(SentenceCorrectness), self.judged_by(outcome.run))
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """No language model is asked."""
         return 0
 
 
-def _texts(subject: SentencePassages, file: CaseFile, tools: Toolbox) -> list[str]:
+def _texts(subject: SentencePassages, file: CaseFile, run: Run) -> list[str]:
     """Return what is read: an inference model reads what the verifier reads, others passages."""
-    if not isinstance(tools.models.correctness, EntailmentCorrectness):
+    if not isinstance(run.models.correctness, EntailmentCorrectness):
         return [passage.text for passage in subject.passages]
     sentence = file.case.sentences[subject.sentence - 1]
-    return [read_of(passage, sentence, file.case, tools).text for passage in subject.passages]
+    return [read_of(passage, sentence, file.case, run).text for passage in subject.passages]
 
 
 def _correctness(
@@ -162,13 +149,13 @@ def _correctness(
     )
 
 
-def _by_evidence(file: CaseFile, tools: Toolbox) -> dict[int, SentenceCorrectness]:
+def _by_evidence(file: CaseFile, run: Run) -> dict[int, SentenceCorrectness]:
     """A sentence is correct if a passage supports it, and unscored if one might have.
 
     A verdict that failed counts before one that is undecided.
     """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
-    for one in EVIDENCE.settled(file, tools) if EVIDENCE.is_wanted(tools) else ():
+    for one in EVIDENCE.settled(file, run) if EVIDENCE.is_wanted(run) else ():
         by_sentence.setdefault(one.sentence, []).append(one)
     decided: dict[int, SentenceCorrectness] = {}
     for sentence, verdicts in by_sentence.items():

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from ragassay.evaluators.base import CaseFile
+from ragassay.evaluators.base import Outcome, Run
+from ragassay.evaluators.cases import CaseFile
 from ragassay.evaluators.own import Judge, OwnEvaluator, Subject
 from ragassay.prompts import Criteria
 from ragassay.records import OwnVerdict, Said, Score
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 CREDITS = {"met": 1.0, "partly_met": 0.5, "not_met": 0.0}
 
@@ -42,7 +38,7 @@ class CriteriaEvaluator(OwnEvaluator):
         )
         self.criteria = criteria
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Subject]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, Subject]:
         """Return the criteria; none for an empty answer."""
         chosen = self.criteria.criteria if file.case.sentences else ()
         return {one.text: Subject(criterion=one.text) for one in chosen}
@@ -69,6 +65,6 @@ class CriteriaEvaluator(OwnEvaluator):
             n_unscored=len(verdicts) - len(known),
             worst=round(gained / total, 4) if total else None,
             best=round((gained + total - known_total) / total, 4) if total else None,
-            judge=outcome.judged_by(self),
+            judge=self.judged_by(outcome.run),
         )
         return {f"{self.name}.score": score}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragassay.evaluators.base import CaseFile, Wording, Words
+from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.batches import Batch, BatchEvaluator, batches
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.exam import exam_scores
 from ragassay.records import (
     Case,
@@ -18,11 +20,6 @@ from ragassay.records import (
 )
 from ragassay.text.answer_match import is_known_answer
 from ragassay.threads import in_thread
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
-
 
 Graded = tuple[ExamGrader, ExamItem]
 
@@ -48,39 +45,37 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         },
     )
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Graded]]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, Batch[Graded]]:
         """Return the items by each way to grade them; none for an answer without a sentence."""
         items = file.case.exam if file.case.sentences else ()
         found: dict[str, Batch[Graded]] = {}
-        for grader in tools.grading.item_ways:
+        for grader in run.grading.item_ways:
             for kind in dict.fromkeys(item.kind for item in items):
                 alike: list[Graded] = [(grader, item) for item in items if item.kind == kind]
-                found |= batches(alike, tools.grading.n_items_of(grader), _key)
+                found |= batches(alike, run.grading.n_items_of(grader), _key)
         return {
             key: found[key]
-            for key in (_key((way, item)) for way in tools.grading.item_ways for item in items)
+            for key in (_key((way, item)) for way in run.grading.item_ways for item in items)
         }
 
-    async def ask(
-        self, subject: Batch[Graded], file: CaseFile, tools: Toolbox
-    ) -> Sequence[ExamGrade]:
+    async def ask(self, subject: Batch[Graded], file: CaseFile, run: Run) -> Sequence[ExamGrade]:
         """Grade by one item, or by those that share its call."""
         grader, _ = subject.things[0]
         items = [item for _, item in subject.things]
-        instrument = tools.grading.instrument
+        instrument = run.grading.instrument
         if instrument is not None:
             case = file.case
             return await in_thread(
                 instrument.grade, items, case.judged_answer, case.question, grader
             )
         if grader == "rating":
-            rater = tools.agents.rater(items[0].kind)
-            rated: Any = await tools.judge.ask(rater, case=file.case, items=items)
+            rater = run.agents.rater(items[0].kind)
+            rated: Any = await run.judge.ask(rater, case=file.case, items=items)
             return rated
-        return [await _extracted(items[0], file.case, tools)]
+        return [await _extracted(items[0], file.case, run)]
 
     def unscored(
-        self, subject: Batch[Graded], file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: Batch[Graded], file: CaseFile, run: Run, failure: Failure
     ) -> Sequence[ExamGrade]:
         """Return no grade, for each item of the call."""
         return [
@@ -88,29 +83,29 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
             for grader, item in subject.things
         ]
 
-    def depends_on(self, subject: Batch[Graded], file: CaseFile, tools: Toolbox) -> Iterable[str]:
+    def depends_on(self, subject: Batch[Graded], file: CaseFile, run: Run) -> Iterable[str]:
         """Return the items that are graded together, the passage, and what grades it."""
         yield file.case.judged_answer
         yield from (item.model_dump_json() for _, item in subject.things)
-        yield from tools.grading.identity
+        yield from run.grading.identity
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name what grades."""
-        return tools.or_second(tools.grading.name)
+        return run.or_second(run.grading.name)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the shares of covered and answered items, and the mean rating."""
-        return exam_scores(outcome.of(ExamGrade), outcome.judged_by(self))
+        return exam_scores(outcome.of(ExamGrade), self.judged_by(outcome.run))
 
-    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_questions(self, file: CaseFile, run: Run) -> int:
         """Count the items; each may go to a second judge."""
-        return len(file.items(self, tools))
+        return len(self.known_items(file, run))
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """Count an extraction twice where its answer may have to be checked."""
-        if tools.grading.instrument is not None:
+        if run.grading.instrument is not None:
             return 0
-        sent = [one for one in file.items(self, tools).values() if one.is_sent]
+        sent = [one for one in self.known_items(file, run).values() if one.is_sent]
         n_checked = sum(
             grader == "extraction" and bool(item.answers)
             for grader, item in (one.things[0] for one in sent)
@@ -123,16 +118,16 @@ def _key(graded: Graded) -> str:
     return ExamGrade(exam_item=item.id, grader=grader).item
 
 
-async def _extracted(item: ExamItem, case: Case, tools: Toolbox) -> ExamGrade:
+async def _extracted(item: ExamItem, case: Case, run: Run) -> ExamGrade:
     """Take an answer from the passage, and hold it against the known ones, if any.
 
     A rule does; where it sees no match, the judge is asked: other words may mean the same.
     """
-    grade: Any = await tools.judge.ask(tools.agents.extractor(item.kind), case=case, item=item)
+    grade: Any = await run.judge.ask(run.agents.extractor(item.kind), case=case, item=item)
     is_open = grade.is_correct and bool(item.answers)
     if not is_open or is_known_answer(grade.answer, item.answers, item.text):
         return grade
-    is_same, usage = await tools.judge.ask(
-        tools.agents.answer_checker, case=case, item=item, answer=grade.answer
+    is_same, usage = await run.judge.ask(
+        run.agents.answer_checker, case=case, item=item, answer=grade.answer
     )
     return grade.model_copy(update={"is_correct": is_same, "usage": grade.usage + usage})

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragassay.evaluators.base import CaseFile, Wording, Words
+from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.batches import Batch, BatchEvaluator, batches
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.qa.racar import intent_scores
 from ragassay.records import Failure, IntentSimilarity, QAPair, Score
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 Two = tuple[QAPair, QAPair]
 
@@ -35,27 +33,27 @@ class IntentEvaluator(BatchEvaluator[Two]):
         scores={"intent.similarity": Wording("Similarity by intent", "lower")},
     )
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Two]]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, Batch[Two]]:
         """Return each two questions; none without a judge that can tell."""
-        if tools.judge.lm is None or tools.models.pair_rater is not None:
+        if run.judge.lm is None or run.models.pair_rater is not None:
             return {}
         found: dict[str, Batch[Two]] = {}
         for _, same in groupby(combinations(file.case.pairs, 2), key=lambda two: two[0].id):
-            found |= batches(list(same), tools.settings.grading.pairs_per_call, _key)
+            found |= batches(list(same), run.settings.pairs_per_call, _key)
         return found
 
     async def ask(
-        self, subject: Batch[Two], file: CaseFile, tools: Toolbox
+        self, subject: Batch[Two], file: CaseFile, run: Run
     ) -> Sequence[IntentSimilarity]:
         """Compare one question with those that share its call."""
         two = subject.things
-        found: Any = await tools.judge.ask(
-            tools.agents.intent_comparer, pair=two[0][0], others=[other for _, other in two]
+        found: Any = await run.judge.ask(
+            run.agents.intent_comparer, pair=two[0][0], others=[other for _, other in two]
         )
         return found
 
     def unscored(
-        self, subject: Batch[Two], file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: Batch[Two], file: CaseFile, run: Run, failure: Failure
     ) -> Sequence[IntentSimilarity]:
         """Return no similarity, for each two of the call."""
         return [
@@ -63,18 +61,18 @@ class IntentEvaluator(BatchEvaluator[Two]):
             for first, second in subject.things
         ]
 
-    def depends_on(self, subject: Batch[Two], file: CaseFile, tools: Toolbox) -> Iterable[str]:
+    def depends_on(self, subject: Batch[Two], file: CaseFile, run: Run) -> Iterable[str]:
         """Return the questions that are compared in the call."""
         for first, second in subject.things:
             yield from (first.question, second.question)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean similarity."""
-        return intent_scores(outcome.of(IntentSimilarity), outcome.judged_by(self))
+        return intent_scores(outcome.of(IntentSimilarity), self.judged_by(outcome.run))
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """Count the calls."""
-        return sum(one.is_sent for one in file.items(self, tools).values())
+        return sum(one.is_sent for one in self.known_items(file, run).values())
 
 
 def _key(two: Two) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Wording, Words
+from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.nuggets import (
     align_greedily,
     align_optimally,
@@ -15,7 +17,6 @@ from ragassay.metrics.nuggets import (
 )
 from ragassay.metrics.scores import nugget_scores
 from ragassay.records import (
-    Failure,
     Nugget,
     NuggetMatch,
     NuggetOrigin,
@@ -26,8 +27,6 @@ from ragassay.text.clauses import clauses_of
 
 if TYPE_CHECKING:
     from ragassay.agents.base import Agent
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 BY_RULE = "clauses, by rule"
 """Who writes nuggets without a judge."""
@@ -39,12 +38,12 @@ class OriginText:
 
     Attributes:
         origin: What it is from.
-        number: That of its first sentence, from 1.
+        sentence: That of its first sentence, from 1.
         sentences: One, or all.
     """
 
     origin: NuggetOrigin
-    number: int
+    sentence: int
     sentences: tuple[str, ...]
 
     @property
@@ -73,68 +72,56 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         },
     )
 
-    def is_wanted(self, tools: Toolbox) -> bool:
+    def is_wanted(self, run: Run) -> bool:
         """Return whether nuggets are wanted, or citations are checked nugget by nugget."""
-        return super().is_wanted(tools) or tools.settings.cites_by_nuggets
+        return super().is_wanted(run) or run.settings.cites_by_nuggets
 
-    def is_reported(self, tools: Toolbox) -> bool:
+    def is_reported(self, run: Run) -> bool:
         """Return whether they were written."""
-        return self.is_wanted(tools)
+        return self.is_wanted(run)
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, OriginText]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, OriginText]:
         """Return the answer's sentences; those of the reference where it stands for gold."""
         case = file.case
         if not case.sentences:
             return {}
         texts: dict[NuggetOrigin, Sequence[str]] = {"answer": [s.text for s in case.sentences]}
-        if tools.settings.evaluation.wants(self.part) and not case.gold:
+        if run.settings.wants(self.part) and not case.gold:
             texts["reference"] = case.reference_sentences
         found = (
             [OriginText(origin, 1, tuple(sentences))]
-            if _reads_whole(tools) and sentences
+            if _reads_whole(run) and sentences
             else [OriginText(origin, n, (text,)) for n, text in enumerate(sentences, 1)]
             for origin, sentences in texts.items()
         )
-        return {f"{one.origin}/{one.number}": one for of_origin in found for one in of_origin}
+        return {f"{one.origin}/{one.sentence}": one for of_origin in found for one in of_origin}
 
-    async def ask(
-        self, subject: OriginText, file: CaseFile, tools: Toolbox
-    ) -> Sequence[SentenceNuggets]:
+    async def ask(self, subject: OriginText, file: CaseFile, run: Run) -> Sequence[SentenceNuggets]:
         """Write the facts of a sentence, or of all; without a judge, these are its clauses."""
-        if tools.judge.lm is None:
+        if run.judge.lm is None:
             return [_clauses(subject)]
         asked: dict[str, Any] = {"case": file.case, "origin": subject.origin}
-        if _reads_whole(tools):
-            agent: Agent = tools.agents.answer_nuggetizer
+        if _reads_whole(run):
+            agent: Agent = run.agents.answer_nuggetizer
             asked["sentences"] = subject.sentences
         else:
-            agent = tools.agents.writer
-            asked |= {"index": subject.number, "sentence": subject.text}
-        nuggets = await tools.judge.ask(agent, **asked)
+            agent = run.agents.writer
+            asked |= {"index": subject.sentence, "sentence": subject.text}
+        nuggets = await run.judge.ask(agent, **asked)
         return [nuggets]
 
-    def unscored(
-        self,
-        subject: OriginText,
-        file: CaseFile,
-        tools: Toolbox,
-        failure: Failure,
-    ) -> Sequence[SentenceNuggets]:
-        """Return no nuggets."""
-        return [SentenceNuggets(origin=subject.origin, sentence=subject.number, failure=failure)]
-
-    def depends_on(self, subject: OriginText, file: CaseFile, tools: Toolbox) -> Sequence[str]:
+    def depends_on(self, subject: OriginText, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the sentences: those of a reference are not in the case's context."""
-        return [*subject.sentences, tools.settings.nuggets.nugget_unit]
+        return [*subject.sentences, run.settings.nugget_unit]
 
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceNuggets]:
+    def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceNuggets]:
         """Return the lists by origin and sentence."""
-        found = [v for v in super().settled(file, tools) if isinstance(v, SentenceNuggets)]
+        found = [v for v in super().settled(file, run) if isinstance(v, SentenceNuggets)]
         return sorted(found, key=lambda one: (one.origin, one.sentence))
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name the judge, or the rule: no second judge writes nuggets."""
-        return tools.judge.answered_by if tools.judge.lm else BY_RULE
+        return run.judge.answered_by if run.judge.lm else BY_RULE
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return precision, recall, F1 and recall of the vital ones."""
@@ -149,42 +136,35 @@ class NuggetsEvaluator(Evaluator[OriginText]):
             outcome.gold,
             outcome.matches,
             n_unwritten,
-            outcome.judged_by(self),
+            self.judged_by(outcome.run),
             n_gold_unwritten,
         )
 
 
-def _reads_whole(tools: Toolbox) -> bool:
+def _reads_whole(run: Run) -> bool:
     """Return whether a judge reads the whole answer at once."""
-    return tools.judge.lm is not None and tools.settings.nuggets.nugget_unit == "answer"
+    return run.judge.lm is not None and run.settings.nugget_unit == "answer"
 
 
 def _clauses(subject: OriginText) -> SentenceNuggets:
     """Return the clauses of a sentence as its nuggets."""
-    where: Any = {"origin": subject.origin, "sentence": subject.number}
+    where: Any = {"origin": subject.origin, "sentence": subject.sentence}
     nuggets = (Nugget(text=text, method="clause", **where) for text in clauses_of(subject.text))
     return SentenceNuggets(nuggets=tuple(nuggets), **where)
 
 
-def nuggets_of(lists: Sequence[SentenceNuggets], origin: NuggetOrigin) -> tuple[Nugget, ...]:
-    """Return the nuggets of one origin, in the order of their sentences."""
-    return tuple(nugget for one in lists if one.origin == origin for nugget in one.nuggets)
-
-
 def matched_nuggets(
-    gold: Sequence[Nugget], answer: Sequence[Nugget], tools: Toolbox
+    gold: Sequence[Nugget], answer: Sequence[Nugget], run: Run
 ) -> tuple[NuggetMatch, ...]:
     """Pair gold nuggets with those of the answer, by the threshold or a fitted matcher."""
     if not gold or not answer:
         return ()
-    encode = tools.models.embedder.encode
+    encode = run.models.embedder.encode
     similarity = encode([n.text for n in gold]) @ encode([n.text for n in answer]).T
-    if tools.models.matcher is None:
-        counts = similarity >= tools.settings.nuggets.nugget_threshold
+    if run.models.matcher is None:
+        counts = similarity >= run.settings.nugget_threshold
     else:
-        same = same_probability(similarity, tools.models.matcher.components)
-        counts = same >= tools.models.matcher.probability_threshold
-    align = (
-        align_greedily if tools.settings.nuggets.nugget_alignment == "greedy" else align_optimally
-    )
+        same = same_probability(similarity, run.models.matcher.components)
+        counts = same >= run.models.matcher.probability_threshold
+    align = align_greedily if run.settings.nugget_alignment == "greedy" else align_optimally
     return align(similarity, counts & first_of_each([n.text for n in answer]))

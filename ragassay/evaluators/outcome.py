@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
 from ragassay.errors import RagassayError
 from ragassay.evaluators.answer_findings import answer_findings
-from ragassay.evaluators.base import CaseFile, Evaluator
-from ragassay.evaluators.nuggets import matched_nuggets, nuggets_of
-from ragassay.evaluators.spending import usage_by_part
+from ragassay.evaluators.base import Outcome, Run
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.nuggets import matched_nuggets
 from ragassay.records import (
     NO_FAULT,
     CitationVerdict,
@@ -19,18 +18,15 @@ from ragassay.records import (
     EvidenceSearch,
     Failure,
     Finding,
-    Nugget,
-    NuggetMatch,
     Score,
-    SentenceNuggets,
     Usage,
     VerdictBase,
 )
 from ragassay.text.pleas import speaks_to_judge
 from ragassay.text.sentences import sentences_of
 
-if TYPE_CHECKING:
-    from ragassay.evaluators.toolbox import Toolbox
+SEARCHES = "searches"
+"""The model's part in looking for evidence: queries, judgments, an agent's turns."""
 
 N_PLEA_CHARS = 160
 """How much of a sentence that speaks to a judge is shown."""
@@ -38,66 +34,25 @@ N_PLEA_CHARS = 160
 V = TypeVar("V", bound=VerdictBase)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The verdicts that stand on one answer.
-
-    Attributes:
-        file: The answer.
-        tools: What judged.
-        verdicts: By the name of their evaluator, each in order and complete.
-        matches: Pairs of gold (or reference) nuggets and answer nuggets.
-    """
-
-    file: CaseFile
-    tools: Toolbox
-    verdicts: Mapping[str, Sequence[VerdictBase]]
-    matches: tuple[NuggetMatch, ...] = ()
-
-    def of(self, kind: type[V]) -> tuple[V, ...]:
-        """Return the verdicts of one kind, in order."""
-        found = (v for group in self.verdicts.values() for v in group)
-        return tuple(verdict for verdict in found if isinstance(verdict, kind))
-
-    @property
-    def parts(self) -> Sequence[str]:
-        """The parts that were to be found out."""
-        return self.tools.settings.evaluation.parts
-
-    @property
-    def nuggets(self) -> tuple[Nugget, ...]:
-        """The answer's nuggets, in the order of its sentences."""
-        return nuggets_of(self.of(SentenceNuggets), "answer")
-
-    @property
-    def gold(self) -> tuple[Nugget, ...]:
-        """The gold nuggets; without any, those of the reference."""
-        return self.file.case.gold or nuggets_of(self.of(SentenceNuggets), "reference")
-
-    def judged_by(self, evaluator: Evaluator[Any]) -> str:
-        """Return who gave an evaluator's verdicts."""
-        return evaluator.judged_by(self.tools)
-
-
-def outcome_of(file: CaseFile, tools: Toolbox) -> Outcome:
+def outcome_of(file: CaseFile, run: Run) -> Outcome:
     """Put the verdicts in order and match the nuggets; this computes.
 
     Raises:
         RagassayError: A question has no verdict, not even an unscored one: an evaluation that was
             broken off must not pass for a finished one.
     """
-    _refuse_broken_off(file, tools)
-    verdicts = {e.name: e.settled(file, tools) for e in tools.evaluators if e.is_reported(tools)}
-    outcome = Outcome(file, tools, verdicts)
-    matches = matched_nuggets(outcome.gold, outcome.nuggets, tools)
-    return Outcome(file, tools, verdicts, matches)
+    _refuse_broken_off(file, run)
+    verdicts = {e.name: e.settled(file, run) for e in run.evaluators if e.is_reported(run)}
+    outcome = Outcome(file, run, verdicts)
+    matches = matched_nuggets(outcome.gold, outcome.nuggets, run)
+    return Outcome(file, run, verdicts, matches)
 
 
-def _refuse_broken_off(file: CaseFile, tools: Toolbox) -> None:
+def _refuse_broken_off(file: CaseFile, run: Run) -> None:
     missing = [
         f"{evaluator.name} {task.item}".strip()
-        for evaluator in tools.evaluators
-        for task in evaluator.tasks(file, tools)
+        for evaluator in run.evaluators
+        for task in evaluator.tasks(file, run)
         if task.key not in file.verdicts
     ]
     if missing:
@@ -114,14 +69,14 @@ def evaluation_of(
         searches: How evidence was looked for.
         notices: What is known against cited articles.
     """
-    file, tools = outcome.file, outcome.tools
+    file, run = outcome.file, outcome.run
     record, case = file.record, file.case
-    against = [finding for e in tools.evaluators for finding in e.findings(outcome)]
+    against = [finding for e in run.evaluators for finding in e.findings(outcome)]
     verdicts = [v for group in outcome.verdicts.values() for v in group]
-    spent = usage_by_part(file, searches, tools)
+    spent = usage_by_part(file, searches, run)
     scores: dict[str, Score] = {}
-    for evaluator in tools.evaluators:
-        if evaluator.is_reported(tools):
+    for evaluator in run.evaluators:
+        if evaluator.is_reported(run):
             scores |= evaluator.scores(outcome)
     return Evaluation(
         record_id=record.id,
@@ -129,7 +84,7 @@ def evaluation_of(
         answer=case.answer,
         system=record.system,
         topic=record.topic,
-        judge=tools.judge.answered_by,
+        judge=run.judge.answered_by,
         fingerprint=file.id,
         sentences=case.sentences,
         reasoning=case.reasoning,
@@ -154,6 +109,21 @@ def evaluation_of(
     )
 
 
+def usage_by_part(file: CaseFile, searches: Sequence[EvidenceSearch], run: Run) -> dict[str, Usage]:
+    """Return the usage of all questions, by the part that asked them, in the evaluators' order.
+
+    It counts the verdicts as they were given, also those that serve only other evaluators: a merged
+    or reported verdict may leave a call out, or repeat it.
+    """
+    part_of = {evaluator.name: evaluator.part for evaluator in run.registered}
+    found = {evaluator.part: Usage() for evaluator in run.evaluators}
+    for key, verdict in file.verdicts.items():
+        part = part_of[key.evaluator]
+        found[part] = found.get(part, Usage()) + verdict.usage
+    found[SEARCHES] = sum((search.usage for search in searches), Usage())
+    return {part: usage for part, usage in found.items() if usage.n_calls}
+
+
 def _unsaid(notices: Sequence[Finding], said: Sequence[Finding]) -> list[Finding]:
     """Return the notices but those of unknown articles whose citation is called invalid already."""
     invalid = {one.item for one in said if one.kind == "invalid_citation"}
@@ -164,7 +134,7 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Findi
     """Return what limits the evaluation itself."""
     case, nuggets = outcome.file.case, outcome.nuggets
     found: list[Finding] = []
-    if case.n_source_chars_cut and (outcome.tools.judge.lm or outcome.tools.second):
+    if case.n_source_chars_cut and (outcome.run.judge.lm or outcome.run.second):
         message = (
             f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
         )
@@ -199,7 +169,7 @@ def _unscored_remarks(outcome: Outcome) -> list[Finding]:
     """Return which verdicts are missing, from the first judge or from the second."""
     single = [
         one
-        for evaluator in outcome.tools.evaluators
+        for evaluator in outcome.run.evaluators
         for verdict in outcome.verdicts.get(evaluator.name, ())
         for one in evaluator.parts_of(verdict)
     ]

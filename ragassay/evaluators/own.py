@@ -12,12 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ragassay.errors import EvaluatorError, SettingsError
-from ragassay.evaluators.base import (
-    CaseFile,
-    Evaluator,
-    Wording,
-    Words,
-)
+from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.scoring import mean_score
 from ragassay.records import (
     AnswerSentence,
@@ -34,8 +31,6 @@ from ragassay.records import (
 
 if TYPE_CHECKING:
     from ragassay.agents.asker import Asker
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
     from ragassay.judges import BaseJudge
 
 Of = Literal["answer", "sentence", "citation"]
@@ -166,15 +161,15 @@ class OwnEvaluator(Evaluator[Subject]):
             | {f"{name}.score": Wording(title, "higher")},
         )
 
-    def is_wanted(self, tools: Toolbox) -> bool:
+    def is_wanted(self, run: Run) -> bool:
         """Return whether nothing was singled out, or this was."""
-        return not tools.settings.evaluation.only or self.part in tools.settings.evaluation.only
+        return not run.settings.only or self.part in run.settings.only
 
-    def is_reported(self, tools: Toolbox) -> bool:
+    def is_reported(self, run: Run) -> bool:
         """Return whether it was asked."""
-        return self.is_wanted(tools)
+        return self.is_wanted(run)
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Subject]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, Subject]:
         """Return the answer, its sentences, or its citations; none for an empty answer."""
         sentences = file.case.sentences
         if self.of == "answer":
@@ -194,13 +189,13 @@ class OwnEvaluator(Evaluator[Subject]):
         """Return a panel's verdict: the mean of the numbers, or the most frequent label."""
         return _joint(verdicts)
 
-    async def ask(self, subject: Subject, file: CaseFile, tools: Toolbox) -> Sequence[OwnVerdict]:
+    async def ask(self, subject: Subject, file: CaseFile, run: Run) -> Sequence[OwnVerdict]:
         """Call the function.
 
         Raises:
             EvaluatorError: It returned something else than it declared.
         """
-        judge = Judge(file.case, tools.judge, tools.agents.asker)
+        judge = Judge(file.case, run.judge, run.agents.asker)
         value = await self.says_of(subject, judge)
         said = value if isinstance(value, Said) else Said(value=value)
         self._check(said.value)
@@ -251,26 +246,26 @@ class OwnEvaluator(Evaluator[Subject]):
         )
 
     def unscored(
-        self, subject: Subject, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: Subject, file: CaseFile, run: Run, failure: Failure
     ) -> Sequence[OwnVerdict]:
         """Return no verdict."""
         return [self._verdict(subject, failure=failure)]
 
-    def depends_on(self, subject: Subject, file: CaseFile, tools: Toolbox) -> Iterable[str]:
+    def depends_on(self, subject: Subject, file: CaseFile, run: Run) -> Iterable[str]:
         """Return the function's source, and the case: it may read all of it."""
         return (self.digest, file.case_sha256)
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name the judge, the panel, or the evaluator itself where it asks none."""
         if not self.is_weighed:
             return self.name
-        judge = tools.judge
-        return judge.rated_by(()) if judge.members else tools.or_second(judge.answered_by)
+        judge = run.judge
+        return judge.rated_by(()) if judge.members else run.or_second(judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean of its numbers, or the share of each label and of the good ones."""
         verdicts = [v for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)]
-        judge = outcome.judged_by(self)
+        judge = self.judged_by(outcome.run)
         if not self.labels:
             scores = [v.score for v in verdicts]
             return {f"{self.name}.score": mean_score(scores, self.scale, judge)}
@@ -291,10 +286,10 @@ class OwnEvaluator(Evaluator[Subject]):
         """Return the members of a panel."""
         return verdict.members or (verdict,)
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """Count one call a subject and judge; the function may make more."""
-        n_judges = len(tools.judge.members) or 1
-        return len(file.items(self, tools)) * n_judges if self.is_weighed else 0
+        n_judges = len(run.judge.members) or 1
+        return len(self.known_items(file, run)) * n_judges if self.is_weighed else 0
 
 
 def _credit(label: str | None, wanted: Sequence[str]) -> float | None:

@@ -1,9 +1,15 @@
-"""The evaluators that ragassay ships, each behind those whose verdicts it needs."""
+"""The evaluators: those that ragassay ships, those of users, and the questions that they asked."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.metadata
+import os
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ragassay.errors import SettingsError
 from ragassay.evaluators.assignment import AssignmentEvaluator
 from ragassay.evaluators.attribution import AttributionEvaluator
 from ragassay.evaluators.base import Evaluator
@@ -13,10 +19,12 @@ from ragassay.evaluators.correctness import CorrectnessEvaluator
 from ragassay.evaluators.exam_grade import ExamGradeEvaluator
 from ragassay.evaluators.intent import IntentEvaluator
 from ragassay.evaluators.nuggets import NuggetsEvaluator
+from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.racar import RacarEvaluator
 from ragassay.evaluators.relevance_grade import RelevanceGradeEvaluator
 from ragassay.evaluators.rubric import RUBRIC
 from ragassay.evaluators.sentence_label import SentenceLabelEvaluator
+from ragassay.records import Evaluation, VerdictBase
 
 OURS: tuple[Evaluator[Any], ...] = (
     RUBRIC,
@@ -35,3 +43,90 @@ OURS: tuple[Evaluator[Any], ...] = (
     IntentEvaluator(),
 )
 """In the order of the report."""
+
+
+GROUP = "ragassay.evaluators"
+"""Entry points of this group are found by their names."""
+
+
+def find_evaluator(name: str) -> OwnEvaluator:
+    """Return a user's evaluator.
+
+    Args:
+        name: "package.module:name", importable from here or from the working folder; or the name
+            of an entry point.
+
+    Raises:
+        SettingsError: There is none, or it is no evaluator.
+    """
+    found = _imported(name) if ":" in name else _entry_point(name)
+    if not isinstance(found, OwnEvaluator):
+        raise SettingsError(
+            f"{name} is no evaluator: decorate the function with @ragassay.evaluator"
+        )
+    return found
+
+
+def _imported(name: str) -> object:
+    module, _, attribute = name.partition(":")
+    folder = os.getcwd()
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, ValueError) as error:
+        raise SettingsError(f"evaluator {name}: {module!r} cannot be imported: {error}") from error
+    except AttributeError as error:
+        raise SettingsError(f"evaluator {name}: {module} has no {attribute!r}") from error
+
+
+def _entry_point(name: str) -> object:
+    points = importlib.metadata.entry_points(group=GROUP)
+    if name not in points.names:
+        known = ", ".join(sorted(points.names)) or "none is installed"
+        raise SettingsError(
+            f"evaluator {name}: write package.module:name, or the name of an entry point of "
+            f"{GROUP} ({known})"
+        )
+    return points[name].load()
+
+
+def registered(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
+    """Return ours and a user's.
+
+    Raises:
+        SettingsError: Two have one name, or a user's has that of a part of ours.
+    """
+    taken = {word for one in OURS for word in (one.name, one.part, one.words.group)}
+    for one in own:
+        if one.name in taken:
+            raise SettingsError(f"evaluator {one.name}: the name is taken; choose another")
+        taken.add(one.name)
+    return (*OURS, *own)
+
+
+def questions_of(
+    evaluations: Iterable[Evaluation], evaluators: Sequence[Evaluator[Any]] = OURS
+) -> dict[str, list[VerdictBase]]:
+    """Return the verdicts that a judge was asked for, one a call, by kind of question.
+
+    Of an empty answer, of a sentence without a passage and of a citation that points nowhere
+    nobody is asked.
+    """
+    asked: dict[str, list[VerdictBase]] = {one.words.kind: [] for one in evaluators}
+    for evaluation in evaluations:
+        for evaluator in evaluators if evaluation.sentences else ():
+            asked[evaluator.words.kind] += evaluator.questions(evaluation)
+    return {kind: verdicts for kind, verdicts in asked.items() if verdicts}
+
+
+def single_verdicts(evaluation: Evaluation) -> dict[str, list[VerdictBase]]:
+    """Return the verdicts by their evaluator, a panel's as those of its members."""
+    found: dict[str, list[VerdictBase]] = {evaluator.name: [] for evaluator in OURS}
+    known = {evaluator.name: evaluator for evaluator in OURS}
+    for verdict in evaluation.verdicts:
+        evaluator = known.get(verdict.evaluator)
+        members = getattr(verdict, "members", ())
+        parts = evaluator.parts_of(verdict) if evaluator else members or (verdict,)
+        found.setdefault(verdict.evaluator, []).extend(parts)
+    return found

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Wording, Words
+from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.exam import relevance_scores
 from ragassay.records import DirectGrader, Failure, RelevanceGrade, Score
 from ragassay.threads import in_thread
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 TITLES: dict[DirectGrader, str] = {
     "fagb": "Relevant (Faggioli)",
@@ -41,42 +39,42 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         scores={f"relevance.{name}": Wording(title, "higher") for name, title in TITLES.items()},
     )
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, DirectGrader]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, DirectGrader]:
         """Return the direct graders of the run; none for an answer without a sentence."""
-        chosen = tools.grading.direct_ways if file.case.sentences else ()
+        chosen = run.grading.direct_ways if file.case.sentences else ()
         return {name: name for name in chosen}
 
     async def ask(
-        self, subject: DirectGrader, file: CaseFile, tools: Toolbox
+        self, subject: DirectGrader, file: CaseFile, run: Run
     ) -> Sequence[RelevanceGrade]:
         """Grade once."""
-        instrument, case = tools.grading.instrument, file.case
+        instrument, case = run.grading.instrument, file.case
         if instrument is not None:
             return [
                 await in_thread(instrument.relevance, case.question, case.judged_answer, subject)
             ]
 
-        found: Any = await tools.judge.ask(tools.agents.relevance_grader, case=case, grader=subject)
+        found: Any = await run.judge.ask(run.agents.relevance_grader, case=case, grader=subject)
         return [found]
 
     def unscored(
-        self, subject: DirectGrader, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: DirectGrader, file: CaseFile, run: Run, failure: Failure
     ) -> Sequence[RelevanceGrade]:
         """Return no grade."""
         return [RelevanceGrade(grader=subject, failure=failure)]
 
-    def depends_on(self, subject: DirectGrader, file: CaseFile, tools: Toolbox) -> Iterable[str]:
+    def depends_on(self, subject: DirectGrader, file: CaseFile, run: Run) -> Iterable[str]:
         """Return query, passage, and what grades."""
-        return (file.case.question, file.case.judged_answer, *tools.grading.identity)
+        return (file.case.question, file.case.judged_answer, *run.grading.identity)
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name what grades."""
-        return tools.or_second(tools.grading.name)
+        return run.or_second(run.grading.name)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return one score a grader."""
-        return relevance_scores(outcome.of(RelevanceGrade), outcome.judged_by(self))
+        return relevance_scores(outcome.of(RelevanceGrade), self.judged_by(outcome.run))
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """Count one call a grader; an instrument takes none."""
-        return 0 if tools.grading.instrument is not None else len(file.items(self, tools))
+        return 0 if run.grading.instrument is not None else len(self.known_items(file, run))

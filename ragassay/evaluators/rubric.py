@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Words
+from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.words import Words
 from ragassay.judges.base import RatedAnswer
 from ragassay.judges.panel import disputed_members, others_text
 from ragassay.metrics.panel import panel_judgment, single_judgments
@@ -19,10 +20,6 @@ from ragassay.records import (
     Judgment,
     Score,
 )
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 
 @dataclass(frozen=True)
@@ -57,9 +54,9 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         direction="higher",
     )
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, AskedRubric]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, AskedRubric]:
         """Return the rubrics; none for an answer without a sentence."""
-        chosen = rubrics_of(file.case, tools.rubrics) if file.case.sentences else ()
+        chosen = rubrics_of(file.case, run.rubrics) if file.case.sentences else ()
         return {name: AskedRubric(name) for name in chosen}
 
     @property
@@ -68,60 +65,58 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return True
 
     def second_round(
-        self, subject: AskedRubric, verdicts: Sequence[Judgment], tools: Toolbox
+        self, subject: AskedRubric, verdicts: Sequence[Judgment], run: Run
     ) -> Mapping[str, AskedRubric]:
         """Show members that disagree the others' ratings, once."""
         return {
             one.judge: AskedRubric(one.rubric, one, tuple(others))
             for one, others in disputed_members(verdicts)
-            if tools.judge.member(one.judge).deliberates(one.rubric)
+            if run.judge.member(one.judge).deliberates(one.rubric)
         }
 
     def joined(self, verdicts: Sequence[Judgment]) -> Judgment:
         """Return the panel's judgment."""
         return panel_judgment(verdicts)
 
-    async def ask(self, subject: AskedRubric, file: CaseFile, tools: Toolbox) -> Sequence[Judgment]:
+    async def ask(self, subject: AskedRubric, file: CaseFile, run: Run) -> Sequence[Judgment]:
         """Rate the answer on a rubric."""
-        rubric, others = tools.rubrics[subject.name], others_text(subject.others)
-        rated = await tools.judge.rate(rubric, _answer(file, tools), tools.agents, others)
+        rubric, others = run.rubrics[subject.name], others_text(subject.others)
+        rated = await run.judge.rate(rubric, _answer(file, run), run.agents, others)
         return [rated.model_copy(update={"first": subject.first})]
 
     def unscored(
-        self, subject: AskedRubric, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: AskedRubric, file: CaseFile, run: Run, failure: Failure
     ) -> Sequence[Judgment]:
         """Return no rating; a judge that failed to answer the others keeps its first rating."""
         name, first = subject.name, subject.first
-        scale = first.scale if first else tools.rubrics[name].bounds
+        scale = first.scale if first else run.rubrics[name].bounds
         return [Judgment(rubric=name, scale=scale, first=first, failure=failure)]
 
-    def depends_on(
-        self, subject: AskedRubric, file: CaseFile, tools: Toolbox
-    ) -> Iterable[str | None]:
+    def depends_on(self, subject: AskedRubric, file: CaseFile, run: Run) -> Iterable[str | None]:
         """Return rubric, strategy, what the others said, measurements and readings."""
-        rubric, first = tools.rubrics[subject.name], subject.first
-        yield from (tools.settings.evaluation.rubric_set, tools.settings.prompting.strategy)
+        rubric, first = run.rubrics[subject.name], subject.first
+        yield from (run.settings.rubric_set, run.settings.strategy)
         yield rubric.model_dump_json()
-        yield from tools.tuned_weights
+        yield from run.tuned_weights
         yield from (others_text(subject.others), first and first.model_dump_json())
-        yield from tools.judge.rating_inputs(rubric, _answer(file, tools))
+        yield from run.judge.rating_inputs(rubric, _answer(file, run))
 
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[Judgment]:
+    def settled(self, file: CaseFile, run: Run) -> Sequence[Judgment]:
         """Return one judgment a rubric: the panel's, or the judge's; none of an empty answer."""
-        rubrics = rubrics_of(file.case, tools.rubrics)
+        rubrics = rubrics_of(file.case, run.rubrics)
         if not file.case.sentences:
             empty = Failure(reason="empty_answer", detail="the answer has no sentence")
             return [Judgment(rubric=name, failure=empty) for name in rubrics]
-        return super().settled(file, tools)  # type: ignore[return-value]
+        return super().settled(file, run)  # type: ignore[return-value]
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name the panel, or what rates in the judge's place."""
-        raters = tools.judge.rated_by(tools.rubrics)
-        return raters if tools.judge.members else tools.or_second(raters)
+        raters = run.judge.rated_by(run.rubrics)
+        return raters if run.judge.members else run.or_second(raters)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return one score a rubric."""
-        return rubric_scores(outcome.of(Judgment), outcome.judged_by(self))
+        return rubric_scores(outcome.of(Judgment), self.judged_by(outcome.run))
 
     def questions(self, evaluation: Evaluation) -> Iterable[Judgment]:
         """Leave out what had nothing to rate."""
@@ -132,18 +127,18 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         """Return the members of a panel."""
         return single_judgments([verdict])
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """Count each rating twice where a panel may confer; signals take no call.
 
         A fine-tuned judge also reads each sentence.
         """
         from ragassay.agents.answer_reader import shown_lines
 
-        rubrics = file.items(self, tools)
-        judges = tools.judge.members or (tools.judge,)
+        rubrics = self.known_items(file, run)
+        judges = run.judge.members or (run.judge,)
         n_asked = sum(one.calls_model(rubric) for rubric in rubrics for one in judges)
-        n_read = len(tools.readers) * len(shown_lines(file.case)) if rubrics else 0
-        return n_read + (2 * n_asked if tools.judge.members else n_asked)
+        n_read = len(run.readers) * len(shown_lines(file.case)) if rubrics else 0
+        return n_read + (2 * n_asked if run.judge.members else n_asked)
 
 
 def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
@@ -151,8 +146,8 @@ def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in rubrics if not case.rubrics or name in case.rubrics)
 
 
-def _answer(file: CaseFile, tools: Toolbox) -> RatedAnswer:
-    chosen = tuple(file.items(RUBRIC, tools))
+def _answer(file: CaseFile, run: Run) -> RatedAnswer:
+    chosen = tuple(RUBRIC.known_items(file, run))
     return RatedAnswer(file.case, chosen, file.signals, file.readings)
 
 

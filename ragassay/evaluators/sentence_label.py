@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Wording, Words
+from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.words import Wording, Words
 from ragassay.instruments.signal_labeller import FOREIGN, REPEATED, SignalLabeller
 from ragassay.metrics.scores import sentence_scores
 from ragassay.records import AnswerSentence, Failure, Finding, Score, SentenceLabel
 from ragassay.threads import in_thread
-
-if TYPE_CHECKING:
-    from ragassay.evaluators.outcome import Outcome
-    from ragassay.evaluators.toolbox import Toolbox
 
 LABELLER = SignalLabeller()
 
@@ -47,59 +45,59 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         },
     )
 
-    def items(self, file: CaseFile, tools: Toolbox) -> Mapping[str, AnswerSentence]:
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, AnswerSentence]:
         """Return the sentences."""
         return {str(sentence.index): sentence for sentence in file.case.sentences}
 
     async def ask(
-        self, subject: AnswerSentence, file: CaseFile, tools: Toolbox
+        self, subject: AnswerSentence, file: CaseFile, run: Run
     ) -> Sequence[SentenceLabel]:
         """Label one sentence."""
-        if tools.models.labeller is not None:
+        if run.models.labeller is not None:
             question = file.case.question
-            return [await in_thread(tools.models.labeller.label, question, subject)]
-        if tools.judge.lm is None:
+            return [await in_thread(run.models.labeller.label, question, subject)]
+        if run.judge.lm is None:
             return [LABELLER.label(subject, file.case.sentences, file.signals)]
-        label: Any = await tools.judge.ask(tools.agents.labeller, case=file.case, sentence=subject)
+        label: Any = await run.judge.ask(run.agents.labeller, case=file.case, sentence=subject)
         return [label]
 
     def unscored(
         self,
         subject: AnswerSentence,
         file: CaseFile,
-        tools: Toolbox,
+        run: Run,
         failure: Failure,
     ) -> Sequence[SentenceLabel]:
         """Return no label."""
         return [SentenceLabel(sentence=subject.index, failure=failure)]
 
-    def depends_on(self, subject: AnswerSentence, file: CaseFile, tools: Toolbox) -> Iterable[str]:
+    def depends_on(self, subject: AnswerSentence, file: CaseFile, run: Run) -> Iterable[str]:
         """Return the labeller, or the measurements, where they decide."""
-        if tools.models.labeller is not None:
-            yield from (*tools.models.labeller.identity, file.case.question)
-        elif tools.judge.lm is None:
+        if run.models.labeller is not None:
+            yield from (*run.models.labeller.identity, file.case.question)
+        elif run.judge.lm is None:
             yield from (str(FOREIGN), str(REPEATED))
             yield file.signals.model_dump_json() if file.signals else ""
 
-    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceLabel]:
+    def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceLabel]:
         """Return one label a sentence; where nobody but a judge could tell, nothing is said."""
-        found = [one for one in super().settled(file, tools) if isinstance(one, SentenceLabel)]
-        return found if _is_judged(tools) else [one for one in found if one.label]
+        found = [one for one in super().settled(file, run) if isinstance(one, SentenceLabel)]
+        return found if _is_judged(run) else [one for one in found if one.label]
 
-    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """Return one call a sentence; none with a labeller."""
-        return 0 if tools.models.labeller else super().n_most_calls(file, tools)
+        return 0 if run.models.labeller else super().n_most_calls(file, run)
 
-    def judged_by(self, tools: Toolbox) -> str:
+    def judged_by(self, run: Run) -> str:
         """Name the labeller, or the judge."""
-        labeller = tools.models.labeller
-        return tools.or_second(labeller.name) if labeller else super().judged_by(tools)
+        labeller = run.models.labeller
+        return run.or_second(labeller.name) if labeller else super().judged_by(run)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the share of sentences with each label; none where only a few can have one."""
-        if not _is_judged(outcome.tools):
+        if not _is_judged(outcome.run):
             return {}
-        return sentence_scores(outcome.of(SentenceLabel), outcome.judged_by(self))
+        return sentence_scores(outcome.of(SentenceLabel), self.judged_by(outcome.run))
 
     def findings(self, outcome: Outcome) -> list[Finding]:
         """Name the inappropriate sentences."""
@@ -117,7 +115,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         ]
 
 
-def _is_judged(tools: Toolbox) -> bool:
+def _is_judged(run: Run) -> bool:
     """Return whether a labeller labels sentences, or a judge, the first or the second."""
-    has_labeller = tools.models.labeller is not None
-    return has_labeller or tools.judge.lm is not None or tools.second is not None
+    has_labeller = run.models.labeller is not None
+    return has_labeller or run.judge.lm is not None or run.second is not None

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from ragassay.evaluators.base import CaseFile, Evaluator, total_usage
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Evaluator, Run, total_usage
+from ragassay.evaluators.cases import CaseFile
 from ragassay.graphs.failures import failure_of, pause_before_retry
 from ragassay.graphs.keys import question_key
 from ragassay.judges import BaseJudge, Question
@@ -31,7 +31,7 @@ class CaseQuestion(Question):
         item: What it is about, as its verdict names it.
         subject: What the evaluator's `ask` takes for that item.
         file: The answer.
-        tools: The run.
+        run: The run.
         tell: Receives progress: calls expected and done, and their usage.
     """
 
@@ -39,7 +39,7 @@ class CaseQuestion(Question):
     item: str
     subject: Any
     file: CaseFile
-    tools: Toolbox
+    run: Run
     tell: Callable[[dict[str, Any]], None]
 
     @property
@@ -49,15 +49,15 @@ class CaseQuestion(Question):
 
     def key(self, judge: BaseJudge) -> str:
         """Return the hash of everything that a judge's verdicts depend on."""
-        tools = self.tools.with_judge(judge)
+        run = self.run.with_judge(judge)
         parts = (self.evaluator.name, self.item, self._role(judge))
-        more = self.evaluator.depends_on(self.subject, self.file, tools)
-        return question_key(tools, self.file, *parts, *more)
+        more = self.evaluator.depends_on(self.subject, self.file, run)
+        return question_key(run, self.file, *parts, *more)
 
     def _role(self, judge: BaseJudge) -> str:
-        if self.tools.second is not None and judge is self.tools.second.judge:
+        if self.run.second is not None and judge is self.run.second.judge:
             return "second"
-        return judge.name if judge in self.tools.judge.members else ""
+        return judge.name if judge in self.run.judge.members else ""
 
     async def ask(self, judge: BaseJudge) -> Sequence[VerdictBase] | Failure:
         """Ask one judge; return its verdicts, or why there are none.
@@ -66,21 +66,21 @@ class CaseQuestion(Question):
             FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot go
                 on.
         """
-        evaluator, tools = self.evaluator, self.tools.with_judge(judge)
+        evaluator, run = self.evaluator, self.run.with_judge(judge)
         key, role = self.key(judge), self._role(judge)
         self.tell({"expected": 1, "phase": f"judging {evaluator.part}"})
 
         async def ask() -> Sequence[VerdictBase]:
             with step_span("ask", evaluator.name, self.item, role):
-                return await evaluator.ask(self.subject, self.file, tools)
+                return await evaluator.ask(self.subject, self.file, run)
 
         n_attempts = 0
         while True:
             n_attempts += 1
             try:
-                verdicts, is_new = await self.tools.store.once(key, ask, VERDICTS)
+                verdicts, is_new = await self.run.store.once(key, ask, VERDICTS)
             except Exception as error:
-                pause_s = pause_before_retry(error, n_attempts, tools.settings.judge.max_attempts)
+                pause_s = pause_before_retry(error, n_attempts, run.settings.max_attempts)
                 if pause_s is None:
                     failure = failure_of(error)
                     self.tell({"done": 1, "failed": 1})
@@ -92,11 +92,11 @@ class CaseQuestion(Question):
 
     def unscored(self, failure: Failure) -> Sequence[VerdictBase]:
         """Return what stands where a judge gave no verdict."""
-        return self.evaluator.unscored(self.subject, self.file, self.tools, failure)
+        return self.evaluator.unscored(self.subject, self.file, self.run, failure)
 
     def second_round(self, verdicts: Sequence[VerdictBase]) -> dict[str, Question]:
         """Return what a panel's members are asked once they know the others' verdicts."""
-        again = self.evaluator.second_round(self.subject, verdicts, self.tools)
+        again = self.evaluator.second_round(self.subject, verdicts, self.run)
         return {name: replace(self, subject=subject) for name, subject in again.items()}
 
     def joined(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
@@ -106,10 +106,12 @@ class CaseQuestion(Question):
     def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
         """Return whether a second judge is asked about a verdict; citations may share one item."""
         is_own = self.evaluator.is_weighed and verdict.evaluator == self.evaluator.name
-        is_item = is_own and verdict.item in self.file.items(self.evaluator, self.tools)
+        is_item = is_own and verdict.item in self.evaluator.known_items(self.file, self.run)
         return is_item and condition.is_unsure(verdict)
 
     def alone(self, verdict: VerdictBase) -> Question:
         """Return the question about one verdict of a batch."""
-        subject = self.evaluator.alone(self.file.items(self.evaluator, self.tools)[verdict.item])
+        subject = self.evaluator.alone(
+            self.evaluator.known_items(self.file, self.run)[verdict.item]
+        )
         return replace(self, item=verdict.item, subject=subject)

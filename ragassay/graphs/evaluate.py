@@ -14,13 +14,13 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from ragassay.evaluators import OURS, Evaluator, Task
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.graphs import nodes
 from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.picture import make_drawn
 from ragassay.graphs.state import Input, Output, State
 
-EvaluateGraph = CompiledStateGraph[State, Toolbox, Input, Output]
+EvaluateGraph = CompiledStateGraph[State, Run, Input, Output]
 
 
 def build_evaluate_graph(
@@ -32,7 +32,7 @@ def build_evaluate_graph(
         max_attempts: How often a model call is tried that fails for a passing reason.
         evaluators: What may be asked; each has a node of its own.
     """
-    builder = StateGraph(State, context_schema=Toolbox, input_schema=Input, output_schema=Output)
+    builder = StateGraph(State, context_schema=Run, input_schema=Input, output_schema=Output)
     # LangGraph's types do not know that a node's input may have another name than `state`.
     segment: Any = nodes.segment
     ask: Any = nodes.ask

@@ -16,8 +16,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from ragassay.evaluators.base import CaseFile
-from ragassay.evaluators.toolbox import Toolbox, toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import run_of
+from ragassay.evaluators.cases import CaseFile
 from ragassay.graphs import evidence_nodes as nodes
 from ragassay.graphs.evidence_state import (
     EvidenceInput,
@@ -37,7 +38,7 @@ from ragassay.graphs.keys import query_key, sufficiency_key
 from ragassay.graphs.picture import make_drawn
 from ragassay.records import EvidenceSearch
 
-EvidenceGraph = CompiledStateGraph[EvidenceState, Toolbox, EvidenceInput, EvidenceOutput]
+EvidenceGraph = CompiledStateGraph[EvidenceState, Run, EvidenceInput, EvidenceOutput]
 
 N_TITLES = 5
 """Number of titles of insufficient hits that the model is shown."""
@@ -51,7 +52,7 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
     """
     builder = StateGraph(
         EvidenceState,
-        context_schema=Toolbox,
+        context_schema=Run,
         input_schema=EvidenceInput,
         output_schema=EvidenceOutput,
     )
@@ -89,41 +90,41 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
     return make_drawn(builder.compile(name="find_evidence"))
 
 
-def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str]:
+def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]:
     """Read citations and look for other evidence, as far as the settings ask for either."""
-    tools = toolbox(runtime)
-    file = opened_file(state.case, tools)
+    run = run_of(runtime)
+    file = opened_file(state.case, run)
     if not file.case.sentences:
         return [END]
-    cited = ["read_citations"] if tools.settings.evaluation.wants("citations") else []
-    sought = _search(file, runtime) if tools.settings.evaluation.looks_for_evidence else []
+    cited = ["read_citations"] if run.settings.wants("citations") else []
+    sought = _search(file, runtime) if run.settings.looks_for_evidence else []
     return [*cited, *sought] or [END]
 
 
-def _search(file: CaseFile, runtime: Runtime[Toolbox]) -> list[Send | str]:
+def _search(file: CaseFile, runtime: Runtime[Run]) -> list[Send | str]:
     """Search if there is a corpus, and ask a model if the settings say so."""
-    tools = toolbox(runtime)
-    if not tools.retrieval.has_corpus:
+    run = run_of(runtime)
+    if not run.retrieval.has_corpus:
         return ["choose_passages"]
     tasks = [QueryTask(file.id, sentence.index) for sentence in file.case.sentences]
-    if tools.settings.retrieval.evidence == "agent":
+    if run.settings.evidence == "agent":
         return _sends("run_agent", tasks, file, runtime)
-    if not tools.settings.query_rounds:
+    if not run.settings.query_rounds:
         return ["retrieve"]
     return _sends("write_query", tasks, file, runtime)
 
 
-def route_chosen(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str] | str:
+def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
     """Have passages judged that were not, for the sentences whose search may go on."""
-    tools = toolbox(runtime)
-    context = opened_file(state.case, tools).case.context
+    run = run_of(runtime)
+    context = opened_file(state.case, run).case.context
     known = {judgment.key for judgment in state.judgments if not judgment.failure}
     tasks: list[SufficiencyTask] = []
     for search in _open_searches(state):
         found = (f.passage for f in state.found if f.sentence == search.sentence)
         passages = tuple("\n".join(filter(None, (span.title, span.text))) for span in found)
         task = SufficiencyTask(state.case, search.sentence, passages)
-        task = replace(task, key=sufficiency_key(tools, task, context))
+        task = replace(task, key=sufficiency_key(run, task, context))
         if passages and task.key not in known:
             tasks.append(task)
     if not tasks:
@@ -137,16 +138,16 @@ def _open_searches(state: EvidenceState) -> list[EvidenceSearch]:
     return [search for search in state.searches if search.end == "out_of_rounds"]
 
 
-def route_on(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str] | str:
+def route_on(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
     """Start another round for the sentences whose passages are not enough."""
-    tools = toolbox(runtime)
-    if state.round >= tools.settings.query_rounds:
+    run = run_of(runtime)
+    if state.round >= run.settings.query_rounds:
         return END
     tasks = [
         _next_task(state, QueryTask(state.case, search.sentence, state.round + 1))
         for search in _open_searches(state)
     ]
-    return _sends("write_query", tasks, opened_file(state.case, tools), runtime) or END
+    return _sends("write_query", tasks, opened_file(state.case, run), runtime) or END
 
 
 def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
@@ -159,20 +160,20 @@ def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
 
 
 def _sends(
-    node: str, tasks: list[QueryTask], file: CaseFile, runtime: Runtime[Toolbox]
+    node: str, tasks: list[QueryTask], file: CaseFile, runtime: Runtime[Run]
 ) -> list[Send | str]:
-    tools, context = toolbox(runtime), file.case.context
+    run, context = run_of(runtime), file.case.context
     runtime.stream_writer({"expected": len(tasks)})
-    return [Send(node, replace(task, key=query_key(tools, node, task, context))) for task in tasks]
+    return [Send(node, replace(task, key=query_key(run, node, task, context))) for task in tasks]
 
 
-def n_most_searches(file: CaseFile, tools: Toolbox) -> int:
+def n_most_searches(file: CaseFile, run: Run) -> int:
     """Return how many model calls the search for evidence takes at most."""
-    if not (tools.settings.evaluation.looks_for_evidence and tools.retrieval.has_corpus):
+    if not (run.settings.looks_for_evidence and run.retrieval.has_corpus):
         return 0
-    n_calls_a_round = 2 if tools.settings.judges_sufficiency else 1
+    n_calls_a_round = 2 if run.settings.judges_sufficiency else 1
     n_calls = {
-        "search": tools.settings.query_rounds * n_calls_a_round,
-        "agent": tools.settings.retrieval.evidence_turns,
+        "search": run.settings.query_rounds * n_calls_a_round,
+        "agent": run.settings.evidence_turns,
     }
-    return n_calls[tools.settings.retrieval.evidence] * len(file.case.sentences)
+    return n_calls[run.settings.evidence] * len(file.case.sentences)

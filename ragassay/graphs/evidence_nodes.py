@@ -9,9 +9,8 @@ from typing import Any
 from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
 
-from ragassay.evaluators.toolbox import Toolbox, toolbox
-from ragassay.graphs.citation_choice import cited_of
-from ragassay.graphs.evidence_choice import candidates_for, chosen_passages
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import run_of
 from ragassay.graphs.evidence_state import (
     Answered,
     Draft,
@@ -22,6 +21,7 @@ from ragassay.graphs.evidence_state import (
     SufficiencyTask,
 )
 from ragassay.graphs.files import opened_file
+from ragassay.graphs.passage_choice import candidates_for, chosen_passages, cited_of
 from ragassay.records import (
     AnswerSentence,
     Article,
@@ -49,22 +49,22 @@ QUESTION_CHARS = 300
 """Only this many characters of a question go into a query: the sentence must dominate."""
 
 
-async def read_citations(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
+async def read_citations(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """Choose the part of each cited document to compare with the citing sentence."""
-    tools = toolbox(runtime)
-    case = opened_file(state.case, tools).case
+    run = run_of(runtime)
+    case = opened_file(state.case, run).case
     runtime.stream_writer({"phase": "reading sources"})
-    return {"cited": await in_thread(cited_of, case, tools)}
+    return {"cited": await in_thread(cited_of, case, run)}
 
 
-async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
+async def write_query(task: QueryTask, runtime: Runtime[Run]) -> Update:
     """Have the model write queries for a sentence."""
-    tools = toolbox(runtime)
-    case = opened_file(task.case, tools).case
+    run = run_of(runtime)
+    case = opened_file(task.case, run).case
 
     async def ask() -> Draft:
-        written = await tools.judge.ask(
-            tools.agents.query_writer,
+        written = await run.judge.ask(
+            run.agents.query_writer,
             case=case,
             claim=case.sentences[task.item - 1].text,
             tried=task.tried,
@@ -73,47 +73,47 @@ async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
         return Draft(task.item, task.round, written.query, written.opposite, written.usage)
 
     with step_span("write_query", item=task.item):
-        draft, is_new = await tools.store.once(task.key, ask, DRAFT)
+        draft, is_new = await run.store.once(task.key, ask, DRAFT)
     runtime.stream_writer({"done": 1, "usage": draft.usage if is_new else Usage()})
     return {"drafts": [draft]}
 
 
-async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
+async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
     """Let an agent search for evidence on a sentence."""
-    tools = toolbox(runtime)
-    case = opened_file(task.case, tools).case
+    run = run_of(runtime)
+    case = opened_file(task.case, run).case
     sentence = case.sentences[task.item - 1]
-    notebook = _Notebook(tools.retrieval.corpus, task.round, known={d.id for d in case.sources})
+    notebook = _Notebook(run.retrieval.corpus, task.round, known={d.id for d in case.sources})
 
     async def look(query: str) -> list[Document]:
         return await notebook.ask(sentence.index, None, query)
 
     async def search() -> tuple[Report, tuple[str, ...]]:
-        notes = await tools.agents.searcher.asearch(
-            tools.judge.model,
+        notes = await run.agents.searcher.asearch(
+            run.judge.model,
             case,
             sentence.text,
             look,
-            tools.settings.retrieval.evidence_turns,
-            tools.settings.retrieval.evidence_tokens // len(case.sentences),
+            run.settings.evidence_turns,
+            run.settings.evidence_tokens // len(case.sentences),
         )
         queries = tuple(answered.query.text for answered in notebook.answered)
         return Report(sentence.index, notes.cited, notes.usage), queries
 
     with step_span("run_agent", item=task.item):
-        (report, queries), is_new = await tools.store.once(task.key, search, SEARCH)
+        (report, queries), is_new = await run.store.once(task.key, search, SEARCH)
         for query in () if is_new else queries:
             await look(query)
     runtime.stream_writer({"done": 1, "usage": report.usage if is_new else Usage()})
     return {"reports": [report], "answered": notebook.answered, "pool": notebook.pool}
 
 
-async def retrieve(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
+async def retrieve(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """Send this round's queries to the corpus, each once."""
-    tools, this = toolbox(runtime), state.round + 1
-    case = opened_file(state.case, tools).case
+    run, this = run_of(runtime), state.round + 1
+    case = opened_file(state.case, run).case
     known = {*state.pool, *(source.id for source in case.sources)}
-    notebook = _Notebook(tools.retrieval.corpus, this, known)
+    notebook = _Notebook(run.retrieval.corpus, this, known)
     runtime.stream_writer({"phase": "searching"})
     asked = {answered.query.text for answered in state.answered}
     with step_span("retrieve"):
@@ -174,33 +174,33 @@ def plain_query(sentence: AnswerSentence, case: Case) -> str:
     return f"{sentence.text} {case.question[:QUESTION_CHARS]}".strip()
 
 
-async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
+async def choose_passages(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """Choose the passages for each sentence, and record the search."""
-    tools = toolbox(runtime)
-    case = opened_file(state.case, tools).case
+    run = run_of(runtime)
+    case = opened_file(state.case, run).case
     done = {search.sentence: search for search in state.searches if search.end == "enough"}
     sought = [sentence for sentence in case.sentences if sentence.index not in done]
     runtime.stream_writer({"phase": "choosing passages"})
     candidates = await in_thread(candidates_for, state, case, sought)
-    new = await in_thread(chosen_passages, state, case, candidates, tools)
-    end = _end_unless_enough(case, tools)
+    new = await in_thread(chosen_passages, state, case, candidates, run)
+    end = _end_unless_enough(case, run)
     for n, documents in candidates.items():
         done[n] = _search_of(state, n, len(documents), end)
     kept = [f for f in state.found if f.sentence not in candidates]
     return {
         "found": tuple(sorted([*kept, *new], key=lambda f: f.sentence)),
-        "searches": _stopped_by_tokens(tuple(done[n] for n in sorted(done)), tools),
+        "searches": _stopped_by_tokens(tuple(done[n] for n in sorted(done)), run),
     }
 
 
-async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Toolbox]) -> Update:
+async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Run]) -> Update:
     """Have the judge say whether a sentence's passages are enough."""
-    tools = toolbox(runtime)
-    case = opened_file(task.case, tools).case
+    run = run_of(runtime)
+    case = opened_file(task.case, run).case
 
     async def ask() -> SufficiencyJudgment:
-        judged = await tools.judge.ask(
-            tools.agents.sufficiency_judge,
+        judged = await run.judge.ask(
+            run.agents.sufficiency_judge,
             case=case,
             claim=case.sentences[task.item - 1].text,
             passages=task.passages,
@@ -208,28 +208,28 @@ async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Toolbox]) ->
         return SufficiencyJudgment(task.item, task.key, judged.is_enough, judged.usage)
 
     with step_span("judge_sufficiency", item=task.item):
-        judgment, is_new = await tools.store.once(task.key, ask, JUDGMENT)
+        judgment, is_new = await run.store.once(task.key, ask, JUDGMENT)
     runtime.stream_writer({"done": 1, "usage": judgment.usage if is_new else Usage()})
     return {"judgments": [judgment]}
 
 
-async def end_searches(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
+async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """End the searches whose passages the judge found enough; add up what the judgments cost."""
     ends: dict[int, SearchEnd] = {j.sentence: "enough" for j in state.judgments if j.is_enough}
     searches = (
         _search_of(state, s.sentence, s.n_documents, ends.get(s.sentence, s.end))
         for s in state.searches
     )
-    return {"searches": _stopped_by_tokens(tuple(searches), toolbox(runtime))}
+    return {"searches": _stopped_by_tokens(tuple(searches), run_of(runtime))}
 
 
-def _end_unless_enough(case: Case, tools: Toolbox) -> SearchEnd:
+def _end_unless_enough(case: Case, run: Run) -> SearchEnd:
     """Return why a search ends here, if it is not the judge that ends it or a further round."""
-    if not tools.retrieval.has_corpus:
+    if not run.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
-    if tools.settings.retrieval.evidence == "agent":
+    if run.settings.evidence == "agent":
         return "agent_done"
-    return "out_of_rounds" if tools.settings.judges_sufficiency else "closest_passages"
+    return "out_of_rounds" if run.settings.judges_sufficiency else "closest_passages"
 
 
 def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -> EvidenceSearch:
@@ -251,10 +251,10 @@ def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -
 
 
 def _stopped_by_tokens(
-    searches: tuple[EvidenceSearch, ...], tools: Toolbox
+    searches: tuple[EvidenceSearch, ...], run: Run
 ) -> tuple[EvidenceSearch, ...]:
     """Return the searches; those to be continued end if the answer's tokens are used up."""
-    if n_tokens(searches) < tools.settings.retrieval.evidence_tokens:
+    if n_tokens(searches) < run.settings.evidence_tokens:
         return searches
     spent: dict[str, SearchEnd] = {"end": "out_of_tokens"}
     return tuple(s.model_copy(update=spent) if s.end == "out_of_rounds" else s for s in searches)

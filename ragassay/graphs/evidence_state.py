@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from ragassay.evaluators.base import Cited, Found
+from ragassay.evaluators.cases import Cited, Found
 from ragassay.records import (
     Document,
     EvidenceSearch,

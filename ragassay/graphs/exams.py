@@ -1,8 +1,10 @@
-"""The exam graph: from a query to the items of its test bank, in one call."""
+"""The graph that writes the items of a test bank, and its state."""
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
@@ -10,14 +12,79 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from ragassay.evaluators.toolbox import Toolbox, toolbox
-from ragassay.graphs.exam_state import ExamItems, ExamJob, ExamState
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import run_of
 from ragassay.graphs.failures import failure_of, retry_policies
 from ragassay.graphs.picture import make_drawn
-from ragassay.records import Document
+from ragassay.records import Document, Failure, Usage
 from ragassay.retrievers.passages import condense
 
-ExamGraph = CompiledStateGraph[ExamState, Toolbox, ExamJob, ExamItems]
+
+@dataclass(frozen=True)
+class ExamJob:
+    """A query, or a part of it, whose items are to be written: the input of the graph.
+
+    Attributes:
+        query: Its id.
+        text: Its text, or the title that the facet belongs to.
+        kind: What to write.
+        facet: Id of the part; empty for the whole.
+        facet_text: The part's heading; empty for the whole.
+        sources: Texts to write from; empty to write from the query alone.
+        wants_answers: Whether questions come with answers.
+        number: Items to write.
+    """
+
+    query: str
+    text: str
+    kind: Literal["questions", "nuggets"]
+    facet: str = ""
+    facet_text: str = ""
+    sources: tuple[Document, ...] = ()
+    wants_answers: bool = False
+    number: int = 10
+
+
+@dataclass
+class ExamState:
+    """The state of one job: the job, and what came of it.
+
+    Attributes:
+        query, text, kind, facet, facet_text, sources, wants_answers, number: The job.
+        texts: The items.
+        answers: The answer to each; "" where none is known.
+        n_unfounded: Answers that no source states.
+        failures: Failed calls.
+        usage: The cost of all calls.
+    """
+
+    query: str = ""
+    text: str = ""
+    kind: Literal["questions", "nuggets"] = "questions"
+    facet: str = ""
+    facet_text: str = ""
+    sources: tuple[Document, ...] = ()
+    wants_answers: bool = False
+    number: int = 10
+    texts: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    n_unfounded: int = 0
+    failures: Annotated[list[Failure], operator.add] = field(default_factory=list)
+    usage: Annotated[Usage, operator.add] = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class ExamItems:
+    """The output of the graph; see `ExamState`."""
+
+    texts: tuple[str, ...]
+    answers: tuple[str, ...]
+    n_unfounded: int
+    failures: list[Failure]
+    usage: Usage
+
+
+ExamGraph = CompiledStateGraph[ExamState, Run, ExamJob, ExamItems]
 
 
 def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
@@ -27,7 +94,7 @@ def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
         max_attempts: Most attempts of a model call that fails for a temporary reason.
     """
     builder = StateGraph(
-        ExamState, context_schema=Toolbox, input_schema=ExamJob, output_schema=ExamItems
+        ExamState, context_schema=Run, input_schema=ExamJob, output_schema=ExamItems
     )
     on_failure: Any = leave_unwritten  # LangGraph's types do not allow for it.
     builder.add_node(
@@ -41,18 +108,18 @@ def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
     return make_drawn(builder.compile(name="write_exam"))
 
 
-async def write_exam(state: ExamState, runtime: Runtime[Toolbox]) -> dict[str, Any]:
+async def write_exam(state: ExamState, runtime: Runtime[Run]) -> dict[str, Any]:
     """Write the items."""
-    tools = toolbox(runtime)
+    run = run_of(runtime)
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
     facet = state.facet_text or state.facet
-    found = await tools.judge.ask(
-        tools.agents.exam_writer,
+    found = await run.judge.ask(
+        run.agents.exam_writer,
         query=state.text,
         kind=state.kind,
         facet=facet,
-        sources=condense(sources, f"{state.text} {facet}", tools.settings.source_chars),
+        sources=condense(sources, f"{state.text} {facet}", run.settings.source_chars),
         wants_answers=state.wants_answers,
         number=state.number,
     )
@@ -65,7 +132,7 @@ async def write_exam(state: ExamState, runtime: Runtime[Toolbox]) -> dict[str, A
     }
 
 
-def leave_unwritten(state: ExamState, error: NodeError, runtime: Runtime[Toolbox]) -> Command[Any]:
+def leave_unwritten(state: ExamState, error: NodeError, runtime: Runtime[Run]) -> Command[Any]:
     """Count a failed call: the query has no items.
 
     Raises:

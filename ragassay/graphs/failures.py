@@ -19,7 +19,7 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.graphs.evidence_state import (
     Draft,
     QueryTask,
@@ -80,7 +80,7 @@ def pause_before_retry(error: Exception, attempt: int, max_attempts: int) -> flo
 
 
 def file_failed_query(
-    task: QueryTask, error: NodeError, runtime: Runtime[Toolbox]
+    task: QueryTask, error: NodeError, runtime: Runtime[Run]
 ) -> Command[Literal["retrieve"]]:
     """Record that a sentence has no queries: it is searched for as it stands.
 
@@ -93,7 +93,7 @@ def file_failed_query(
 
 
 def file_failed_judgment(
-    task: SufficiencyTask, error: NodeError, runtime: Runtime[Toolbox]
+    task: SufficiencyTask, error: NodeError, runtime: Runtime[Run]
 ) -> Command[Literal["end_searches"]]:
     """Record that it was not judged whether passages are enough: the search goes on.
 
@@ -106,7 +106,7 @@ def file_failed_judgment(
 
 
 def file_failed_search(
-    task: QueryTask, error: NodeError, runtime: Runtime[Toolbox]
+    task: QueryTask, error: NodeError, runtime: Runtime[Run]
 ) -> Command[Literal["choose_passages"]]:
     """Record that an agent failed: the other sentences' hits are used.
 

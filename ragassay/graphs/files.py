@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from ragassay.agents.context import build_case
 from ragassay.errors import InputError
-from ragassay.evaluators.base import CaseFile
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.cases import CaseFile
 from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.state import State
 from ragassay.records import Case, Record
@@ -50,28 +50,28 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
     )
 
 
-def file_of(record: Record, tools: Toolbox) -> CaseFile:
+def file_of(record: Record, run: Run) -> CaseFile:
     """Return a new file."""
-    case = case_of(record, tools.settings, tools.retrieval.corpus)
-    return CaseFile(fingerprint(tools, record), record, case)
+    case = case_of(record, run.settings, run.retrieval.corpus)
+    return CaseFile(fingerprint(run, record), record, case)
 
 
-async def open_file(record: Record, tools: Toolbox) -> CaseFile:
+async def open_file(record: Record, run: Run) -> CaseFile:
     """Open the file of a record.
 
     Raises:
         InputError: The answer has too many sentences.
     """
-    return tools.files.open(await in_thread(file_of, record, tools))
+    return run.files.open(await in_thread(file_of, record, run))
 
 
-def opened_file(case: str, tools: Toolbox) -> CaseFile:
+def opened_file(case: str, run: Run) -> CaseFile:
     """Return the file of a case.
 
     Raises:
         InputError: It is not open.
     """
-    file = tools.files.get(case)
+    file = run.files.get(case)
     if file is None:
         raise InputError(
             "this evaluation was begun in another process: call the graph with its record again"
@@ -79,10 +79,10 @@ def opened_file(case: str, tools: Toolbox) -> CaseFile:
     return file
 
 
-def updated_file(state: State, tools: Toolbox) -> CaseFile:
+def updated_file(state: State, run: Run) -> CaseFile:
     """Bring the file of a case up to date, and return it."""
     known = {name: getattr(state, name) for name in _FROM_STATE}
-    return tools.files.open(replace(opened_file(state.case, tools), **known))
+    return run.files.open(replace(opened_file(state.case, run), **known))
 
 
 _FROM_STATE = ("found", "cited", "signals", "readings", "verdicts")

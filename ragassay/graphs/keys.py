@@ -2,58 +2,59 @@
 
 from __future__ import annotations
 
-from ragassay.evaluators.base import CaseFile
-from ragassay.evaluators.toolbox import Toolbox, hash_of
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.cases import CaseFile
 from ragassay.graphs.evidence_state import QueryTask, SufficiencyTask
 from ragassay.model_options import noted_options
 from ragassay.records import Record
+from ragassay.store import hash_of
 
 
-def fingerprint(tools: Toolbox, record: Record) -> str:
+def fingerprint(run: Run, record: Record) -> str:
     """Hash everything that the evaluation of a record depends on."""
-    return hash_of(tools.identity, record.model_dump_json())
+    return hash_of(run.identity, record.model_dump_json())
 
 
-def question_key(tools: Toolbox, file: CaseFile, *parts: str | None) -> str:
+def question_key(run: Run, file: CaseFile, *parts: str | None) -> str:
     """Hash everything that one verdict depends on, but the endpoint: a server may move.
 
     Args:
-        tools: With the judge that is asked.
+        run: With the judge that is asked.
         file: The case.
         parts: Evaluator, item, the judge's role, and what the evaluator names.
     """
-    return hash_of(*_asking(tools), file.context_sha256, *(part or "" for part in parts))
+    return hash_of(*_asking(run), file.context_sha256, *(part or "" for part in parts))
 
 
-def query_key(tools: Toolbox, node: str, task: QueryTask, context: str) -> str:
+def query_key(run: Run, node: str, task: QueryTask, context: str) -> str:
     """Hash everything that the queries for a sentence, or an agent's search, depend on."""
-    bounds = tools.settings.retrieval.evidence_turns, tools.settings.retrieval.evidence_tokens
+    bounds = run.settings.evidence_turns, run.settings.evidence_tokens
     return hash_of(
-        *_asking(tools),
+        *_asking(run),
         context,
         *(node, str(task.item), str(task.round), *task.tried, *task.found),
-        *((tools.retrieval.corpus.sha256, *map(str, bounds)) if node == "run_agent" else ()),
+        *((run.retrieval.corpus.sha256, *map(str, bounds)) if node == "run_agent" else ()),
     )
 
 
-def sufficiency_key(tools: Toolbox, task: SufficiencyTask, context: str) -> str:
+def sufficiency_key(run: Run, task: SufficiencyTask, context: str) -> str:
     """Hash everything that the judgment of a sentence's passages depends on."""
-    return hash_of(*_asking(tools), context, "judge_sufficiency", str(task.item), *task.passages)
+    return hash_of(*_asking(run), context, "judge_sufficiency", str(task.item), *task.passages)
 
 
-def reading_key(tools: Toolbox, judge: str, file: CaseFile) -> str:
+def reading_key(run: Run, judge: str, file: CaseFile) -> str:
     """Hash everything that a judge's reading of an answer depends on."""
-    return hash_of(tools.identity, "reading", judge, file.case_sha256)
+    return hash_of(run.identity, "reading", judge, file.case_sha256)
 
 
-def _asking(tools: Toolbox) -> tuple[str, ...]:
+def _asking(run: Run) -> tuple[str, ...]:
     """Return what every call depends on: the model, how it computes, what is said to it."""
-    settings, asked = tools.settings, tools.settings.prompting
+    settings = run.settings
     return (
-        settings.judge.model,
-        asked.local_dtype,
-        str(asked.max_reply_tokens),
-        f"{asked.samples} samples, seed {asked.judge_seed}, decisions {asked.decisions}",
-        tools.prompts_sha256,
-        *noted_options(settings.judge.model_options),
+        settings.model,
+        settings.local_dtype,
+        str(settings.max_reply_tokens),
+        f"{settings.samples} samples, seed {settings.judge_seed}, decisions {settings.decisions}",
+        run.prompts_sha256,
+        *noted_options(settings.model_options),
     )

@@ -10,9 +10,10 @@ from langgraph.types import Command, Send
 from pydantic import TypeAdapter
 
 from ragassay.errors import FatalModelError, ModelError
-from ragassay.evaluators.base import CaseFile, Task, VerdictKey
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import ready_run, run_of
+from ragassay.evaluators.cases import CaseFile, Task, VerdictKey
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
-from ragassay.evaluators.toolbox import Toolbox, ready_toolbox, toolbox
 from ragassay.graphs.asking import CaseQuestion
 from ragassay.graphs.files import open_file, opened_file, updated_file
 from ragassay.graphs.keys import reading_key
@@ -33,49 +34,49 @@ PREPARED_BY = {"passages": "find_evidence", "measures": "measure", "notices": "c
 """Nodes that prepare a case, by what evaluators need."""
 
 
-async def segment(given: Input, runtime: Runtime[Toolbox]) -> Update:
+async def segment(given: Input, runtime: Runtime[Run]) -> Update:
     """Cut the record into a case, unless the caller has."""
     if given.case:
         return {"case": given.case}
     # LangGraph's own tools hand in plain JSON.
-    file = await open_file(Record.model_validate(given.record), await ready_toolbox(runtime))
+    file = await open_file(Record.model_validate(given.record), await ready_run(runtime))
     return {"case": file.id}
 
 
-async def dispatch(state: State, runtime: Runtime[Toolbox]) -> Command[Any]:
+async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
     """Send out every question that can be asked now; when none is left, add up.
 
     Raises:
         FatalModelError: The run cannot go on.
     """
-    tools = toolbox(runtime)
-    _raise_fatal(tools, state.case)
-    file = updated_file(state, tools)
-    unprepared = [name for name in _preparations(tools) if name not in state.prepared]
-    tasks = open_tasks(file, tools, unprepared)
+    run = run_of(runtime)
+    _raise_fatal(run, state.case)
+    file = updated_file(state, run)
+    unprepared = [name for name in _preparations(run) if name not in state.prepared]
+    tasks = open_tasks(file, run, unprepared)
     sends = [Send(node_of(task), task) for task in tasks]
     nodes = [PREPARED_BY[name] for name in unprepared]
     return Command(update={"prepared": unprepared}, goto=[*nodes, *sends] or "aggregate")
 
 
-def open_tasks(file: CaseFile, tools: Toolbox, unprepared: list[str]) -> list[Task]:
+def open_tasks(file: CaseFile, run: Run, unprepared: list[str]) -> list[Task]:
     """Return the questions that have no verdict yet and whose needs are met."""
     unfinished, tasks = set(unprepared), list[Task]()
-    for evaluator in tools.evaluators:
+    for evaluator in run.evaluators:
         if not unfinished.isdisjoint(evaluator.needs):
             unfinished.add(evaluator.name)
             continue
-        own = [task for task in evaluator.tasks(file, tools) if task.key not in file.verdicts]
+        own = [task for task in evaluator.tasks(file, run) if task.key not in file.verdicts]
         if own:
             unfinished.add(evaluator.name)
         tasks += own
     return tasks
 
 
-def _preparations(tools: Toolbox) -> list[str]:
+def _preparations(run: Run) -> list[str]:
     """Return the preparations that the run's evaluators need."""
-    needed = {need for evaluator in tools.evaluators for need in evaluator.needs}
-    if not (tools.measures or tools.readers):
+    needed = {need for evaluator in run.evaluators for need in evaluator.needs}
+    if not (run.measures or run.readers):
         needed.discard("measures")
     return [name for name in PREPARED_BY if name in needed]
 
@@ -85,81 +86,79 @@ def node_of(task: Task) -> str:
     return f"ask_{task.evaluator}"
 
 
-async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
+async def ask(task: Task, runtime: Runtime[Run]) -> Update:
     """Have the judges answer one question.
 
     An error that ends the run is left to `dispatch`: LangGraph would break off the questions beside
     this one, which are paid for.
     """
-    tools = toolbox(runtime)
-    file, evaluator = opened_file(task.case, tools), tools.evaluator(task.evaluator)
-    subject = file.items(evaluator, tools)[task.item]
-    question = CaseQuestion(evaluator, task.item, subject, file, tools, runtime.stream_writer)
+    run = run_of(runtime)
+    file, evaluator = opened_file(task.case, run), run.evaluator(task.evaluator)
+    subject = evaluator.known_items(file, run)[task.item]
+    question = CaseQuestion(evaluator, task.item, subject, file, run, runtime.stream_writer)
     try:
-        verdicts = await tools.judges.answer(question)
+        verdicts = await run.judges.answer(question)
     except FatalModelError as error:
-        tools.files.break_off(task.case, error)
+        run.files.break_off(task.case, error)
         return {}
     return {"verdicts": {VerdictKey(one.evaluator, one.item): one for one in verdicts}}
 
 
-async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
+async def check_citations(state: State, runtime: Runtime[Run]) -> Update:
     """Look up what is known against the cited articles."""
-    tools = toolbox(runtime)
-    corpus = tools.retrieval.corpus
+    run = run_of(runtime)
+    corpus = run.retrieval.corpus
     if not can_look_up(corpus):
         return {"notices": ()}
-    file = opened_file(state.case, tools)
+    file = opened_file(state.case, run)
     written = file.record.date or ""
     return {"notices": await in_thread(citation_findings, file.case, corpus, written)}
 
 
-async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
+async def measure(state: State, runtime: Runtime[Run]) -> Update:
     """Measure the answer, and have fine-tuned judges read it, before its rubrics are judged."""
-    tools = toolbox(runtime)
-    file = opened_file(state.case, tools)
+    run = run_of(runtime)
+    file = opened_file(state.case, run)
     runtime.stream_writer({"phase": "measuring"})
-    meter = tools.models.meter if tools.measures else None
+    meter = run.models.meter if run.measures else None
     with step_span("measure"):
         readings = {
             judge.name: reading
-            for judge in tools.readers
-            if (reading := await _reading(file, judge, tools))
+            for judge in run.readers
+            if (reading := await _reading(file, judge, run))
         }
         signals = await in_thread(meter.signals, file.case) if meter else None
     return {"signals": signals, "readings": readings}
 
 
-async def _reading(file: CaseFile, judge: BaseJudge, tools: Toolbox) -> Reading | None:
+async def _reading(file: CaseFile, judge: BaseJudge, run: Run) -> Reading | None:
     """Return what a judge sees in an answer; None where it failed.
 
     The ratings ask for it again then, each with its own tries, and say what is wrong.
     """
-    key = reading_key(tools, judge.name, file)
+    key = reading_key(run, judge.name, file)
     with suppress(ModelError):
-        reading, _ = await tools.store.once(
-            key, lambda: judge.read(file.case, tools.agents), READING
-        )
+        reading, _ = await run.store.once(key, lambda: judge.read(file.case, run.agents), READING)
         return reading
     return None
 
 
-async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
+async def aggregate(state: State, runtime: Runtime[Run]) -> Update:
     """Put the verdicts in order, match the nuggets and add everything up.
 
     Raises:
         FatalModelError: The run cannot go on.
         RagassayError: The evaluation was broken off.
     """
-    tools = toolbox(runtime)
-    _raise_fatal(tools, state.case)
-    outcome = await in_thread(outcome_of, updated_file(state, tools), tools)
-    tools.files.close(state.case)
+    run = run_of(runtime)
+    _raise_fatal(run, state.case)
+    outcome = await in_thread(outcome_of, updated_file(state, run), run)
+    run.files.close(state.case)
     return {"evaluation": evaluation_of(outcome, state.searches, state.notices)}
 
 
-def _raise_fatal(tools: Toolbox, case: str) -> None:
+def _raise_fatal(run: Run, case: str) -> None:
     """Raise what ended the run in the step before: a question or a handler has left it."""
-    fatal = tools.files.fatal(case) or tools.fatal
+    fatal = run.files.fatal(case) or run.fatal
     if fatal is not None:
         raise fatal

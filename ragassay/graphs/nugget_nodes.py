@@ -12,11 +12,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from ragassay.agents.nugget_creator import Created
 from ragassay.errors import FatalModelError, InputError, first_problem
-from ragassay.evaluators.toolbox import Toolbox, hash_of, ready_toolbox, toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import ready_run, run_of
 from ragassay.graphs.failures import failure_of
 from ragassay.graphs.nugget_state import ImportanceTask, LeftOut, NuggetImportance, NuggetState
 from ragassay.records import Document, Frozen, Importance, Nugget, Usage
 from ragassay.retrievers.passages import condense
+from ragassay.store import hash_of
 from ragassay.text.sentences import split_sentences
 from ragassay.threads import in_thread
 
@@ -43,7 +45,7 @@ RATED = TypeAdapter(tuple[NuggetImportance, Usage])
 _REVIEWED: TypeAdapter[list[ReviewedNugget]] = TypeAdapter(list[ReviewedNugget])
 
 
-async def open_windows(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
+async def open_windows(state: NuggetState, runtime: Runtime[Run]) -> Update:
     """Split the sources into windows, and cut each window to fit into a prompt."""
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
@@ -52,9 +54,9 @@ async def open_windows(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
         raise InputError(f"topic {state.topic!r} has nothing that nuggets could be written from")
     if state.n_window < 1 or state.n_most < 1:
         raise InputError("n_window and n_most must be at least 1")
-    tools = await ready_toolbox(runtime)
+    run = await ready_run(runtime)
     windows = [
-        tuple(condense(window, state.question, tools.settings.source_chars))
+        tuple(condense(window, state.question, run.settings.source_chars))
         for start in range(0, len(sources), state.n_window)
         if (window := sources[start : start + state.n_window])
     ]
@@ -62,22 +64,22 @@ async def open_windows(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
     return {"windows": tuple(windows)}
 
 
-async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
+async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
     """Read the next window; if none of its facts is supported, take its closest sentence."""
-    tools, window = toolbox(runtime), state.windows[state.n_read]
+    run, window = run_of(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
 
     async def ask() -> Created:
-        return await tools.judge.ask(
-            tools.agents.creator, question=state.question, documents=window, known=known
+        return await run.judge.ask(
+            run.agents.creator, question=state.question, documents=window, known=known
         )
 
     shown = (document.model_dump_json() for document in window)
-    key = hash_of(tools.identity, "write_nuggets", state.question, *known, "", *shown)
-    found, is_new = await tools.store.once(key, ask, CREATED)
+    key = hash_of(run.identity, "write_nuggets", state.question, *known, "", *shown)
+    found, is_new = await run.store.once(key, ask, CREATED)
     facts = tuple(Nugget(text=fact, method="model") for fact in found.facts)
     if found.not_carried and not facts:
-        facts = await in_thread(_closest_sentence, state.question, window, tools)
+        facts = await in_thread(_closest_sentence, state.question, window, run)
     runtime.stream_writer({"done": 1, "usage": found.usage if is_new else Usage()})
     return {
         "facts": facts,
@@ -87,7 +89,7 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
     }
 
 
-def skip_window(state: NuggetState, error: NodeError, runtime: Runtime[Toolbox]) -> Command[Any]:
+def skip_window(state: NuggetState, error: NodeError, runtime: Runtime[Run]) -> Command[Any]:
     """Count a failed window, and continue with the next.
 
     Raises:
@@ -99,21 +101,21 @@ def skip_window(state: NuggetState, error: NodeError, runtime: Runtime[Toolbox])
     return Command(update=update, goto="merge_nuggets")
 
 
-async def merge_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
+async def merge_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
     """Add the facts that are not on the list yet."""
     _raise_fatal(runtime)
     if not state.facts:
         return {}
-    return await in_thread(_merged, state.listed, state.facts, toolbox(runtime))
+    return await in_thread(_merged, state.listed, state.facts, run_of(runtime))
 
 
-async def rate_importance(task: ImportanceTask, runtime: Runtime[Toolbox]) -> Update:
+async def rate_importance(task: ImportanceTask, runtime: Runtime[Run]) -> Update:
     """Rate the importance of one nugget."""
-    tools = toolbox(runtime)
+    run = run_of(runtime)
 
     async def ask() -> tuple[NuggetImportance, Usage]:
-        found = await tools.judge.ask(
-            tools.agents.importance_scorer,
+        found = await run.judge.ask(
+            run.agents.importance_scorer,
             question=task.question,
             facts=task.facts,
             position=task.position,
@@ -122,15 +124,13 @@ async def rate_importance(task: ImportanceTask, runtime: Runtime[Toolbox]) -> Up
         return rated, found.usage
 
     position = str(task.position)
-    key = hash_of(tools.identity, "rate_importance", task.question, position, *task.facts)
-    (rated, usage), is_new = await tools.store.once(key, ask, RATED)
+    key = hash_of(run.identity, "rate_importance", task.question, position, *task.facts)
+    (rated, usage), is_new = await run.store.once(key, ask, RATED)
     runtime.stream_writer({"done": 1, "usage": usage if is_new else Usage()})
     return {"importances": [rated], "usage": usage}
 
 
-def leave_unrated(
-    task: ImportanceTask, error: NodeError, runtime: Runtime[Toolbox]
-) -> Command[Any]:
+def leave_unrated(task: ImportanceTask, error: NodeError, runtime: Runtime[Run]) -> Command[Any]:
     """Keep a nugget whose importance failed.
 
     Raises:
@@ -142,7 +142,7 @@ def leave_unrated(
     return Command(update=update, goto="rank_nuggets")
 
 
-async def rank_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
+async def rank_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
     """Sort vital nuggets first, by confidence, and cut the list."""
     _raise_fatal(runtime)
     importances = {one.position: one for one in state.importances}
@@ -215,8 +215,8 @@ def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, 
     return tuple(kept.values())
 
 
-def _merged(listed: Sequence[Nugget], facts: Sequence[Nugget], tools: Toolbox) -> Update:
-    vectors = tools.models.embedder.encode([n.text for n in (*listed, *facts)])
+def _merged(listed: Sequence[Nugget], facts: Sequence[Nugget], run: Run) -> Update:
+    vectors = run.models.embedder.encode([n.text for n in (*listed, *facts)])
     close = vectors @ vectors.T >= DUPLICATE_SIMILARITY
     kept, chosen, left_out = list(listed), list(range(len(listed))), list[LeftOut]()
     words = {nugget.text.casefold() for nugget in listed}
@@ -232,23 +232,21 @@ def _merged(listed: Sequence[Nugget], facts: Sequence[Nugget], tools: Toolbox) -
     return {"listed": tuple(kept), "facts": (), "left_out": left_out}
 
 
-def _closest_sentence(
-    question: str, window: Sequence[Document], tools: Toolbox
-) -> tuple[Nugget, ...]:
+def _closest_sentence(question: str, window: Sequence[Document], run: Run) -> tuple[Nugget, ...]:
     sentences = [d.text[start:end] for d in window for start, end in split_sentences(d.text)]
     if not sentences:
         return ()
-    vectors = tools.models.embedder.encode([question, *sentences])
+    vectors = run.models.embedder.encode([question, *sentences])
     best = int((vectors[1:] @ vectors[0]).argmax())
     return (Nugget(text=" ".join(sentences[best].split()), method="extractive"),)
 
 
-def _raise_fatal(runtime: Runtime[Toolbox]) -> None:
+def _raise_fatal(runtime: Runtime[Run]) -> None:
     """Raise a fatal error: LangGraph would run the next step before raising a handler's error.
 
     Raises:
         FatalModelError: No call can succeed.
     """
-    fatal: FatalModelError | None = toolbox(runtime).judge.fatal
+    fatal: FatalModelError | None = run_of(runtime).judge.fatal
     if fatal is not None:
         raise fatal

@@ -13,13 +13,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.graphs import nugget_nodes as nodes
 from ragassay.graphs.failures import retry_policies
 from ragassay.graphs.nugget_state import ImportanceTask, NuggetJob, NuggetList, NuggetState
 from ragassay.graphs.picture import make_drawn
 
-NuggetGraph = CompiledStateGraph[NuggetState, Toolbox, NuggetJob, NuggetList]
+NuggetGraph = CompiledStateGraph[NuggetState, Run, NuggetJob, NuggetList]
 
 
 def build_nugget_graph(
@@ -32,7 +32,7 @@ def build_nugget_graph(
         checkpointer: Stores states; only a served graph, which waits for a person, needs one.
     """
     builder = StateGraph(
-        NuggetState, context_schema=Toolbox, input_schema=NuggetJob, output_schema=NuggetList
+        NuggetState, context_schema=Run, input_schema=NuggetJob, output_schema=NuggetList
     )
     # LangGraph's types do not allow for handlers that take the error.
     on_window: Any = nodes.skip_window
@@ -67,7 +67,7 @@ def build_nugget_graph(
     return make_drawn(builder.compile(checkpointer=checkpointer, name="write_nuggets"))
 
 
-def route_on(state: NuggetState, runtime: Runtime[Toolbox]) -> list[Send] | str:
+def route_on(state: NuggetState, runtime: Runtime[Run]) -> list[Send] | str:
     """Read the next window; after the last, fan out over the nuggets."""
     if state.n_read < len(state.windows):
         return "write_nuggets"

@@ -10,11 +10,11 @@ from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
 
 from ragassay.agents.qa_writer import FaultyPair, WrittenPair, WrittenPairs
-from ragassay.evaluators.toolbox import hash_of
 from ragassay.graphs.qa_parts import misfit, parts_of, shares_of
 from ragassay.graphs.qa_rules import PairRules, low_ratings, questions_of, quoted_sentences
 from ragassay.graphs.qa_state import DraftPair, PairFlaw, QAEnd, QAState, QATools, RatingTask
 from ragassay.records import Failure, Paper, QAPair, RacarRating, Usage
+from ragassay.store import hash_of
 from ragassay.text.keywords import find_keywords
 from ragassay.threads import in_thread
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Failure, Paper, QAPair, RacarDimension, RacarRating, Usage
 
@@ -56,7 +56,7 @@ class QATools:
         window_chars: Characters of a paper in a prompt, where that is unknown.
     """
 
-    tools: Toolbox
+    tools: Run
     writer: JudgeLM
     papers: Mapping[str, Paper]
     fold: Fold

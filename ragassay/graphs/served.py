@@ -16,7 +16,7 @@ G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
 def _take_no_context(graph: G) -> G:
-    """Let a graph run with a server's empty context, of which no toolbox can be made."""
+    """Let a graph run with a server's empty context, of which no run can be made."""
     graph.context_schema = None
     return graph
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from langgraph.channels import UntrackedValue
 
-from ragassay.evaluators.base import Cited, Found, VerdictKey
+from ragassay.evaluators.cases import Cited, Found, VerdictKey
 from ragassay.records import Evaluation, EvidenceSearch, Finding, Reading, Signals, VerdictBase
 from ragassay.records import Record as Record  # LangGraph resolves the annotations below.
 

@@ -1,8 +1,10 @@
-"""The synthesis graph: from a question and its papers to an answer, in one call."""
+"""The graph that writes a synthesis of papers, and its state."""
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
@@ -10,14 +12,64 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from ragassay.evaluators.toolbox import Toolbox, toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import run_of
 from ragassay.graphs.failures import failure_of, retry_policies
 from ragassay.graphs.picture import make_drawn
-from ragassay.graphs.synthesis_state import SynthesisJob, SynthesisState, SynthesisText
-from ragassay.records import Document
+from ragassay.records import Document, Failure, Usage
 from ragassay.retrievers.passages import condense
 
-SynthesisGraph = CompiledStateGraph[SynthesisState, Toolbox, SynthesisJob, SynthesisText]
+WORDS = 200
+"""About how many words a synthesis has, as YESciEval's."""
+
+
+@dataclass(frozen=True)
+class SynthesisJob:
+    """A question that a synthesis is to be written for: the input of the graph.
+
+    Attributes:
+        topic: The question's id.
+        question: The question.
+        sources: Its papers; at least one.
+        words: About how many words the synthesis may have.
+    """
+
+    topic: str
+    question: str
+    sources: tuple[Document, ...]
+    words: int = WORDS
+
+
+@dataclass
+class SynthesisState:
+    """The state of one job: the job, and what came of it.
+
+    Attributes:
+        topic, question, sources, words: The job.
+        text: The synthesis; empty until it is written, and where it could not be.
+        failures: Failed calls.
+        usage: The cost of all calls.
+    """
+
+    topic: str = ""
+    question: str = ""
+    sources: tuple[Document, ...] = ()
+    words: int = WORDS
+    text: str = ""
+    failures: Annotated[list[Failure], operator.add] = field(default_factory=list)
+    usage: Annotated[Usage, operator.add] = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class SynthesisText:
+    """The output of the graph; see `SynthesisState`."""
+
+    text: str
+    failures: list[Failure]
+    usage: Usage
+
+
+SynthesisGraph = CompiledStateGraph[SynthesisState, Run, SynthesisJob, SynthesisText]
 
 
 def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
@@ -28,7 +80,7 @@ def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
     """
     builder = StateGraph(
         SynthesisState,
-        context_schema=Toolbox,
+        context_schema=Run,
         input_schema=SynthesisJob,
         output_schema=SynthesisText,
     )
@@ -44,24 +96,22 @@ def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
     return make_drawn(builder.compile(name="write_synthesis"))
 
 
-async def write_synthesis(state: SynthesisState, runtime: Runtime[Toolbox]) -> dict[str, Any]:
+async def write_synthesis(state: SynthesisState, runtime: Runtime[Run]) -> dict[str, Any]:
     """Write the synthesis from what fits into a prompt of the papers."""
-    tools = toolbox(runtime)
+    run = run_of(runtime)
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
-    found = await tools.judge.ask(
-        tools.agents.synthesizer,
+    found = await run.judge.ask(
+        run.agents.synthesizer,
         question=state.question,
-        sources=condense(sources, state.question, tools.settings.source_chars),
+        sources=condense(sources, state.question, run.settings.source_chars),
         words=state.words,
     )
     runtime.stream_writer({"done": 1, "usage": found.usage})
     return {"text": found.text, "usage": found.usage}
 
 
-def leave_unwritten(
-    state: SynthesisState, error: NodeError, runtime: Runtime[Toolbox]
-) -> Command[Any]:
+def leave_unwritten(state: SynthesisState, error: NodeError, runtime: Runtime[Run]) -> Command[Any]:
     """Record a failed call: the question has no synthesis by this model.
 
     Raises:

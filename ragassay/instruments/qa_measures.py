@@ -11,7 +11,7 @@ from ragassay.models.text_roles import Encode
 from ragassay.prompts.embedders import TextRole
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper
-from ragassay.records.qa_measures import PairMeasures, PaperMeasures
+from ragassay.records.qa import PairMeasures, PaperMeasures
 from ragassay.text.context_marks import context_marks
 from ragassay.text.papers import paper_sentences
 

@@ -151,7 +151,6 @@ class BaseJudge(ABC):
         """Return a member of a panel by its name; without one, the judge itself."""
         return next((one for one in self.members if one.name == name), self)
 
-    @abstractmethod
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
@@ -165,7 +164,9 @@ class BaseJudge(ABC):
 
         Raises:
             ModelError: The model gave no usable reply.
+            SettingsError: It does not rate itself, as `NoJudge`; or its members do, as of a panel.
         """
+        raise SettingsError(NEEDS_JUDGE)
 
     def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:  # noqa: B027
         """Refuse rubrics that it cannot rate.
@@ -217,16 +218,6 @@ class NoJudge(BaseJudge):
     """No judge: instruments answer what they can, and no rubric is rated."""
 
     name = INSTRUMENTS
-
-    async def rate(
-        self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
-    ) -> Judgment:
-        """Refuse.
-
-        Raises:
-            SettingsError: Always.
-        """
-        raise SettingsError(NEEDS_JUDGE)
 
     def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:
         """Refuse any rubric."""

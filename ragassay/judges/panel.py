@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.errors import RagassayError
-from ragassay.judges.base import BaseJudge, Question, RatedAnswer, gather_all
+from ragassay.judges.base import BaseJudge, Question, gather_all
 from ragassay.metrics.panel import is_disputed
 from ragassay.models.gateway import JudgeLM
-from ragassay.prompts import Rubric, load_prompts
+from ragassay.prompts import load_prompts
 from ragassay.records import Judgment, VerdictBase
 
 if TYPE_CHECKING:
-    from ragassay.agents.agent_set import Agents
+    pass
 
 
 class Panel(BaseJudge):
@@ -48,12 +47,6 @@ class Panel(BaseJudge):
         )
         last = {one.judge: one for one in (*first, *second)}
         return [question.joined([last[one.name] for one in self._members])]
-
-    async def rate(
-        self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
-    ) -> Judgment:
-        """Refuse: each member is asked by itself, so that one can fail alone."""
-        raise RagassayError("a panel rates by its members")
 
     def calls_model(self, rubric: str) -> bool:
         """Return whether one of the members asks a model."""

@@ -17,13 +17,12 @@ from ragassay.models.batch_calls import BatchCalls, UnknownBatchError
 from ragassay.models.batch_prices import estimate_usd
 from ragassay.models.batch_services import CANCELLED, EXPIRED, TOO_LATE, BatchRequest
 from ragassay.models.batch_store import ItemReply, JsonBody, SubmittedBatch
+from ragassay.models.batches import Batches, current_batches
 from ragassay.models.received import note_error, receive
 from ragassay.records import FailureReason
 
 if TYPE_CHECKING:
     import httpx
-
-    from ragassay.models.batches import Batches
 
 QUIET_S = 2.0
 """A batch is submitted when no further call has come for so long, and the process is idle."""
@@ -293,3 +292,13 @@ def _waiting_client(provider: str, respond: Any) -> Any:
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
     return AsyncHTTPHandler(transport=transport, event_hooks=hooks)
+
+
+def batch_queue(model: str, api_base: str | None) -> BatchQueue | None:
+    """Return the queue of a model in the run that calls; None outside of `batching`."""
+    batches, place = current_batches(), (model, api_base)
+    if batches is None:
+        return None
+    if place not in batches.queues:
+        batches.queues[place] = BatchQueue(model, api_base, batches)
+    return batches.queues[place]

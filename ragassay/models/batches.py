@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.models.batch_queue import BatchQueue
 from ragassay.models.batch_store import BatchStore, SubmittedBatch
 
 if TYPE_CHECKING:
@@ -33,17 +32,10 @@ class Batches:
     def __init__(self, store: BatchStore, limiter: RunLimiter, tell: Callable[[str], None]) -> None:
         self.store, self.tell = store, tell
         self._limiter = limiter
-        self._queues: dict[tuple[str, str | None], BatchQueue] = {}
+        self.queues: dict[tuple[str, str | None], Any] = {}
         self._context = contextvars.copy_context()
         self._tasks: set[asyncio.Task[None]] = set()
         self._estimates: dict[str, float | None] = {}
-
-    def queue(self, model: str, api_base: str | None) -> BatchQueue:
-        """Return the queue of a model."""
-        place = (model, api_base)
-        if place not in self._queues:
-            self._queues[place] = BatchQueue(model, api_base, self)
-        return self._queues[place]
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do work that belongs to no call in particular."""
@@ -100,7 +92,6 @@ async def batching(
         await batches.close()
 
 
-def batch_queue(model: str, api_base: str | None) -> BatchQueue | None:
-    """Return the queue of a model in the run that calls; None outside of `batching`."""
-    batches = _BATCHES.get()
-    return batches.queue(model, api_base) if batches else None
+def current_batches() -> Batches | None:
+    """Return the batches of the run that calls; None outside of `batching`."""
+    return _BATCHES.get()

@@ -18,31 +18,9 @@ from ragassay.records import Usage
 
 if TYPE_CHECKING:
     from ragassay.models.gateway import JudgeLM
-    from ragassay.settings import Settings
-
-ENDPOINT = "/v1/decisions"
-"""What LiteLLM's list of models names where a model has the interface."""
 
 N_TRIES = 2
 """Most calls for one distribution, where one fails for a temporary reason."""
-
-
-def takes_decisions(settings: Settings, litellm: Any, has_logprobs: bool) -> bool:
-    """Return whether a judge is asked for decisions.
-
-    LiteLLM lists the hosted models that have the interface; for a self-served one the setting
-    `decisions` says so.
-
-    Args:
-        settings: The judge's settings.
-        litellm: The library.
-        has_logprobs: Whether its replies are asked for log-probabilities, which cost no call.
-    """
-    if settings.prompting.decisions != "auto" or has_logprobs:
-        return settings.prompting.decisions == "on"
-    name = settings.judge.model.partition("/")[2]
-    listed = litellm.model_cost.get(settings.judge.model) or litellm.model_cost.get(name) or {}
-    return ENDPOINT in (listed.get("supported_endpoints") or ())
 
 
 async def decide(

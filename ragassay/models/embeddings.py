@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ragassay.model_names import MINILM
 from ragassay.models.computed import computed_once, is_kept
 from ragassay.models.cores import cores
-from ragassay.models.hosting import current_host
+from ragassay.models.hosting import Encoded, current_host
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256
 from ragassay.prompts.embedders import TextRole, form_of
 from ragassay.rebuilt import Rebuilt
@@ -29,20 +28,6 @@ N_TOKENS_CACHED = 100_000
 
 N_BATCH_TOKENS = 1024
 """Tokens that pass the model together where many texts are embedded; more is no faster."""
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """A text as one vector, and as one vector for each of its tokens in context.
-
-    Attributes:
-        vector: Of length 1, shape (n_dimensions,).
-        tokens: Each of length 1, shape (n_tokens, n_dimensions), without the model's special
-            tokens.
-    """
-
-    vector: NDArray[np.float32]
-    tokens: NDArray[np.float32]
 
 
 class TextModel(Protocol):

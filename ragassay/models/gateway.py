@@ -24,8 +24,7 @@ from ragassay.errors import (
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.answered_by import answered_by
 from ragassay.models.batch_prices import batch_price_usd
-from ragassay.models.batch_queue import BatchQueue
-from ragassay.models.batches import batch_queue
+from ragassay.models.batch_queue import BatchQueue, batch_queue
 from ragassay.models.call_errors import (
     is_about_the_question,
     lacks_key,
@@ -46,7 +45,6 @@ from ragassay.models.call_parameters import (
 from ragassay.models.call_reply import reply_of
 from ragassay.models.call_usage import read_usage
 from ragassay.models.connections import shortened
-from ragassay.models.decisions import takes_decisions
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.litellm_library import import_litellm, unlogged
 from ragassay.models.local.provider import register_provider
@@ -330,3 +328,25 @@ def _wanted_key(model: str) -> str:
     """Return the environment variable that a user has to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
     return no_key(sorted(name for name in missing if name.endswith("_KEY")))
+
+
+DECISIONS = "/v1/decisions"
+"""What LiteLLM's list of models names where a model has the interface."""
+
+
+def takes_decisions(settings: Settings, litellm: Any, has_logprobs: bool) -> bool:
+    """Return whether a judge is asked for decisions.
+
+    LiteLLM lists the hosted models that have the interface; for a self-served one the setting
+    `decisions` says so.
+
+    Args:
+        settings: The judge's settings.
+        litellm: The library.
+        has_logprobs: Whether its replies are asked for log-probabilities, which cost no call.
+    """
+    if settings.decisions != "auto" or has_logprobs:
+        return settings.decisions == "on"
+    name = settings.model.partition("/")[2]
+    listed = litellm.model_cost.get(settings.model) or litellm.model_cost.get(name) or {}
+    return DECISIONS in (listed.get("supported_endpoints") or ())

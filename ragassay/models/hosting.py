@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.embeddings import Encoded
     from ragassay.models.local.engine import Prompt, Reply
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -35,6 +34,20 @@ class Recipe:
 
     kind: type
     given: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A text as one vector, and as one vector for each of its tokens in context.
+
+    Attributes:
+        vector: Of length 1, shape (n_dimensions,).
+        tokens: Each of length 1, shape (n_tokens, n_dimensions), without the model's special
+            tokens.
+    """
+
+    vector: NDArray[np.float32]
+    tokens: NDArray[np.float32]
 
 
 class ModelHost(Protocol):

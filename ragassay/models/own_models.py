@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.embeddings import Embedder, Encoded
+    from ragassay.models.embeddings import Embedder
+    from ragassay.models.hosting import Encoded
     from ragassay.models.local.batcher import Batcher
     from ragassay.models.local.engine import Prompt, Reply
 

@@ -13,7 +13,7 @@ from ragassay.perturbations.pools import Side, draw_text
 from ragassay.perturbations.wrong_numbers import WRONG
 from ragassay.records import Severity
 from ragassay.records.inputs import QAPair
-from ragassay.records.racar import RacarDimension
+from ragassay.records.qa import RacarDimension
 from ragassay.text.clauses import clauses_of
 from ragassay.text.context_marks import context_marks
 from ragassay.text.quantities import read_quantities

@@ -77,7 +77,7 @@ from ragassay.records.inputs import (
     Turn,
     without_spans,
 )
-from ragassay.records.labels import HumanLabel, LabelTask, OwnTask
+from ragassay.records.labels import BANK, MATCH, HumanLabel, LabelTask, OwnTask, Review, standing
 from ragassay.records.literature import Article, ArticleLink, LinkKind, Notice
 from ragassay.records.matching import (
     MatchAgreement,
@@ -86,24 +86,20 @@ from ragassay.records.matching import (
     NuggetMatcher,
 )
 from ragassay.records.papers import EVIDENCE, PROSE, Paper, PaperSection, SectionKind
-from ragassay.records.qa_measures import (
-    AnswerNumber,
-    ContextMark,
-    PairMeasures,
-    PairPart,
-    PaperMeasures,
-)
-from ragassay.records.racar import (
+from ragassay.records.qa import (
     MOST_INTENT,
     RACAR,
     RACAR_SCALE,
+    AnswerNumber,
+    ContextMark,
     IntentSimilarity,
+    PairMeasures,
+    PairPart,
+    PaperMeasures,
     RacarDimension,
     RacarRating,
 )
-from ragassay.records.reading import FINE, MARKS, Mark, Reading
 from ragassay.records.repeats import RepeatFigure, Repeats
-from ragassay.records.review import BANK, MATCH, Review, standing
 from ragassay.records.run import (
     ApplicationUse,
     CardFigure,
@@ -119,7 +115,7 @@ from ragassay.records.run import (
     Summary,
 )
 from ragassay.records.searches import EvidenceSearch, SearchQuery
-from ragassay.records.signals import SentenceSignals, Signals, SourceGap
+from ragassay.records.signals import FINE, MARKS, Mark, Reading, SentenceSignals, Signals, SourceGap
 from ragassay.records.verdicts import (
     CORRECTNESS,
     FAILED_CALLS,

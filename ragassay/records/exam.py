@@ -34,6 +34,8 @@ class ExamGrade(VerdictBase):
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
+    item_fields = ("grader", "exam_item")
+
     evaluator: str = "exam_grade"
     exam_item: str
     grader: ExamGrader = "rating"
@@ -43,11 +45,6 @@ class ExamGrade(VerdictBase):
     is_correct: bool | None = None
     leaning_rating: int | None = Field(default=None, ge=0, le=MOST_EXAM_RATING)
     escalated_from: ExamGrade | None = None
-
-    @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return f"{self.grader}/{self.exam_item}"
 
     @property
     def scale(self) -> tuple[int, int]:
@@ -82,6 +79,8 @@ class RelevanceGrade(VerdictBase):
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
+    item_fields, labels = ("grader",), ("yes", "no")
+
     evaluator: str = "relevance_grade"
     grader: DirectGrader
     rating: int | None = Field(default=None, ge=0)
@@ -89,16 +88,6 @@ class RelevanceGrade(VerdictBase):
     escalated_from: RelevanceGrade | None = None
 
     @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return self.grader
-
-    @property
     def value(self) -> str | None:
         """See `VerdictBase`."""
         return None if self.is_relevant is None else ("no", "yes")[self.is_relevant]
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """See `VerdictBase`."""
-        return "yes", "no"

@@ -190,6 +190,12 @@ class VerdictBase(Frozen):
 
     kinds: ClassVar[dict[str, type[VerdictBase]]] = {}
     """The type of each evaluator's verdicts."""
+    item_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields that name the item."""
+    value_field: ClassVar[str] = ""
+    """The field of the value; "" for a verdict without one."""
+    labels: ClassVar[tuple[str, ...]] = ()
+    """The labels that the value may have, of a verdict by label."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -201,12 +207,12 @@ class VerdictBase(Frozen):
     @property
     def item(self) -> str:
         """The verdict's item; unique among its evaluator's verdicts on an answer."""
-        raise NotImplementedError
+        return "/".join(str(getattr(self, name)) for name in self.item_fields)
 
     @property
     def value(self) -> str | float | None:
         """The label, or the number on a scale; None where unscored."""
-        return None
+        return getattr(self, self.value_field) if self.value_field else None
 
     @property
     def said(self) -> str | float | None:
@@ -216,7 +222,7 @@ class VerdictBase(Frozen):
     @property
     def choices(self) -> tuple[str | float, ...]:
         """The values that a person may give instead; empty where that is open."""
-        return ()
+        return self.labels
 
     @property
     def is_undecided(self) -> bool:
@@ -224,7 +230,41 @@ class VerdictBase(Frozen):
         return self.failure is not None and self.failure.reason == "undecided"
 
 
-class Judgment(VerdictBase):
+class RatingVerdict(VerdictBase):
+    """A verdict on a scale of whole numbers, with the fields `scale`, `rating` and `score`."""
+
+    value_field = "score"
+
+    @property
+    def said(self) -> int | None:
+        """The rating that the judge wrote; None where unscored."""
+        return getattr(self, "rating", None)
+
+    @property
+    def choices(self) -> tuple[str | float, ...]:
+        """The ratings of the scale."""
+        low, high = getattr(self, "scale", (1, 5))
+        return tuple(range(low, high + 1))
+
+
+class ClaimVerdict(VerdictBase):
+    """A verdict on whether a text supports a claim.
+
+    Attributes:
+        difference: The claim's words that the text does not bear out, if a rule found some.
+        absent_numbers: The claim's numbers that no cited source states.
+        spans: The claim's unsupported parts, from a verifier of tokens.
+    """
+
+    difference: str = ""
+    absent_numbers: tuple[str, ...] = ()
+    spans: tuple[UnsupportedSpan, ...] = ()
+
+    value_field = "verdict"
+    labels = get_args(Verdict)
+
+
+class Judgment(RatingVerdict):
     """One rubric's rating of one answer.
 
     Attributes:
@@ -240,6 +280,8 @@ class Judgment(VerdictBase):
         first: A panel member's judgment before it read the others'; None without a dispute.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
+
+    item_fields = ("rubric",)
 
     evaluator: str = "rubric"
     rubric: str
@@ -263,26 +305,6 @@ class Judgment(VerdictBase):
             raise ValueError(f"a distribution over {high - low + 1} ratings has as many numbers")
         return self
 
-    @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return self.rubric
-
-    @property
-    def value(self) -> float | None:
-        """See `VerdictBase`."""
-        return self.score
-
-    @property
-    def said(self) -> int | None:
-        """See `VerdictBase`."""
-        return self.rating
-
-    @property
-    def choices(self) -> tuple[int, ...]:
-        """See `VerdictBase`."""
-        return tuple(range(self.scale[0], self.scale[1] + 1))
-
 
 class SentenceLabel(VerdictBase):
     """A label for whether an answer needs a sentence (BioACE, figure 2).
@@ -293,28 +315,16 @@ class SentenceLabel(VerdictBase):
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
+    item_fields, value_field = ("sentence",), "label"
+    labels = RELEVANCE_LABELS
+
     evaluator: str = "sentence_label"
     sentence: int = Field(ge=1)
     label: RelevanceLabel | None = None
     escalated_from: SentenceLabel | None = None
 
-    @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return str(self.sentence)
 
-    @property
-    def value(self) -> str | None:
-        """See `VerdictBase`."""
-        return self.label
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """See `VerdictBase`."""
-        return RELEVANCE_LABELS
-
-
-class NuggetVerdict(VerdictBase):
+class NuggetVerdict(ClaimVerdict):
     """A verdict on whether a cited document supports one nugget of the citing sentence.
 
     Attributes:
@@ -322,72 +332,34 @@ class NuggetVerdict(VerdictBase):
         document: The cited document's id.
         nugget: The nugget's text.
         verdict: None where unscored.
-        difference: The nugget's words that the document does not bear out, if a rule found some.
-        absent_numbers: The nugget's numbers that no cited source states.
-        spans: The nugget's unsupported parts, from a verifier of tokens.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
+
+    item_fields = ("sentence", "document", "nugget")
 
     evaluator: str = "cited_nugget"
     sentence: int = Field(ge=1)
     document: str
     nugget: str
     verdict: Verdict | None = None
-    difference: str = ""
-    absent_numbers: tuple[str, ...] = ()
-    spans: tuple[UnsupportedSpan, ...] = ()
     escalated_from: NuggetVerdict | None = None
 
-    @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return f"{self.sentence}/{self.document}/{self.nugget}"
 
-    @property
-    def value(self) -> str | None:
-        """See `VerdictBase`."""
-        return self.verdict
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """See `VerdictBase`."""
-        return get_args(Verdict)
-
-
-class AttributionVerdict(VerdictBase):
+class AttributionVerdict(ClaimVerdict):
     """A verdict on whether the documents that a sentence cites support it together (ALCE).
 
     Attributes:
         sentence: 1-based.
         without: The document that was left out; empty for all of them.
         verdict: None where unscored.
-        difference: The sentence's words that no document bears out, if a rule found some.
-        absent_numbers: The sentence's numbers that no cited source states.
-        spans: The sentence's unsupported parts, from a verifier of tokens.
     """
+
+    item_fields = ("sentence", "without")
 
     evaluator: str = "attribution"
     sentence: int = Field(ge=1)
     without: str = ""
     verdict: Verdict | None = None
-    difference: str = ""
-    absent_numbers: tuple[str, ...] = ()
-    spans: tuple[UnsupportedSpan, ...] = ()
-
-    @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return f"{self.sentence}/{self.without}"
-
-    @property
-    def value(self) -> str | None:
-        """See `VerdictBase`."""
-        return self.verdict
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """See `VerdictBase`."""
-        return get_args(Verdict)
 
 
 class DocumentFacts(VerdictBase):
@@ -399,15 +371,12 @@ class DocumentFacts(VerdictBase):
         facts: The passage's sentences where the model failed; `failure` then says why.
     """
 
+    item_fields = ("document", "start")
+
     evaluator: str = "facts"
     document: str
     start: int = Field(ge=0)
     facts: tuple[str, ...] = ()
-
-    @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return f"{self.document}/{self.start}"
 
 
 CORRECTNESS = {True: "correct", False: "not_supported", None: None}
@@ -424,6 +393,9 @@ class SentenceCorrectness(VerdictBase):
         evidence: The best passage.
     """
 
+    item_fields = ("sentence",)
+    labels = tuple(label for label in CORRECTNESS.values() if label)
+
     evaluator: str = "correctness"
     sentence: int = Field(ge=1)
     correct: bool | None = None
@@ -431,22 +403,12 @@ class SentenceCorrectness(VerdictBase):
     evidence: EvidenceSpan | None = None
 
     @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return str(self.sentence)
-
-    @property
     def value(self) -> str | None:
         """See `VerdictBase`."""
         return CORRECTNESS[self.correct]
 
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """See `VerdictBase`."""
-        return tuple(label for label in CORRECTNESS.values() if label)
 
-
-class CitationVerdict(VerdictBase):
+class CitationVerdict(ClaimVerdict):
     """A verdict on whether a cited document supports the citing sentence.
 
     Attributes:
@@ -454,21 +416,17 @@ class CitationVerdict(VerdictBase):
         citation: The citation.
         verdict: "invalid" where the citation resolves to no document; None where unscored.
         evidence: The parts of the document that were checked.
-        difference: The sentence's words that the document does not bear out, if a rule found some.
-        absent_numbers: The sentence's numbers that no cited source states.
-        spans: The sentence's unsupported parts, from a verifier of tokens.
         nuggets: The verdicts on the sentence's nuggets that it merges, if any.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
+
+    labels = get_args(CitationLabel)
 
     evaluator: str = "citation"
     sentence: int = Field(ge=1)
     citation: Citation
     verdict: CitationLabel | None = None
     evidence: EvidenceSpan | None = None
-    difference: str = ""
-    absent_numbers: tuple[str, ...] = ()
-    spans: tuple[UnsupportedSpan, ...] = ()
     nuggets: tuple[NuggetVerdict, ...] = ()
     escalated_from: CitationVerdict | None = None
 
@@ -477,18 +435,8 @@ class CitationVerdict(VerdictBase):
         """See `VerdictBase`."""
         return f"{self.sentence}/{self.citation.marker}"
 
-    @property
-    def value(self) -> str | None:
-        """See `VerdictBase`."""
-        return self.verdict
 
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """See `VerdictBase`."""
-        return get_args(CitationLabel)
-
-
-class EvidenceVerdict(VerdictBase):
+class EvidenceVerdict(ClaimVerdict):
     """A verdict on whether a passage, found in any document, supports a sentence.
 
     Attributes:
@@ -497,11 +445,10 @@ class EvidenceVerdict(VerdictBase):
         rank: Its place among the passages of its side, 1 for the best.
         verdict: None where unscored.
         evidence: The passage; None where nothing was found.
-        difference: The sentence's words that the passage does not bear out, if a rule found some.
-        absent_numbers: The sentence's numbers that no cited source states.
-        spans: The sentence's unsupported parts, from a verifier of tokens.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
+
+    item_fields = ("sentence", "side", "rank")
 
     evaluator: str = "evidence"
     sentence: int = Field(ge=1)
@@ -509,25 +456,7 @@ class EvidenceVerdict(VerdictBase):
     rank: int = Field(default=1, ge=1)
     verdict: Verdict | None = None
     evidence: EvidenceSpan | None = None
-    difference: str = ""
-    absent_numbers: tuple[str, ...] = ()
-    spans: tuple[UnsupportedSpan, ...] = ()
     escalated_from: EvidenceVerdict | None = None
-
-    @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return f"{self.sentence}/{self.side}/{self.rank}"
-
-    @property
-    def value(self) -> str | None:
-        """See `VerdictBase`."""
-        return self.verdict
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """See `VerdictBase`."""
-        return get_args(Verdict)
 
 
 class SentenceNuggets(VerdictBase):
@@ -539,15 +468,12 @@ class SentenceNuggets(VerdictBase):
         nuggets: Not empty for a sentence that states something, unless `failure` is set.
     """
 
+    item_fields = ("origin", "sentence")
+
     evaluator: str = "nuggets"
     origin: NuggetOrigin
     sentence: int = Field(ge=1)
     nuggets: tuple[Nugget, ...] = ()
-
-    @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return f"{self.origin}/{self.sentence}"
 
 
 class NuggetAssignment(VerdictBase):
@@ -559,25 +485,13 @@ class NuggetAssignment(VerdictBase):
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
+    item_fields, value_field = ("gold",), "assignment"
+    labels = ASSIGNMENTS
+
     evaluator: str = "assignment"
     gold: int = Field(ge=0)
     assignment: Assignment | None = None
     escalated_from: NuggetAssignment | None = None
-
-    @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return str(self.gold)
-
-    @property
-    def value(self) -> str | None:
-        """See `VerdictBase`."""
-        return self.assignment
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """See `VerdictBase`."""
-        return ASSIGNMENTS
 
 
 class Said(Frozen):

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ragassay.evaluators.questions import single_verdicts
+from ragassay.evaluators.registry import single_verdicts
 from ragassay.records import Evaluation, Finding, FindingLevel, Outlined, Summary
 from ragassay.reports.labels import (
     JUDGED,

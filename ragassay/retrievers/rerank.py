@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from threadpoolctl import threadpool_limits
 
 from ragassay.errors import SettingsError
-from ragassay.models.embeddings import Encoded
+from ragassay.models.hosting import Encoded
 from ragassay.models.hub import loading
 from ragassay.records import Document
 from ragassay.retrievers.literature import Hit

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.models.embeddings import Encoded
+from ragassay.models.hosting import Encoded
 from ragassay.retrievers.rerank import encoded
 from ragassay.storage import storing
 

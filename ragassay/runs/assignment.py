@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ragassay.errors import FatalModelError, InputError, StorageError, ungrouped
 from ragassay.evaluators.assignment import AssignmentEvaluator
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.formats import (
     AssignedAnswer,
     AssignedNugget,
@@ -49,7 +49,7 @@ class AssignedRun:
 
 async def assign_nuggets(
     records: Sequence[Record],
-    tools: Toolbox,
+    tools: Run,
     out: Path,
     metrics: Path,
     listen: Listener = lambda event: None,
@@ -60,7 +60,7 @@ async def assign_nuggets(
 
     Args:
         records: Those without gold nuggets are left out.
-        tools: The graph's toolbox.
+        tools: The graph's context.
         out: One line an answer, as the nuggetizer's `assign` writes them.
         metrics: One line an answer, and their means on a last line "all".
         listen: Receives progress events.
@@ -96,7 +96,7 @@ async def assign_nuggets(
 async def _assign(
     record: Record,
     graph: EvaluateGraph,
-    tools: Toolbox,
+    tools: Run,
     slots: asyncio.Semaphore,
     listen: Listener,
 ) -> AssignedAnswer:

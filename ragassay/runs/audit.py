@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.metrics.audit import attack_figures, audit_pairs, variant_ratings
 from ragassay.metrics.certificate import certify
 from ragassay.model_names import INSTRUMENTS, is_embedded_base
@@ -53,7 +53,7 @@ class AuditResult:
     failures: tuple[RecordFailure, ...]
 
 
-def plan_audit(job: AuditJob, tools: Toolbox) -> Plan:
+def plan_audit(job: AuditJob, tools: Run) -> Plan:
     """Count the calls and tokens of an audit, paraphraser included, without calling a model."""
     return sum(
         (
@@ -66,7 +66,7 @@ def plan_audit(job: AuditJob, tools: Toolbox) -> Plan:
 
 async def run_audit(
     job: AuditJob,
-    tools: Toolbox,
+    tools: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
     whole: Mapping[str, Evaluation] | None = None,
@@ -76,7 +76,7 @@ async def run_audit(
     Args:
         job: From `audit_job`. If its options name a model, that writes the redundant sentences
             first.
-        tools: The toolbox that the answers are judged with.
+        tools: The run that the answers are judged with.
         folder: The folder of finished work.
         listen: Receives progress events.
         whole: Existing evaluations of whole answers, by record id.
@@ -102,7 +102,7 @@ async def run_audit(
     return result
 
 
-def job_of_run(job: Job, result: RunResult, tools: Toolbox, options: AuditOptions) -> AuditJob:
+def job_of_run(job: Job, result: RunResult, tools: Run, options: AuditOptions) -> AuditJob:
     """Prepare the audit of a run's judge on answers of the run, which it has judged undamaged.
 
     Raises:
@@ -116,7 +116,7 @@ def job_of_run(job: Job, result: RunResult, tools: Toolbox, options: AuditOption
 async def audit_of_run(
     job: AuditJob,
     result: RunResult,
-    tools: Toolbox,
+    tools: Run,
     folder: RunFolder | None,
     listen: Listener = lambda event: None,
 ) -> AuditResult:
@@ -128,7 +128,7 @@ async def audit_of_run(
     Args:
         job: From `job_of_run`.
         result: The run's result.
-        tools: The toolbox of the run.
+        tools: The run.
         folder: The run's folder; None for a run that has none.
         listen: Receives progress events.
 
@@ -145,12 +145,12 @@ async def audit_of_run(
     return found
 
 
-def tools_for(parts: tuple[str, ...], tools: Toolbox) -> Toolbox:
-    """Return the same toolbox, limited to some parts of an evaluation."""
+def tools_for(parts: tuple[str, ...], tools: Run) -> Run:
+    """Return the same run, limited to some parts of an evaluation."""
     return replace(tools, settings=tools.settings.model_copy(update={"only": parts}))
 
 
-def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
+def audit_manifest(job: AuditJob, tools: Run) -> Manifest:
     """Return everything that the audit's result depends on except the number of its answers."""
     manifest = manifest_of(job.job, tools)
     chosen: dict[str, str | int | float | bool | None] = {
@@ -162,14 +162,14 @@ def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
     return manifest.model_copy(update={"settings": manifest.settings | chosen})
 
 
-def raters(tools: Toolbox) -> str:
+def raters(tools: Run) -> str:
     """Return the raters: the judges, and the signal rater where it rates for one of them."""
     rater = tools.judge.signal_rater(tools.rubrics)
     seats = [_rater(name, rater, tools) for name in tools.settings.judge.judges]
     return ("; " if rater else ", ").join(seats)
 
 
-def _rater(name: str, rater: str, tools: Toolbox) -> str:
+def _rater(name: str, rater: str, tools: Run) -> str:
     if rater and tools.judge.member(name).reads:
         return f"{name} with {rater}"
     stands_in = name == INSTRUMENTS or is_embedded_base(name)
@@ -185,7 +185,7 @@ def write_audit(folder: Path, audit: Audit) -> None:
 
 
 async def _judged(
-    job: AuditJob, tools: Toolbox, folder: RunFolder | None, listen: Listener
+    job: AuditJob, tools: Run, folder: RunFolder | None, listen: Listener
 ) -> RunOutcome:
     outcome = RunOutcome()
     for parts, records in job.groups().items():
@@ -196,7 +196,7 @@ async def _judged(
 
 
 def _result(
-    job: AuditJob, outcome: RunOutcome, tools: Toolbox, whole: Mapping[str, Evaluation]
+    job: AuditJob, outcome: RunOutcome, tools: Run, whole: Mapping[str, Evaluation]
 ) -> AuditResult:
     ids = [ask.record.id for ask in job.asks]
     evaluations = outcome.in_order(ids)

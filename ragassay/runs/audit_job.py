@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 
 from ragassay.errors import InputError
 from ragassay.evaluators import OURS
+from ragassay.evaluators.base import Run
 from ragassay.evaluators.own import OwnEvaluator
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
 from ragassay.options import AuditKeywords, several
 from ragassay.perturbations import ATTACKS, Attack, damage_answers
@@ -93,16 +93,14 @@ class AuditJob:
         return found
 
 
-def audit_job(
-    job: Job, tools: Toolbox, options: AuditOptions, *, is_judged: bool = False
-) -> AuditJob:
+def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = False) -> AuditJob:
     """Choose answers and damage them.
 
     Only what the settings request is evaluated: without rubrics there is no attack on a rubric.
 
     Args:
         job: The answers; already damaged ones are left out.
-        tools: The toolbox that the answers will be judged with.
+        tools: The run that the answers will be judged with.
         options: The user's options.
         is_judged: Whether the whole answers have been judged already, as the settings request.
 
@@ -242,7 +240,7 @@ def _retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
 
 
 def _aimed(
-    damaged: Sequence[DamagedAnswer], records: Sequence[Record], tools: Toolbox
+    damaged: Sequence[DamagedAnswer], records: Sequence[Record], tools: Run
 ) -> tuple[DamagedAnswer, ...]:
     """Return damaged answers with the targets that are requested and apply to the answer."""
     wanted = {record.id: _targets_of(record, tools) for record in records}
@@ -258,7 +256,7 @@ def _aimed(
     return tuple(found)
 
 
-def _targets_of(record: Record, tools: Toolbox) -> frozenset[str]:
+def _targets_of(record: Record, tools: Run) -> frozenset[str]:
     """Return the scores that an answer can have, by name or by the word before their dot."""
     settings = tools.settings
     names = {
@@ -277,7 +275,7 @@ def _targets_of(record: Record, tools: Toolbox) -> frozenset[str]:
     return frozenset(names | groups | own)
 
 
-def _own_targets(damage: DamagedAnswer, tools: Toolbox) -> list[str]:
+def _own_targets(damage: DamagedAnswer, tools: Run) -> list[str]:
     """Return the scores of the user's own evaluators that declare to notice an attack."""
     own = (one for one in tools.evaluators if isinstance(one, OwnEvaluator))
     return [f"{e.name}.score" for e in own if {damage.attack, damage.family} & set(e.attacks)]

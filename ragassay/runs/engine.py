@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import FatalModelError, ModelError, RagassayError, StorageError, ungrouped
-from ragassay.evaluators.base import OpenFiles
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.cases import OpenFiles
 from ragassay.garbage import patient_collector
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
 from ragassay.graphs.files import open_file
@@ -77,7 +77,7 @@ class RunOutcome:
 
 async def run_records(
     records: Sequence[Record],
-    tools: Toolbox,
+    tools: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
 ) -> RunOutcome:
@@ -128,12 +128,12 @@ class Judging:
 
     max_tokens: int = 0
 
-    def identity(self, tools: Toolbox) -> str:
-        """Return the toolbox's."""
+    def identity(self, tools: Run) -> str:
+        """Return the run's."""
         return tools.identity
 
     async def work(
-        self, records: Sequence[Record], tools: Toolbox, outbox: Outbox, limiter: Limiter
+        self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Judge the answers, as a local run does."""
         await judge_records(records, tools, outbox.keep, outbox.listen, limiter)
@@ -146,19 +146,19 @@ class Judging:
 
 async def judge_records(
     records: Sequence[Record],
-    tools: Toolbox,
+    tools: Run,
     keep: Keep,
     listen: Listener,
     limiter: Limiter | None = None,
 ) -> None:
-    """Judge records in this process; what the toolbox's store has is not asked again.
+    """Judge records in this process; what the run's store has is not asked again.
 
     Args:
         records: Records with distinct ids.
         tools: The graph's tools.
         keep: Receives each result.
         listen: Receives progress events.
-        limiter: Bounds the model calls; by default the toolbox's.
+        limiter: Bounds the model calls; by default the run's.
 
     Raises:
         FatalModelError: The judge is unavailable, or the money is spent.
@@ -178,8 +178,8 @@ async def judge_records(
                 group.create_task(_judge(record, tools, graph, slots, keep, listen))
 
 
-def _n_in_flight(tools: Toolbox) -> int:
-    has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judge.judges)
+def _n_in_flight(tools: Run) -> int:
+    has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judges)
     limit = N_LOCAL_IN_FLIGHT if has_small else tools.settings.n_slots
     if tools.settings.limits.batch:  # A batch holds the calls of all answers.
         limit = tools.n_slots
@@ -188,7 +188,7 @@ def _n_in_flight(tools: Toolbox) -> int:
 
 async def _judge(
     record: Record,
-    tools: Toolbox,
+    tools: Run,
     graph: EvaluateGraph,
     slots: asyncio.Semaphore,
     keep: Keep,
@@ -266,9 +266,7 @@ def _failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
 
 
 @asynccontextmanager
-async def _batching(
-    tools: Toolbox, folder: RunFolder | None, listen: Listener
-) -> AsyncIterator[None]:
+async def _batching(tools: Run, folder: RunFolder | None, listen: Listener) -> AsyncIterator[None]:
     """Answer the enclosed calls in batches, where the settings say so."""
     if not tools.settings.limits.batch:
         yield
@@ -280,7 +278,7 @@ async def _batching(
         yield
 
 
-def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | None) -> RunOutcome:
+def _finished(records: Sequence[Record], tools: Run, folder: RunFolder | None) -> RunOutcome:
     """Return the results of an earlier start, by the hash of their inputs; count their cost."""
     outcome = RunOutcome()
     if folder is None:

@@ -7,9 +7,9 @@ import importlib.metadata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ragassay.evaluators.base import CaseFile
-from ragassay.evaluators.questions import questions_of
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.registry import questions_of
 from ragassay.extras import installed_versions
 from ragassay.graphs.evidence import n_most_searches
 from ragassay.graphs.files import file_of
@@ -126,7 +126,7 @@ class Plan:
         )
 
 
-def plan(job: Job, tools: Toolbox) -> Plan:
+def plan(job: Job, tools: Run) -> Plan:
     """Count calls and tokens without asking a model."""
     n_calls = n_shared = n_escalated = n_repeated = 0
     a_task, sharing = TASK_CHARS // CHARS_A_TOKEN, list[SharedCalls]()
@@ -156,7 +156,7 @@ def plan(job: Job, tools: Toolbox) -> Plan:
     )
 
 
-def n_most_escalated(file: CaseFile, tools: Toolbox) -> int:
+def n_most_escalated(file: CaseFile, tools: Run) -> int:
     """Return how many calls of the second judge an answer can take at most: one a question."""
     if tools.second is None or not file.case.sentences:
         return 0
@@ -164,7 +164,7 @@ def n_most_escalated(file: CaseFile, tools: Toolbox) -> int:
     return sum(evaluator.n_most_questions(file, tools) for evaluator in weighed)
 
 
-def _most_calls_a_question(tools: Toolbox) -> int:
+def _most_calls_a_question(tools: Run) -> int:
     """Return how many calls a rating or a label takes at most, until the first reply says more."""
     judges = [lm for lm in tools.judge.models if not lm.gives_logprobs]
     return max((_most_calls(lm) for lm in judges), default=1)
@@ -186,7 +186,7 @@ def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float |
 
 async def run(
     job: Job,
-    tools: Toolbox,
+    tools: Run,
     folder: RunFolder | None,
     listen: Listener = lambda event: None,
     *,
@@ -227,7 +227,7 @@ async def run(
     return result
 
 
-def manifest_of(job: Job, tools: Toolbox) -> Manifest:
+def manifest_of(job: Job, tools: Run) -> Manifest:
     """Return everything that the run's result depends on."""
     settings, judge = tools.settings, tools.judge.name
     grader = tools.grading.instrument if _grades(job, tools) else None
@@ -268,7 +268,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
     )
 
 
-def _grades(job: Job, tools: Toolbox) -> bool:
+def _grades(job: Job, tools: Run) -> bool:
     """Return whether there is anything to grade."""
     has_items = bool(tools.grading.item_ways) and any(record.exam for record in job.records)
     return tools.settings.evaluation.wants("grades") and (
@@ -289,7 +289,7 @@ def _second_seat(settings: Settings) -> PanelSeat | None:
     return PanelSeat(judge=name, card=load_card(name)) if name else None
 
 
-def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -> RunResult:
+def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Run) -> RunResult:
     ids = [record.id for record in job.records]
     evaluated = outcome.in_order(ids)
     evaluations = evaluated.with_scores(pooled_scores(evaluated, tools.models.embedder.encode))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox, hash_of
-from ragassay.graphs.synthesis_state import WORDS
+from ragassay.evaluators.build_run import build_run
+from ragassay.graphs.synthesis import WORDS
 from ragassay.models.limiter import RunLimiter
 from ragassay.records import Record
 from ragassay.runs.compare import file_stem
@@ -21,6 +21,7 @@ from ragassay.runs.syntheses import Syntheses, write_all
 from ragassay.runs.synthesis_questions import Questions
 from ragassay.runs.synthesis_writer import Synthesis, Writing
 from ragassay.settings import Settings
+from ragassay.store import hash_of
 from ragassay.threads import run_sync
 
 ANSWERS, RUNS = "answers.jsonl", "runs"
@@ -63,7 +64,7 @@ def planned(
     n_tokens = sum(_source_chars(q, s) // CHARS_A_TOKEN for q in asked for s in generators)
     n_ratings = 0
     for judge in judges:
-        tools = Toolbox.of(judge)
+        tools = build_run(judge)
         stand_ins = [_stand_in(question, words) for question in asked]
         rated = plan(job_of(stand_ins, tools.retrieval.corpus), tools)
         n_ratings += rated.n_calls * len(generators)
@@ -116,7 +117,7 @@ def generate_and_judge(
     limiter = RunLimiter.of(judges[0])  # one bound for writing and for all judges
     limiter.count(written.usage.cost_usd, written.usage.n_calls)
     for settings in judges:
-        tools = replace(Toolbox.of(settings), limiter=limiter)
+        tools = replace(build_run(settings), limiter=limiter)
         job = job_of(written.records, tools.retrieval.corpus)
         stamp = job.answers.model_copy(update={"name": ANSWERS, "sha256": asked})
         folder = RunFolder(out / RUNS / file_stem(settings.judge.model))

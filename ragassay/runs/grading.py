@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.formats.column_map import column_map
 from ragassay.formats.workbench.graded import graded
 from ragassay.formats.workbench.grades import GradeFilter, grades_of
@@ -142,7 +142,7 @@ def prepared_passages(
 
 async def grade_passages(
     passages: Passages,
-    tools: Toolbox,
+    tools: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
     *,
@@ -207,7 +207,7 @@ def _with_grades(
     return QueryParagraphs(query.query_id, tuple(found))
 
 
-def grading_job(passages: Passages, tools: Toolbox) -> Job:
+def grading_job(passages: Passages, tools: Run) -> Job:
     """Return the job of grading passages.
 
     Its stamp is that of the passages alone: where the test bank was changed, the same folder goes

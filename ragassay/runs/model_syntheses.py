@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.records import Record, Usage
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.synthesis_writer import (
@@ -43,12 +44,12 @@ class SynthesisWriting:
         """Tokens of the model after which it begins no synthesis; 0 for no bound."""
         return self.how.max_tokens
 
-    def identity(self, tools: Toolbox) -> str:
+    def identity(self, tools: Run) -> str:
         """Return the writer's."""
         return identity_of(tools)
 
     async def work(
-        self, records: Sequence[Record], tools: Toolbox, outbox: Outbox, limiter: Limiter
+        self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Have the syntheses written, as a local run does."""
         await write_here(records, tools, self.how, outbox.keep, outbox.listen, limiter)
@@ -77,7 +78,7 @@ class ModelSyntheses:
     def __init__(
         self, questions: Sequence[Record], settings: Settings, states: Path, how: Writing
     ) -> None:
-        self.tools = Toolbox.of(settings)
+        self.tools = build_run(settings)
         self._questions, self._states, self._how = questions, states, how
         identity = identity_of(self.tools)
         self._keys = {one.id: key_of(identity, one, how) for one in questions}

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from ragassay.errors import FatalModelError, InputError, RagassayError, StorageError, ungrouped
-from ragassay.evaluators.toolbox import Toolbox, hash_of
+from ragassay.evaluators.base import Run
 from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_nodes import reviewed_nuggets
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
@@ -22,7 +22,7 @@ from ragassay.runs.following import follow_graph
 from ragassay.runs.nugget_edit import EditRequest, as_text, from_text, until_read
 from ragassay.runs.spent import bounded_job
 from ragassay.runs.states import written_alone
-from ragassay.store import opened_store
+from ragassay.store import hash_of, opened_store
 from ragassay.text.segmenter import segment
 
 Origin = Literal["documents", "answer", "reference"]
@@ -69,7 +69,7 @@ class Written:
 
 
 def nugget_jobs(
-    records: Sequence[Record], origin: Origin, tools: Toolbox, *, n_window: int, n_most: int
+    records: Sequence[Record], origin: Origin, tools: Run, *, n_window: int, n_most: int
 ) -> list[NuggetJob]:
     """Return one job a topic, in the order of the records; a record without a topic is its own.
 
@@ -94,7 +94,7 @@ def nugget_jobs(
     return jobs
 
 
-def _sources(record: Record, origin: Origin, tools: Toolbox) -> Sequence[Document]:
+def _sources(record: Record, origin: Origin, tools: Run) -> Sequence[Document]:
     if origin == "reference":
         text = record.reference or ""
     else:
@@ -107,7 +107,7 @@ def _sources(record: Record, origin: Origin, tools: Toolbox) -> Sequence[Documen
 
 async def write_nuggets(
     jobs: Sequence[NuggetJob],
-    tools: Toolbox,
+    tools: Run,
     out: Path,
     edit: Editor | None = None,
     *,
@@ -121,7 +121,7 @@ async def write_nuggets(
 
     Args:
         jobs: Topics differ.
-        tools: The graph's toolbox.
+        tools: The graph's context.
         out: The file of lists, as the nuggetizer's `create` writes it.
         edit: Shows a list; None accepts all.
         review: Shows all lists together, in place of `edit`.
@@ -154,8 +154,8 @@ async def write_nuggets(
 class _Writer:
     """Runs jobs through the graph; any number may be in progress."""
 
-    def __init__(self, tools: Toolbox, listen: Listener) -> None:
-        self._graph: NuggetGraph = build_nugget_graph(tools.settings.judge.max_attempts)
+    def __init__(self, tools: Run, listen: Listener) -> None:
+        self._graph: NuggetGraph = build_nugget_graph(tools.settings.max_attempts)
         self._tools, self._listen = tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import hash_of
 from ragassay.graphs.rationales import CheckedReason, Reasons, ReasonTools, build_reason_graph
 from ragassay.metrics.rationales import (
     CRITERIA,
@@ -42,6 +41,7 @@ from ragassay.runs.judged_reasons import GivenReasons
 from ragassay.runs.spent import bounded_job
 from ragassay.settings import Settings
 from ragassay.small_files import read_small
+from ragassay.store import hash_of
 
 CHECKED = "checked.jsonl"
 """The file of a model's labels in the folder: what stands there is not asked for again."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ragassay.evaluators.questions import questions_of
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.registry import questions_of
 from ragassay.metrics.aggregates import question_of
 from ragassay.metrics.repeats import Asked, repeat_figures
 from ragassay.records import Evaluation, Repeats, Usage
@@ -23,7 +23,7 @@ from ragassay.runs.folder import RunFolder, write_whole
 async def repeat_run(
     job: Job,
     result: RunResult,
-    tools: Toolbox,
+    tools: Run,
     n_times: int,
     folder: RunFolder | None,
     listen: Listener = lambda event: None,
@@ -33,7 +33,7 @@ async def repeat_run(
     Args:
         job: The run's job.
         result: The run's result, which counts as the first time.
-        tools: The toolbox of the run.
+        tools: The run.
         n_times: How often each answer is judged, the run included; at least 2.
         folder: The run's folder; None for a run that has none.
         listen: Receives progress events.
@@ -60,14 +60,14 @@ async def repeat_run(
     return found
 
 
-def measure_repeats(blank: Repeats, times: list[RunResult], tools: Toolbox) -> Repeats:
+def measure_repeats(blank: Repeats, times: list[RunResult], tools: Run) -> Repeats:
     """Return the figures of a run and its repetitions."""
     figures = repeat_figures([asked_verdicts(one.evaluations, tools) for one in times])
     usage = sum((one.summary.usage for one in times[1:]), Usage())
     return blank.model_copy(update={"figures": figures, "usage": usage})
 
 
-def asked_verdicts(evaluations: Iterable[Evaluation], tools: Toolbox) -> Iterator[Asked]:
+def asked_verdicts(evaluations: Iterable[Evaluation], tools: Run) -> Iterator[Asked]:
     """Yield the verdicts that a model was asked for; a panel's as those of its members."""
     for evaluation in evaluations:
         question = question_of(evaluation)

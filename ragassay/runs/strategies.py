@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 
 from ragassay.agents.rubric_judge import RubricJudge, expert_hint
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.strategies import (
     PERTURBED,
     RatedAnswer,
@@ -171,14 +172,14 @@ def study_strategies(
     # fine-tuned judge has its own prompt.
     chosen = {"only": ("rubrics",), "panel": (), "signals": False}
     asked = untuned(settings).model_copy(update=chosen)
-    rubrics = Toolbox.of(asked).rubrics
+    rubrics = build_run(asked).rubrics
     people, n_strange = _people(given.job.records, given.labels, rubrics)
     replies: dict[str, dict[Place, StrategyReply]] = {}
     failures: list[RecordFailure] = []
     pairs = rated_examples(given.job.records, people, rubrics)
     limiter = RunLimiter.of(settings)  # one bound for all strategies
     for strategy in STRATEGIES:
-        job, tools = given.job, Toolbox.of(asked.model_copy(update={"strategy": strategy}))
+        job, tools = given.job, build_run(asked.model_copy(update={"strategy": strategy}))
         if strategy == FEW_SHOT:
             shown = {place: pair.rendered() for place, pair in pairs.items()}
             agents = replace(tools.agents, judge=RubricJudge(strategy, examples=shown))
@@ -190,7 +191,7 @@ def study_strategies(
     hints = _hints(ratings, rubrics, inversion)
     misled = _misled(given.job, hints)
     told = {place: expert_hint(rating) for place, rating in hints.items()}
-    base = Toolbox.of(asked.model_copy(update={"strategy": BASE}))
+    base = build_run(asked.model_copy(update={"strategy": BASE}))
     agents = replace(base.agents, judge=RubricJudge(BASE, told))
     tools = replace(base, agents=agents, limiter=limiter)
     replies[PERTURBED] = _replies(misled, tools, out and out / PERTURBED, listen, failures)
@@ -235,7 +236,7 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
 
 def _replies(
     job: Job,
-    tools: Toolbox,
+    tools: Run,
     folder: Path | None,
     listen: Listener,
     failures: list[RecordFailure],

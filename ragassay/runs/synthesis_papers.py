@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import hash_of
 from ragassay.limits import line_limit
 from ragassay.models.embeddings import Embedder
 from ragassay.records import Article, Document, Record, Rejection
@@ -22,7 +21,7 @@ from ragassay.runs.job import opened_corpus
 from ragassay.runs.synthesis_questions import Questions
 from ragassay.settings import Settings
 from ragassay.storage import storing
-from ragassay.store import Store, opened_store
+from ragassay.store import Store, hash_of, opened_store
 from ragassay.threads import in_thread
 
 if TYPE_CHECKING:

@@ -13,16 +13,21 @@ from pydantic import TypeAdapter
 
 from ragassay.agents.context import source_lines
 from ragassay.errors import FatalModelError, RagassayError, StorageError, ungrouped
-from ragassay.evaluators.toolbox import Toolbox, hash_of
-from ragassay.graphs.synthesis import SynthesisGraph, build_synthesis_graph
-from ragassay.graphs.synthesis_state import WORDS, SynthesisJob, SynthesisText
+from ragassay.evaluators.base import Run
+from ragassay.graphs.synthesis import (
+    WORDS,
+    SynthesisGraph,
+    SynthesisJob,
+    SynthesisText,
+    build_synthesis_graph,
+)
 from ragassay.models.limiter import Limiter, limited
 from ragassay.models.tuned import note_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Record, Usage
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.following import follow_graph
-from ragassay.settings import result_values
+from ragassay.store import hash_of
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
 """The settings that a synthesis depends on."""
@@ -92,7 +97,7 @@ class Synthesis:
 
 async def write_here(
     questions: Sequence[Record],
-    tools: Toolbox,
+    tools: Run,
     how: Writing,
     keep: Callable[[Synthesis], None],
     listen: Listener,
@@ -106,7 +111,7 @@ async def write_here(
         how: How they are written.
         keep: Receives each synthesis.
         listen: Receives progress events.
-        limiter: Bounds the model's calls; by default the toolbox's.
+        limiter: Bounds the model's calls; by default the run's.
 
     Raises:
         FatalModelError: The model is unavailable, or the money is spent.
@@ -125,13 +130,13 @@ class _Writer:
 
     def __init__(
         self,
-        tools: Toolbox,
+        tools: Run,
         how: Writing,
         keep: Callable[[Synthesis], None],
         listen: Listener,
         limiter: Limiter,
     ) -> None:
-        self._graph: SynthesisGraph = build_synthesis_graph(tools.settings.judge.max_attempts)
+        self._graph: SynthesisGraph = build_synthesis_graph(tools.settings.max_attempts)
         self._tools, self._how, self._limiter = tools, how, limiter
         self._keep, self._listen = keep, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
@@ -150,14 +155,12 @@ class _Writer:
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
-                self._keep(
-                    Synthesis(question, self._tools.settings.judge.model, problem=str(error))
-                )
+                self._keep(Synthesis(question, self._tools.settings.model, problem=str(error)))
             finally:
                 self._listen(Event(n_records=1))
 
     async def _written(self, question: Record, job: SynthesisJob, key: str) -> Synthesis:
-        model, most = self._tools.settings.judge.model, self._how.max_tokens
+        model, most = self._tools.settings.model, self._how.max_tokens
         found = await self._tools.store.get(key, SYNTHESIS)
         if found and not found.text and self._how.retry_failed and key not in self._done:
             found = None
@@ -181,12 +184,12 @@ def key_of(identity: str, question: Record, how: Writing) -> str:
     return hash_of("synthesis", identity, question.question, str(how.words), sources)
 
 
-def identity_of(tools: Toolbox) -> str:
+def identity_of(tools: Run) -> str:
     """Return a hash of who writes, and of what the prompt says besides question and papers."""
     predict: Any = tools.agents.synthesizer.predict
-    note, results = note_of(tools.settings.judge.model), result_values(tools.settings)
+    note = note_of(tools.settings.model)
     return hash_of(
-        *(str(results[name]) for name in WRITING_FIELDS),
+        *(str(getattr(tools.settings, name)) for name in WRITING_FIELDS),
         note.weights_sha256 if note else "",
         load_prompts().context.model_dump_json(),
         predict.signature.instructions,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import TypeAdapter
 
 from ragassay.errors import FatalModelError, SettingsError, StorageError, ungrouped
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile
 from ragassay.formats.workbench.bank_items import BankKind
-from ragassay.graphs.exam_state import ExamItems, ExamJob
-from ragassay.graphs.exams import ExamGraph, build_exam_graph
+from ragassay.graphs.exams import ExamGraph, ExamItems, ExamJob, build_exam_graph
 from ragassay.records import Document
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.following import follow_graph
@@ -88,7 +88,7 @@ class CreatedBanks:
 
 def exam_tools(
     settings: Settings, plan: ExamPlan, corpus: CorpusLike | None = None
-) -> tuple[Toolbox, str]:
+) -> tuple[Run, str]:
     """Return the tools to write test banks with, and what to tell the user of the corpus.
 
     Raises:
@@ -98,12 +98,12 @@ def exam_tools(
     if not settings.judge.has_judge:
         check_by_rule(plan)
     if corpus is None:
-        return Toolbox.of(settings), ""
+        return build_run(settings), ""
     opened = opened_corpus(corpus, settings)
-    return Toolbox.of(settings, opened.literature), opened.note
+    return build_run(settings, opened.literature), opened.note
 
 
-def exam_jobs(file: QueryFile, plan: ExamPlan, tools: Toolbox) -> list[ExamJob]:
+def exam_jobs(file: QueryFile, plan: ExamPlan, tools: Run) -> list[ExamJob]:
     """Return a job for each query, part and kind, in the file's order."""
     known: dict[str, tuple[Document, ...]] = {}
     if file.records and plan.origin != "query":
@@ -134,7 +134,7 @@ def _parts(query: ExamQuery, plan: ExamPlan) -> Sequence[tuple[str, str]]:
 async def write_testbanks(
     jobs: Sequence[ExamJob],
     plan: ExamPlan,
-    tools: Toolbox,
+    tools: Run,
     out: Path,
     *,
     collection: str = "",
@@ -147,7 +147,7 @@ async def write_testbanks(
     Args:
         jobs: From `exam_jobs`.
         plan: What the jobs were made by.
-        tools: The graph's toolbox.
+        tools: The graph's context.
         out: The file.
         collection: Name of the queries' collection.
         listen: Receives progress events.
@@ -170,7 +170,7 @@ async def write_testbanks(
 
 
 async def _written_by_rule(
-    jobs: Sequence[ExamJob], plan: ExamPlan, tools: Toolbox, listen: Listener
+    jobs: Sequence[ExamJob], plan: ExamPlan, tools: Run, listen: Listener
 ) -> tuple[WrittenBank, ...]:
     check_by_rule(plan)
     written: list[WrittenBank] = []
@@ -201,7 +201,7 @@ def _nothing(origin: Origin) -> str:
 
 
 async def _written_by_judge(
-    jobs: Sequence[ExamJob], plan: ExamPlan, tools: Toolbox, out: Path, listen: Listener
+    jobs: Sequence[ExamJob], plan: ExamPlan, tools: Run, out: Path, listen: Listener
 ) -> tuple[WrittenBank, ...]:
     with written_alone(out) as states, opened_store(states) as store:
         graph = build_exam_graph(tools.settings.judge.max_attempts)
@@ -215,7 +215,7 @@ async def _written_by_judge(
 class _Writer:
     """Runs jobs through the graph; any number may be in progress."""
 
-    def __init__(self, graph: ExamGraph, tools: Toolbox, listen: Listener) -> None:
+    def __init__(self, graph: ExamGraph, tools: Run, listen: Listener) -> None:
         self._graph, self._tools, self._listen = graph, tools, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
 
@@ -250,9 +250,7 @@ class _Writer:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def bank_of(
-    written: WrittenBank, origin: Origin, tools: Toolbox, collection: str = ""
-) -> RubricBank:
+def bank_of(written: WrittenBank, origin: Origin, tools: Run, collection: str = "") -> RubricBank:
     """Return what was written as a bank that says by what it was made."""
     job, found = written.job, written.found
     info: dict[str, object] = {

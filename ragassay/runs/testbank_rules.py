@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ragassay.evaluators.toolbox import Toolbox
-from ragassay.graphs.exam_state import ExamItems, ExamJob
+from ragassay.evaluators.base import Run
+from ragassay.graphs.exams import ExamItems, ExamJob
 from ragassay.records import Usage
 from ragassay.retrievers.passages import condense
 from ragassay.runs.testbank_meaning import repeats
@@ -14,7 +14,7 @@ BY_RULE = "clauses by rule"
 """In place of a model's name."""
 
 
-def clause_nuggets(job: ExamJob, tools: Toolbox) -> ExamItems:
+def clause_nuggets(job: ExamJob, tools: Run) -> ExamItems:
     """Return the clauses that are closest to a query, none twice; they are longer than a model's.
 
     Args:

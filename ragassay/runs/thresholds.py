@@ -14,7 +14,7 @@ from ragassay.records import Summary
 from ragassay.reports.text import MEASURED
 
 if TYPE_CHECKING:
-    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.evaluators.base import Run
     from ragassay.judges import BaseJudge
     from ragassay.options import Spelling
     from ragassay.prompts import RubricSet
@@ -131,7 +131,7 @@ def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Ite
 
 def thresholds_of(
     given: Mapping[str, float] | str | Sequence[str] | None,
-    tools: Toolbox,
+    tools: Run,
     spelled: Spelling = "keyword",
 ) -> list[Threshold]:
     """Read a run's thresholds: a mapping, or texts; see `parse_thresholds`, `check_judged`."""

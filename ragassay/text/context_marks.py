@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragassay.records.qa_measures import ContextMark, PairPart
+from ragassay.records.qa import ContextMark, PairPart
 
 _TEXT = "article|manuscript|text|passage|document|excerpt|abstract"
 _WORK = (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,29 @@ def test_imports_point_one_way():
     script = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([script], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def imported(path: Path, modules: Mapping[str, Path]) -> set[str]:
+    """The modules of ours that one names in an import, also one for types or in a function."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{one.name}" for one in node.names}
+            found |= (names & modules.keys()) or {node.module}
+        elif isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+    return found & modules.keys()
+
+
+def test_no_module_imports_itself_in_a_circle():
+    paths = sorted((ROOT / "ragassay").rglob("*.py"))
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in paths
+    }
+    graph = {name: imported(path, modules) - {name} for name, path in modules.items()}
+    # Raises with the circle, if there is one.
+    assert len(list(graphlib.TopologicalSorter(graph).static_order())) == len(modules)
 
 
 def test_an_empty_answer_is_an_exception(settings):

@@ -9,8 +9,8 @@ from casefiles import filed
 from fakes import WordEmbedder
 
 from ragassay.evaluators.answer_findings import answer_findings, citing_findings, text_findings
-from ragassay.evaluators.outcome import Outcome
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Outcome
+from ragassay.evaluators.build_run import build_run
 from ragassay.records import (
     AnswerSentence,
     Case,
@@ -119,7 +119,7 @@ GOLD = (
 
 def outcome(*verdicts: NuggetAssignment, matches: tuple[NuggetMatch, ...] = ()) -> Outcome:
     settings = load_settings(model="openai/judge", signals=False, only=("nuggets",))
-    tools = Toolbox.of(settings).with_models(embedder=WordEmbedder())
+    tools = build_run(settings).with_models(embedder=WordEmbedder())
     return Outcome(filed(case(gold=GOLD)), tools, {"assignment": verdicts}, matches)
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import pytest
 from fakes import WordEmbedder
 
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.claim_findings import irrelevance, weight_of
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models.adapters import bounds_of_means
@@ -48,8 +49,8 @@ class Bounded:
         raise AssertionError("nobody is asked")
 
 
-def tools_with(*bounds: Bound, encoder: bool = True) -> Toolbox:
-    tools = Toolbox.of(load_settings(model="openai/a", signals=False, correctness="judge"))
+def tools_with(*bounds: Bound, encoder: bool = True) -> Run:
+    tools = build_run(load_settings(model="openai/a", signals=False, correctness="judge"))
     given = EncoderVerifier(Bounded(bounds), WordEmbedder()) if encoder else None  # type: ignore[arg-type]
     return tools.with_models(encoder=given)
 

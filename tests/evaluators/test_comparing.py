@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.comparing import Read, read_of
-from ragassay.evaluators.toolbox import Toolbox
-from ragassay.graphs.citation_choice import cited_of
 from ragassay.graphs.files import case_of
+from ragassay.graphs.passage_choice import cited_of
 from ragassay.records import Document, EvidenceSpan, Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import load_settings
@@ -39,7 +39,7 @@ def passage(document: str) -> EvidenceSpan:
     ],
 )
 def test_an_encoder_reads_all_of_a_document_that_is_at_hand(settings, document, sentence, read):
-    tools = Toolbox.of(load_settings(signals=False, only=("citations",), **settings))
+    tools = build_run(load_settings(signals=False, only=("citations",), **settings))
     assert read_of(passage(document), CASE.sentences[sentence - 1], CASE, tools) == read
 
 
@@ -67,7 +67,7 @@ def test_a_document_that_is_cited_by_its_id_is_read_with_all_its_passages(answer
     settings = load_settings(signals=False, only=("citations",))
     record = Record(id="1", question="q?", answer=answer, sources=PASSAGES)
     case = case_of(record, settings, Corpus())
-    assert read_of(passage(document), case.sentences[0], case, Toolbox.of(settings)) == read
+    assert read_of(passage(document), case.sentences[0], case, build_run(settings)) == read
 
 
 @pytest.mark.parametrize("evidence", ["passage", "sentence", "document"])
@@ -75,7 +75,7 @@ def test_the_closest_of_all_passages_is_compared(evidence):
     settings = load_settings(
         signals=False, only=("citations",), citation_evidence=evidence, evidence_threshold=0.0
     )
-    tools = Toolbox.of(settings)
+    tools = build_run(settings)
     record = Record(
         id="1",
         question="q?",

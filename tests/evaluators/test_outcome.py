@@ -11,9 +11,9 @@ from casefiles import filed
 from fakes import WordEmbedder
 
 from ragassay.errors import RagassayError
-from ragassay.evaluators.base import Cited, Found
+from ragassay.evaluators.build_run import build_run
+from ragassay.evaluators.cases import Cited, Found
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.records import (
     AnswerSentence,
     Case,
@@ -72,7 +72,7 @@ ALL: list[VerdictBase] = [*NUGGETS, *JUDGMENTS, *LABELS, *EVIDENCE, *CITATIONS]
 
 def evaluated(case: Case, verdicts: Sequence[VerdictBase], **options: object) -> Evaluation:
     given = {"model": "openai/judge", "signals": False, "rubrics": RUBRICS, "correctness": "judge"}
-    tools = Toolbox.of(load_settings(**(given | options))).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+    tools = build_run(load_settings(**(given | options))).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
     file = replace(
         filed(case, verdicts),
         found=tuple(

@@ -13,8 +13,9 @@ from pages import unfolded
 
 import ragassay
 from ragassay.errors import SettingsError
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.own import OwnEvaluator
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_records
 from ragassay.metrics.summary import summarize
 from ragassay.prompts import read_rubrics
@@ -82,7 +83,7 @@ def tools_of(own: Sequence[OwnEvaluator] = OWN, *models: ScriptedModel, **option
 
     first = {"model": "openai/a", "api_base": models[0].base_url if models else None}
     settings = load_settings(**(first | {"signals": False} | options))
-    made = Toolbox.of(settings, None, own)
+    made = build_run(settings, None, own)
     return made.with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
@@ -98,7 +99,7 @@ def vague():
         yield model
 
 
-async def evaluated(tools: Toolbox, folder: RunFolder | None = None):
+async def evaluated(tools: Run, folder: RunFolder | None = None):
     result = await run(job_of([RECORD], Corpus()), tools, folder)
     (evaluation,) = result.evaluations
     return result, evaluation
@@ -318,7 +319,7 @@ def test_a_rubric_has_a_name_of_its_own():
     for name, said in (("cohesion", "the name is taken"), ("Two words", "a name is of a-z")):
         mine = ragassay.Rubric.model_validate(shipped | {"name": name})
         with pytest.raises(SettingsError, match=said):
-            Toolbox.of(load_settings(model="openai/a", signals=False), None, (), [mine])
+            build_run(load_settings(model="openai/a", signals=False), None, (), [mine])
 
 
 def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch):
@@ -326,7 +327,7 @@ def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch
     (tmp_path / "mine_of_test.py").write_text("\n".join((*lines, "other = 3", "")))
     monkeypatch.syspath_prepend(str(tmp_path))
     settings = {"model": "openai/a", "signals": False}
-    found = Toolbox.of(load_settings(**settings, evaluators=("mine_of_test:short",)))
+    found = build_run(load_settings(**settings, evaluators=("mine_of_test:short",)))
     assert found.evaluator("short").words.title == "Short"
     for name, said in (
         ("mine_of_test:other", "is no evaluator"),
@@ -335,12 +336,12 @@ def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch
         ("unknown", "name of an entry point"),
     ):
         with pytest.raises(SettingsError, match=said):
-            Toolbox.of(load_settings(**settings, evaluators=(name,)))
+            build_run(load_settings(**settings, evaluators=(name,)))
     info = Path(tmp_path / "mine-1.dist-info")
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[ragassay.evaluators]\nshort = mine_of_test:short\n")
-    named = Toolbox.of(load_settings(**settings, evaluators=("short",)))
+    named = build_run(load_settings(**settings, evaluators=("short",)))
     assert named.evaluator("short") is found.evaluator("short")
 
 

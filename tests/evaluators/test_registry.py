@@ -12,10 +12,10 @@ from casefiles import filed, question
 
 import ragassay.records
 from ragassay.evaluators import OURS, CaseFile, Evaluator, Task
-from ragassay.evaluators.base import Cited, Found
-from ragassay.evaluators.outcome import Outcome
-from ragassay.evaluators.questions import questions_of, single_verdicts
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Outcome, Run
+from ragassay.evaluators.build_run import build_run
+from ragassay.evaluators.cases import Cited, Found
+from ragassay.evaluators.registry import questions_of, single_verdicts
 from ragassay.graphs.asking import VERDICTS
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.nodes import PREPARED_BY, open_tasks
@@ -84,7 +84,7 @@ WRITTEN: list[VerdictBase] = [
 every = each_case("evaluator", OURS, ids=lambda one: one.name)
 
 
-def toolbox(evaluator: Evaluator[Any], **options: object) -> Toolbox:
+def toolbox(evaluator: Evaluator[Any], **options: object) -> Run:
     """What a run that asks this evaluator works with; nobody is asked."""
     by_nuggets = evaluator.name in ("facts", "cited_nugget")
     given = {
@@ -96,7 +96,7 @@ def toolbox(evaluator: Evaluator[Any], **options: object) -> Toolbox:
         "correctness": "cosine",
         "grades": ("rating", "fagb"),
     }
-    return Toolbox.of(load_settings(**(given | options)))
+    return build_run(load_settings(**(given | options)))
 
 
 def file_for(evaluator: Evaluator[Any], verdicts: list[VerdictBase] | None = None):
@@ -110,14 +110,14 @@ def file_for(evaluator: Evaluator[Any], verdicts: list[VerdictBase] | None = Non
     return replace(file, found=found, cited=(Cited(1, "1", SPAN),))
 
 
-def task_of(evaluator: Evaluator[Any], tools: Toolbox) -> Task:
+def task_of(evaluator: Evaluator[Any], tools: Run) -> Task:
     return evaluator.tasks(file_for(evaluator), tools)[0]
 
 
 def unscored(evaluator: Evaluator[Any]) -> VerdictBase:
     tools, file = toolbox(evaluator), file_for(evaluator)
     task = task_of(evaluator, tools)
-    return evaluator.unscored(file.items(evaluator, tools)[task.item], file, tools, LOST)[0]
+    return evaluator.unscored(evaluator.known_items(file, tools)[task.item], file, tools, LOST)[0]
 
 
 def test_names_differ_and_each_stands_behind_what_it_needs():
@@ -183,7 +183,7 @@ def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
         ),
     ]
 
-    def key(one: CaseFile, run: Toolbox = tools) -> str:
+    def key(one: CaseFile, run: Run = tools) -> str:
         asked = question(evaluator, task.item, one, run)
         return asked.key(run.judge)
 

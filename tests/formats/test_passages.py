@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from case_tables import each_case
 
-from ragassay.evaluators.cited_passages import cited_sources
+from ragassay.evaluators.comparing import cited_sources
 from ragassay.formats import read_records, records_from_rows, write_answers
 from ragassay.formats.passages import distinct_documents, original_id
 from ragassay.records import Citation, Document, Record, SentenceInput

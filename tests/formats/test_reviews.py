@@ -10,7 +10,8 @@ from answers import written_run
 from reviewing import evaluations
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_labels
 from ragassay.formats.reviews import ReviewedRun, claim_items, nugget_items, read_answers
 from ragassay.graphs.files import case_of
@@ -145,8 +146,8 @@ def test_the_answers_are_those_that_were_judged(tmp_path):
 
 
 @pytest.fixture
-def tools() -> Toolbox:
-    return Toolbox.of(load_settings(model="openai/none"))
+def tools() -> Run:
+    return build_run(load_settings(model="openai/none"))
 
 
 def test_a_prompt_is_compiled_on_them(tmp_path, tools):

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_corpus, read_records
 from ragassay.records import Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
-MakeTools = Callable[..., Toolbox]
+MakeTools = Callable[..., Run]
 
 
 @pytest.fixture
@@ -37,9 +38,9 @@ def make_model() -> Iterator[Callable[..., ScriptedModel]]:
 def make_tools(sample: Path) -> MakeTools:
     """A toolbox that asks a scripted model."""
 
-    def make(model: ScriptedModel, corpus: Corpus | None = None, **options: Any) -> Toolbox:
+    def make(model: ScriptedModel, corpus: Corpus | None = None, **options: Any) -> Run:
         settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
-        return Toolbox.of(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+        return build_run(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
     return make
 

@@ -13,8 +13,9 @@ from casefiles import filed, question
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.rubric import RUBRIC
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
 from ragassay.instruments.encoder_verifier import EncoderVerifier
@@ -71,7 +72,7 @@ def says(**fields: object):
 
 def tools_of(
     first: ScriptedModel, second: ScriptedModel, when: str = ALWAYS, **options: object
-) -> Toolbox:
+) -> Run:
     given = {"only": ("rubrics",), "rubrics": ("cohesion", "relevancy"), "signals": False}
     settings = load_settings(
         model="openai/first",
@@ -80,10 +81,10 @@ def tools_of(
         when=when,
         **(given | options),
     )
-    return Toolbox.of(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return build_run(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
-def silent(tools: Toolbox) -> Toolbox:
+def silent(tools: Run) -> Run:
     """The same, with a first judge that gives no log-probabilities: it is sure of nothing.
 
     The scripted model's are as good as certain of every word but a rating.
@@ -93,8 +94,8 @@ def silent(tools: Toolbox) -> Toolbox:
     return tools
 
 
-async def evaluate(tools: Toolbox, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
+async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
+    graph = build_evaluate_graph(tools.settings.max_attempts)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
 
 
@@ -261,7 +262,7 @@ async def test_exactly_what_is_undecided_goes_on(make_model, when):
     tools = tools_of(first, second, "undecided", only=("citations",))
     # The embedded judge's condition is this one, unless another is named.
     settings = tools.settings.model_copy(update={"model": "ragassay/judge", "when": when})
-    assert settings.judge.escalated_when == "undecided"
+    assert settings.escalated_when == "undecided"
     entailment = Entailment()
     entailment.bounds = (Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50),)
     encoder = EncoderVerifier(entailment, tools.models.embedder)
@@ -293,10 +294,10 @@ async def test_what_the_second_judge_fails_on_stays_undecided(make_model):
 
 def test_the_condition_depends_on_the_judge_unless_it_is_named():
     second = {"escalate": "openai/b"}
-    assert load_settings(model="ragassay/judge", **second).judge.escalated_when == "undecided"
-    assert load_settings(model="openai/a", **second).judge.escalated_when == "entropy>1"
+    assert load_settings(model="ragassay/judge", **second).escalated_when == "undecided"
+    assert load_settings(model="openai/a", **second).escalated_when == "entropy>1"
     named = load_settings(model="ragassay/judge", when="entropy>2", **second)
-    assert named.judge.escalated_when == "entropy>2"
+    assert named.escalated_when == "entropy>2"
 
 
 @pytest.mark.integration
@@ -404,21 +405,21 @@ async def test_two_marks_of_one_document_are_one_question_of_both_judges(make_mo
 
 
 @pytest.fixture
-def tools() -> Toolbox:
+def tools() -> Run:
     """Two judges that nobody asks."""
     settings = load_settings(model="openai/a", escalate="openai/b", signals=False, when=ALWAYS)
-    return Toolbox.of(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return build_run(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(tools):
     said = Judgment(rubric="cohesion", rating=3, score=3.0)
     other = said.model_copy(update={"rating": 2})
-    third = Toolbox.of(tools.settings.model_copy(update={"escalate": "openai/c"}))
+    third = build_run(tools.settings.model_copy(update={"escalate": "openai/c"}))
 
-    def first_key(run: Toolbox) -> str:
+    def first_key(run: Run) -> str:
         return question(RUBRIC, "cohesion", filed(CASE), run).key(run.judge)
 
-    def second_key(run: Toolbox, first: Judgment, signals: Signals | None = None) -> str:
+    def second_key(run: Run, first: Judgment, signals: Signals | None = None) -> str:
         asked = question(RUBRIC, "cohesion", filed(CASE, signals=signals), run).alone(first)
         return asked.key(run.second.judge)
 
@@ -436,10 +437,10 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(to
 
 
 def test_without_a_second_judge_nothing_is_unsure():
-    alone = Toolbox.of(load_settings(model="openai/a", signals=False))
+    alone = build_run(load_settings(model="openai/a", signals=False))
     assert alone.judges is alone.judge
     assert n_most_escalated(filed(CASE), alone) == 0
-    assert (alone.settings.judge.escalated_to, alone.settings.judge.escalated_when) == (None, None)
+    assert (alone.settings.escalated_to, alone.settings.escalated_when) == (None, None)
 
 
 def test_what_lies_in_the_data_is_not_sent_on(tools):
@@ -454,15 +455,15 @@ def test_what_lies_in_the_data_is_not_sent_on(tools):
 def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
     here, there = "http://here/v1", "http://there/v1"
     local = load_settings(model=TUNED_JUDGE, escalate="openai/b", api_base=here)
-    assert local.of_second().judge.api_base == here
-    assert local.of_second().judge.model == "openai/b"
+    assert local.of_second().api_base == here
+    assert local.of_second().model == "openai/b"
     own = load_settings(model=TUNED_JUDGE, escalate=f"openai/b@{there}", api_base=here)
-    assert (own.of_second().judge.api_base, own.judge.escalated_to) == (there, "openai/b")
+    assert (own.of_second().api_base, own.escalated_to) == (there, "openai/b")
     other = load_settings(model="mistral/a", escalate="openai/b", api_base=here)
-    assert other.of_second().judge.api_base is None
+    assert other.of_second().api_base is None
     assert local.of_second().chosen_verifier == "judge"
     assert local.source_chars == load_settings(model=TUNED_JUDGE).source_chars
-    assert other.of_second().judge.escalate == ""
+    assert other.of_second().escalate == ""
 
 
 @pytest.mark.parametrize(

@@ -352,11 +352,11 @@ async def test_an_agent_that_breaks_off_is_named(make_model, make_tools):
 
 
 def test_a_judge_that_cannot_call_tools_cannot_be_the_agent():
-    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.evaluators.build_run import build_run
     from ragassay.settings import load_settings
 
     with pytest.raises(SettingsError, match="cannot call tools"):
-        Toolbox.of(load_settings(model="ragassay/smollm2-135m", evidence="agent"))
+        build_run(load_settings(model="ragassay/smollm2-135m", evidence="agent"))
 
 
 async def test_documents_of_an_agent_cannot_close_their_fence(make_model, make_tools):

@@ -9,7 +9,7 @@ from fakes import WordEmbedder
 from qa_pairs import PAIRS, PAPER
 
 from ragassay.evaluators import OURS
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.aggregates import bounds_of
 from ragassay.records import Document, Evaluation, ExamItem, Nugget, Record, Score, Summary
 from ragassay.reports import headline
@@ -55,7 +55,7 @@ def evaluated(faults: list[Fault], **options: Any) -> tuple[Evaluation, Summary]
             job = pairs_job(paired([PAPER], PAIRS))
         else:
             job = job_of([ANSWER], corpus)
-        tools = Toolbox.of(settings, corpus).with_models(embedder=WordEmbedder())
+        tools = build_run(settings, corpus).with_models(embedder=WordEmbedder())
         found = run_sync(run(job, tools, None))
     return found.evaluations[0], found.summary
 

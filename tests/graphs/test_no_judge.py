@@ -11,7 +11,8 @@ from fakes import WordEmbedder
 
 import ragassay
 from ragassay.errors import SettingsError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
 from ragassay.model_names import INSTRUMENTS
@@ -48,12 +49,12 @@ UNRATED = ("nuggets", "sentences", "evidence", "citations")
 """All parts but those that take the embedded models' measurements."""
 
 
-def tools(*given: object, **options: object) -> Toolbox:
-    found = Toolbox.of(load_settings(**options), *given)  # type: ignore[arg-type]
+def tools(*given: object, **options: object) -> Run:
+    found = build_run(load_settings(**options), *given)  # type: ignore[arg-type]
     return found.with_models(embedder=WordEmbedder())
 
 
-async def evaluate(tools: Toolbox, record: Record = RECORD) -> Evaluation:
+async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
     found = await build_evaluate_graph().ainvoke(Input(record=record), context=tools)
     return found["evaluation"]
 
@@ -137,15 +138,15 @@ async def asks(judge: ragassay.Judge) -> str:
 )
 def test_what_needs_a_judge_says_so_in_one_line(given: dict[str, object]):
     with pytest.raises(SettingsError, match="this needs a judge: --model") as caught:
-        Toolbox.of(load_settings(**given))
+        build_run(load_settings(**given))
     assert len(str(caught.value).splitlines()) == 1
 
 
 def test_an_evaluator_that_asks_a_judge_needs_one():
     own = ragassay.evaluator(name="good", labels=("yes", "no"))(asks)
     with pytest.raises(SettingsError, match="evaluator good: this needs a judge"):
-        Toolbox.of(load_settings(only=("good",)), None, (own,))
-    assert Toolbox.of(load_settings(only=("citations",)), None, (own,)).judge.lm is None
+        build_run(load_settings(only=("good",)), None, (own,))
+    assert build_run(load_settings(only=("citations",)), None, (own,)).judge.lm is None
 
 
 def test_instruments_are_no_member_of_a_panel_and_no_language_model():
@@ -166,15 +167,15 @@ async def test_nuggets_are_created_and_assigned_by_a_judge(tmp_path: Path):
 
 @pytest.mark.integration
 async def test_without_a_judge_signals_rate_and_tell_what_is_off_topic():
-    chosen = Toolbox.of(load_settings(only=("rubrics", "sentences"), signals=True))
+    chosen = build_run(load_settings(only=("rubrics", "sentences"), signals=True))
     assert await _labels(chosen, ANSWER) == {}
     damaged = f"{ANSWER} {OFF_TOPIC}"
     assert await _labels(chosen, damaged) == {3: "unnecessary"}
-    alone = Toolbox.of(load_settings(only=("sentences",), signals=True))
+    alone = build_run(load_settings(only=("sentences",), signals=True))
     assert await _labels(alone, damaged) == {3: "unnecessary"}
 
 
-async def _labels(tools: Toolbox, answer: str) -> dict[int, str]:
+async def _labels(tools: Run, answer: str) -> dict[int, str]:
     found = await evaluate(tools, RECORD.model_copy(update={"answer": answer}))
     assert found.usage.n_calls == 0
     assert all(judgment.rating for judgment in found.judgments)

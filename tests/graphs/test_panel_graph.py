@@ -10,9 +10,9 @@ from casefiles import filed, question
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
-from ragassay.evaluators.base import panel_names
+from ragassay.evaluators.base import Run, panel_names
+from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.rubric import RUBRIC, AskedRubric
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
 from ragassay.judges.panel import disputed_members, others_text
@@ -66,7 +66,7 @@ def rates(alone: int, again: int | None = None, reason: str = "The sentences fol
     return reply
 
 
-def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: object) -> Toolbox:
+def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: object) -> Run:
     """A toolbox with each model in a seat: openai/judge-a, openai/judge-b and so on."""
     seats = [f"openai/judge-{c}@{m.base_url}" for c, m in zip("abcd", models, strict=False)]
     given = {
@@ -76,11 +76,11 @@ def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: ob
         **options,
     }
     settings = load_settings(**seated(seats), **given)
-    return Toolbox.of(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return build_run(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
-async def evaluate(tools: Toolbox, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
+async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
+    graph = build_evaluate_graph(tools.settings.max_attempts)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
 
 
@@ -298,10 +298,10 @@ def rated(judge: str, rating: int | None) -> Judgment:
 
 
 @pytest.fixture
-def tools() -> Toolbox:
+def tools() -> Run:
     """Two judges that nobody asks."""
     settings = load_settings(model="openai/a", panel=("openai/b",), signals=False)
-    return Toolbox.of(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return build_run(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(tools):
@@ -317,7 +317,7 @@ def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(tools):
 
 
 def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):
-    alone = Toolbox.of(load_settings(model="openai/a", signals=False))
+    alone = build_run(load_settings(model="openai/a", signals=False))
     assert (RUBRIC.n_most_calls(filed(CASE), alone), RUBRIC.n_most_calls(filed(CASE), tools)) == (
         9,
         36,
@@ -326,7 +326,7 @@ def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):
 
 
 def test_a_single_judge_has_no_seat(tools):
-    alone = Toolbox.of(load_settings(model="openai/a", signals=False))
+    alone = build_run(load_settings(model="openai/a", signals=False))
     assert (panel_names(alone), panel_names(tools)) == ((), ("openai/a", "openai/b"))
     assert alone.judge.member("") is alone.judge
     assert tools.judge.member("openai/a").lm is tools.judge.lm
@@ -364,13 +364,13 @@ def test_nobody_confers_who_gave_no_rating_or_sits_alone():
 
 def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
     seats = {"model": "openai/a", "panel": (EMBEDDED_BASE,), "rubrics": ("cohesion",)}
-    tools = Toolbox.of(load_settings(**seats, signals=True))
+    tools = build_run(load_settings(**seats, signals=True))
     ratings = (("openai/a", 5), (EMBEDDED_BASE, 1))
     said = [Judgment(rubric="cohesion", judge=j, rating=r, score=float(r)) for j, r in ratings]
 
     subject = AskedRubric("cohesion")
     assert list(RUBRIC.second_round(subject, said, tools)) == ["openai/a"]
-    unmeasured = Toolbox.of(load_settings(**seats, signals=False))
+    unmeasured = build_run(load_settings(**seats, signals=False))
     both = RUBRIC.second_round(subject, said, unmeasured)
     assert len(both) == 2, "without signals it is asked as any other"
     assert RUBRIC.n_most_calls(filed(CASE), tools) == 2
@@ -390,7 +390,7 @@ def test_a_compiled_prompt_is_said_by_the_members_that_take_one(tmp_path):
     file = tmp_path / "prompt.json"
     file.write_text(prompt.model_dump_json(), encoding="utf-8")
     members = {"model": "openai/a", "panel": (EMBEDDED_BASE,), "rubrics": ("cohesion",)}
-    tools = Toolbox.of(load_settings(**members, signals=True, prompts=(str(file),)))
+    tools = build_run(load_settings(**members, signals=True, prompts=(str(file),)))
     for member in tools.judge.members:  # The embedded one has signals in its place, and no prompt.
         assert tools.with_judge(member).judge is member
 
@@ -402,15 +402,15 @@ def test_an_endpoint_goes_to_the_judges_that_it_is_meant_for():
         panel=("openai/b", f"openai/c@{there}", "mistral/d", TUNED_JUDGE),
         api_base=here,
     )
-    bases = [settings.of_judge(n).judge.api_base for n in range(5)]
+    bases = [settings.of_judge(n).api_base for n in range(5)]
     assert bases == [here, here, there, None, None]
-    assert settings.judge.judges == ("openai/a", "openai/b", "openai/c", "mistral/d", TUNED_JUDGE)
-    assert [settings.of_judge(n).judge.model for n in range(5)] == list(settings.judge.judges)
+    assert settings.judges == ("openai/a", "openai/b", "openai/c", "mistral/d", TUNED_JUDGE)
+    assert [settings.of_judge(n).model for n in range(5)] == list(settings.judges)
 
 
 def test_beside_an_embedded_judge_an_endpoint_is_the_hosted_one_s():
     settings = load_settings(model=TUNED_JUDGE, panel=("openai/b",), api_base="http://here/v1")
-    assert settings.of_judge(1).judge.api_base == "http://here/v1"
+    assert settings.of_judge(1).api_base == "http://here/v1"
     assert (settings.of_judge(0).n_slots, settings.of_judge(1).n_slots) == (64, 16)
     hosted = load_settings(model="openai/b", panel=(TUNED_JUDGE,))
     alone = load_settings(model=TUNED_JUDGE)

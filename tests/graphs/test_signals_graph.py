@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from casefiles import filed, question
 
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.rubric import RUBRIC
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.files import case_of
 from ragassay.graphs.state import Input
@@ -43,12 +44,12 @@ def record(answer: str = WHOLE, name: str = "one") -> Record:
     return Record(id=name, question=question, answer=answer, sources=SOURCES)
 
 
-def tools(**options: object) -> Toolbox:
+def tools(**options: object) -> Run:
     chosen = {"model": EMBEDDED_BASE, "only": ("rubrics",), "signals": True}
-    return Toolbox.of(load_settings(**(chosen | options)))
+    return build_run(load_settings(**(chosen | options)))
 
 
-async def evaluate(tools: Toolbox, one: Record) -> Evaluation:
+async def evaluate(tools: Run, one: Record) -> Evaluation:
     found = await build_evaluate_graph().ainvoke(Input(record=one), context=tools)
     return found["evaluation"]
 

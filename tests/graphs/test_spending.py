@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.models.call_usage import unbooked_usage
 from ragassay.records import FAILED_CALLS, Document, Record, Usage
 from ragassay.reports.cost_view import view_costs
@@ -37,15 +38,15 @@ RECORDS = tuple(
 
 async def judged(
     model: ScriptedModel, folder: Path | None = None, **options: object
-) -> tuple[RunResult, Toolbox]:
+) -> tuple[RunResult, Run]:
     given = {"rubrics": ("cohesion", "relevancy"), "signals": False, "verifier": "judge"} | options
     settings = load_settings(model=PRICED, api_base=model.base_url, **given)
-    tools = Toolbox.of(settings).with_models(embedder=WordEmbedder())
+    tools = build_run(settings).with_models(embedder=WordEmbedder())
     result = await run(job_of(RECORDS, None), tools, RunFolder(folder) if folder else None)
     return result, tools
 
 
-def check_bill(result: RunResult, tools: Toolbox, model: ScriptedModel) -> None:
+def check_bill(result: RunResult, tools: Run, model: ScriptedModel) -> None:
     """The parts add up to the sum, and the sum is what the server and the limiter counted."""
     summary = result.summary
     assert sum(summary.usage_by_part.values(), Usage()).n_calls == summary.usage.n_calls
@@ -110,7 +111,7 @@ async def test_the_bill_as_a_table_adds_up(make_model):
 
 async def test_no_table_where_nothing_was_called():
     settings = load_settings(only=("citations",))
-    tools = Toolbox.of(settings).with_models(embedder=WordEmbedder())
+    tools = build_run(settings).with_models(embedder=WordEmbedder())
     result = await run(job_of(RECORDS, None), tools, None)
     assert (view_costs(result.summary), cost_table(result.summary)) == ((), None)
 

@@ -7,7 +7,8 @@ import json
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
 from ragassay.records import Article, Evaluation, EvidenceSearch, Failure, FileStamp, Record
@@ -56,12 +57,12 @@ class Judge:
         return default_reply(messages, schema)
 
 
-async def evaluate(tools: Toolbox, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
+async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
+    graph = build_evaluate_graph(tools.settings.max_attempts)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
 
 
-def evidence_only(make_tools, model, corpus=CORPUS, **options) -> Toolbox:
+def evidence_only(make_tools, model, corpus=CORPUS, **options) -> Run:
     return make_tools(model, corpus, only=("evidence",), **options)
 
 
@@ -241,7 +242,7 @@ async def test_passages_cannot_close_their_fence(make_model, make_tools):
 
 
 async def test_without_a_judge_the_closest_passages_are_taken_and_none_is_called_enough():
-    tools = Toolbox.of(load_settings(only=("evidence",)), CORPUS).with_models(
+    tools = build_run(load_settings(only=("evidence",)), CORPUS).with_models(
         embedder=WordEmbedder()
     )  # type: ignore[arg-type]
     (search,) = (await evaluate(tools)).searches

@@ -11,7 +11,8 @@ from tiny_llama import tiny_adapter, tiny_model, tiny_tokenizer
 from ragassay.agents.answer_reader import AnswerReader
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.errors import ModelError, SettingsError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.metrics.joint import TUNED_SHARE
 from ragassay.models.tuned import NOTE, read_note
@@ -38,14 +39,14 @@ def judge(tmp_path: Path) -> str:
     return f"ragassay/{tmp_path / 'judge'}"
 
 
-async def evaluated(tools: Toolbox) -> Evaluation:
+async def evaluated(tools: Run) -> Evaluation:
     state = await build_evaluate_graph().ainvoke({"record": RECORD}, context=tools)
     return state["evaluation"]
 
 
 async def test_it_rates_and_its_base_answers_what_else_is_asked(judge: str, tmp_path: Path):
     chosen = {"rubrics": ("relevancy",), "only": ("rubrics", "sentences"), "signals": False}
-    tools = Toolbox.of(load_settings(model=judge, local_dtype="float32", **chosen))
+    tools = build_run(load_settings(model=judge, local_dtype="float32", **chosen))
     assert tools.judge.reads and tools.judge.lm.model == f"ragassay/{tmp_path / 'base'}"
     found = await evaluated(tools)
     [judgment] = found.judgments
@@ -77,7 +78,7 @@ async def test_one_that_was_trained_with_sources_reads_them(
         note.write_text(json.dumps(fields))
         read_note.cache_clear()
         found = await evaluated(
-            Toolbox.of(load_settings(model=judge, local_dtype="float32", **chosen))
+            build_run(load_settings(model=judge, local_dtype="float32", **chosen))
         )
         assert found.judgments[0].rating is not None
     assert told[0] == "" and "The drug helped in migraine." in told[-1]
@@ -85,8 +86,8 @@ async def test_one_that_was_trained_with_sources_reads_them(
 
 async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
     chosen = {"rubrics": ("relevancy",), "only": ("rubrics",), "local_dtype": "float32"}
-    alone = await evaluated(Toolbox.of(load_settings(model=judge, signals=False, **chosen)))
-    tools = Toolbox.of(load_settings(model=judge, signals=True, **chosen))
+    alone = await evaluated(build_run(load_settings(model=judge, signals=False, **chosen)))
+    tools = build_run(load_settings(model=judge, signals=True, **chosen))
     both = await evaluated(tools)
     measured = tools.judge.signals.judge(both.signals, "relevancy")  # type: ignore[union-attr, arg-type]
     mean = TUNED_SHARE * alone.judgments[0].score  # type: ignore[operator]
@@ -97,24 +98,24 @@ async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
 
 async def test_an_answer_is_read_once_for_all_rubrics(judge: str) -> None:
     chosen = {"only": ("rubrics",), "signals": False, "local_dtype": "float32"}
-    tools = Toolbox.of(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
+    tools = build_run(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
     found = await evaluated(tools)
     assert [judgment.usage.n_calls for judgment in found.judgments] == [3, 1]
     assert plan(job_of([RECORD], tools.retrieval.corpus), tools).n_calls == 4
-    alone = Toolbox.of(load_settings(model=judge, rubrics=("cohesion",), **chosen))
+    alone = build_run(load_settings(model=judge, rubrics=("cohesion",), **chosen))
     assert (await evaluated(alone)).judgments[0].score == found.judgments[1].score
 
 
 async def test_how_sentences_hang_together_is_rated_by_signals_alone(judge: str) -> None:
     chosen = {"only": ("rubrics",), "signals": True, "local_dtype": "float32"}
-    tools = Toolbox.of(load_settings(model=judge, rubrics=("cohesion", "relevancy"), **chosen))
+    tools = build_run(load_settings(model=judge, rubrics=("cohesion", "relevancy"), **chosen))
     found = await evaluated(tools)
     cohesion, relevancy = found.judgments
     assert cohesion == tools.judge.signals.judge(found.signals, "cohesion")  # type: ignore[union-attr, arg-type]
     # Reading counts with a rubric that was judged.
     assert (cohesion.usage.n_calls, relevancy.usage.n_calls) == (0, 3)
     assert plan(job_of([RECORD], tools.retrieval.corpus), tools).n_calls == 3
-    alone = Toolbox.of(load_settings(model=judge, rubrics=("cohesion",), **chosen))
+    alone = build_run(load_settings(model=judge, rubrics=("cohesion",), **chosen))
     assert not alone.readers and (await evaluated(alone)).usage.n_calls == 0
 
 
@@ -122,7 +123,7 @@ async def test_what_could_not_be_read_is_read_again_for_each_rubric(
     judge: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = {"only": ("rubrics",), "signals": False, "local_dtype": "float32"}
-    tools = Toolbox.of(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
+    tools = build_run(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
     read, failures = AnswerReader.aforward, ["once"]
 
     async def fails_once(self: AnswerReader, case: Case) -> Reading:
@@ -137,19 +138,19 @@ async def test_what_could_not_be_read_is_read_again_for_each_rubric(
 
 
 async def test_rubrics_that_it_does_not_know_are_left_to_its_base(judge: str) -> None:
-    tools = Toolbox.of(load_settings(model=judge, rubric_set="usr"))
+    tools = build_run(load_settings(model=judge, rubric_set="usr"))
     assert not tools.judge.reads and not tools.readers
     assert tools.judge.name == tools.judge.lm.model != judge
 
 
 async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:
-    tools = Toolbox.of(load_settings(model=judge, signals=True, only=("rubrics",)))
+    tools = build_run(load_settings(model=judge, signals=True, only=("rubrics",)))
     assert tools.judge.calls_model("relevancy") and not tools.judge.deliberates("relevancy")
     for name in ("ragassay/smollm2-135m", "litellm_proxy/ragassay/smollm2-135m"):
-        embedded = Toolbox.of(load_settings(signals=True, model=name))
+        embedded = build_run(load_settings(signals=True, model=name))
         assert not embedded.judge.calls_model("relevancy")
         assert not embedded.judge.deliberates("relevancy")
-    hosted = Toolbox.of(load_settings(signals=True, model="openai/a"))
+    hosted = build_run(load_settings(signals=True, model="openai/a"))
     assert hosted.judge.calls_model("relevancy") and hosted.judge.deliberates("relevancy")
 
 
@@ -166,7 +167,7 @@ async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> Non
             citation_evidence=citations,
             local_dtype="float32",
         )
-        tools = Toolbox.of(settings)
+        tools = build_run(settings)
         state = await build_evaluate_graph().ainvoke({"record": cited}, context=tools)
         [verdict] = state["evaluation"].citations
         assert verdict.verdict in VERDICT_SETS[n_labels] and verdict.confidence is not None
@@ -177,13 +178,13 @@ async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> Non
 def test_what_was_not_tuned_to_verify_is_refused(judge: str) -> None:
     for name in (judge, "ragassay/smollm2-135m"):
         with pytest.raises(SettingsError, match="not fine-tuned to verify"):
-            Toolbox.of(load_settings(model=judge, verifier=name))
+            build_run(load_settings(model=judge, verifier=name))
 
 
 async def test_another_adapter_in_the_same_folder_gives_other_verdicts(
     judge: str, tmp_path: Path
 ) -> None:
-    first = Toolbox.of(load_settings(model=judge)).identity
-    assert Toolbox.of(load_settings(model=judge)).identity == first
+    first = build_run(load_settings(model=judge)).identity
+    assert build_run(load_settings(model=judge)).identity == first
     tiny_adapter(tmp_path / "judge", len(tiny_tokenizer()) - 1, str(tmp_path / "base"))
-    assert Toolbox.of(load_settings(model=judge)).identity != first
+    assert build_run(load_settings(model=judge)).identity != first

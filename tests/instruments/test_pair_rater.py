@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from qa_pairs import PAIRS, PAPER
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.graphs.files import file_of
 from ragassay.instruments.embedded_pair_rater import EmbeddedPairRater
 from ragassay.instruments.pair_signals import PaperSignals
@@ -34,7 +34,7 @@ class Letters:
 
 
 def case() -> Case:
-    return file_of(paper_record(PAPER, PAIRS), Toolbox.of(load_settings(only=("racar",)))).case
+    return file_of(paper_record(PAPER, PAIRS), build_run(load_settings(only=("racar",)))).case
 
 
 def rated(dimension: str) -> dict[str, RacarRating]:

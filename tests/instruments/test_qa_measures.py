@@ -17,7 +17,7 @@ from ragassay.models.text_roles import RoleEncoder
 from ragassay.prompts.embedders import TextRole
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper, PaperSection
-from ragassay.records.qa_measures import PaperMeasures
+from ragassay.records.qa import PaperMeasures
 
 WORDS = ("iron", "zinc", "gold", "lead")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from answers import answer, changed
 
-from ragassay.evaluators.questions import questions_of
+from ragassay.evaluators.registry import questions_of
 from ragassay.metrics.cascade import cascade_of, full_cost_usd, joint_name
 from ragassay.records import (
     AnswerSentence,

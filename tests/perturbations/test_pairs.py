@@ -12,7 +12,7 @@ from ragassay.perturbations.pairs import PAIR_ATTACKS, damage_pair
 from ragassay.perturbations.pools import load_pool
 from ragassay.perturbations.wrong_numbers import WRONG
 from ragassay.records.inputs import QAPair
-from ragassay.records.racar import RACAR
+from ragassay.records.qa import RACAR
 from ragassay.text.context_marks import context_marks
 from ragassay.text.quantities import read_quantities
 

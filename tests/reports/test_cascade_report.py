@@ -6,7 +6,7 @@ import pytest
 from answers import answer, changed
 from pages import unfolded
 
-from ragassay.evaluators.questions import questions_of
+from ragassay.evaluators.registry import questions_of
 from ragassay.metrics.cascade import cascade_of
 from ragassay.metrics.summary import summarize
 from ragassay.records import (

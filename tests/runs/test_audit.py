@@ -16,7 +16,8 @@ from conftest import ROOT
 from fakes import WordEmbedder, certain_logprobs
 
 from ragassay.errors import InputError, RunMismatchError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.records import Audit, Document, Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.audit import audit_of_run, job_of_run, plan_audit, raters, run_audit
@@ -85,14 +86,14 @@ def sees(whole: Sequence[Record]) -> Reply:
     return says(lambda text: 5 if any(f">\n{t}\n</data" in text for t in texts) else 1)
 
 
-def tools_for(model: ScriptedModel, job: Job, **options: object) -> Toolbox:
+def tools_for(model: ScriptedModel, job: Job, **options: object) -> Run:
     settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
-    return Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder())
+    return build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
 
 
 def chosen(
     model: ScriptedModel, given: Sequence[Record], *, only=("rubrics",), **options: object
-) -> tuple[AuditJob, Toolbox]:
+) -> tuple[AuditJob, Run]:
     job = job_of(given, Corpus())
     tools = tools_for(model, job, only=only)
     return audit_job(job, tools, AuditOptions(**options)), tools  # type: ignore[arg-type]
@@ -350,7 +351,7 @@ def test_given_answers_that_are_not_damaged_count_nowhere():
 
     same = damaged("Cohesion", str(whole.answer).replace(". ", ".\n"))
     other = damaged("Relevancy", f"{whole.answer} Rain is likely.")
-    tools = Toolbox.of(load_settings(only=("rubrics",), signals=True))
+    tools = build_run(load_settings(only=("rubrics",), signals=True))
     job = audit_job(job_of([whole, same, other], Corpus()), tools, AuditOptions(is_given=True))
     assert [damage.targets for damage in job.damaged] == [("rubric.relevancy",)]
     assert job.n_unchanged == {"given": 1}
@@ -359,14 +360,14 @@ def test_given_answers_that_are_not_damaged_count_nowhere():
 
 def test_an_audit_names_what_rated():
     embedded = "ragassay/smollm2-135m"
-    with_signals = Toolbox.of(load_settings(model=embedded, signals=True))
+    with_signals = build_run(load_settings(model=embedded, signals=True))
     assert raters(with_signals) == f"{embedded}, rubrics by ragassay/signals"
-    assert raters(Toolbox.of(load_settings(model=embedded, signals=False))) == embedded
+    assert raters(build_run(load_settings(model=embedded, signals=False))) == embedded
     tuned = "ragassay/judge"
-    shipped = Toolbox.of(load_settings(model=tuned, signals=True))
+    shipped = build_run(load_settings(model=tuned, signals=True))
     assert raters(shipped) == "ragassay/judge with ragassay/signals"
-    assert raters(Toolbox.of(load_settings(model=tuned, signals=False))) == "ragassay/judge"
-    default = Toolbox.of(load_settings(signals=True))
+    assert raters(build_run(load_settings(model=tuned, signals=False))) == "ragassay/judge"
+    default = build_run(load_settings(signals=True))
     assert raters(default) == "ragassay/instruments, rubrics by ragassay/signals"
-    panel = Toolbox.of(load_settings(model="openai/a", panel=(embedded,), signals=True))
+    panel = build_run(load_settings(model="openai/a", panel=(embedded,), signals=True))
     assert raters(panel) == f"openai/a; {embedded}, rubrics by ragassay/signals"

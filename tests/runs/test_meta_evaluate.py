@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.panel import panel_judgment
 from ragassay.records import Document, Evaluation, HumanLabel, Judgment
 from ragassay.retrievers.memory import Corpus
@@ -255,7 +255,7 @@ async def test_labels_of_medaesqa_fit_a_run_over_the_same_file(tmp_path):
         settings = load_settings(
             model=model.model_name, api_base=model.base_url, rubrics=("cohesion",)
         )
-        tools = Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder())
+        tools = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
         await run(job, tools, RunFolder(tmp_path / "run"))
     found = meta_evaluate(tmp_path / "run", path)
     assert found.alignment.unaligned == ()

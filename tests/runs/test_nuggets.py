@@ -9,7 +9,8 @@ import pytest
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_nugget_banks
 from ragassay.records import Document, Record
 from ragassay.runs.matching import fit_file, read_match_file
@@ -42,12 +43,12 @@ def reply(messages, schema):
     return {"importance": "okay"}
 
 
-def tools_for(model: ScriptedModel) -> Toolbox:
+def tools_for(model: ScriptedModel) -> Run:
     settings = load_settings(model=model.model_name, api_base=model.base_url)
-    return Toolbox.of(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return build_run(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
-def jobs_for(tools: Toolbox, origin="documents"):
+def jobs_for(tools: Run, origin="documents"):
     return nugget_jobs(RECORDS, origin, tools, n_window=10, n_most=20)
 
 

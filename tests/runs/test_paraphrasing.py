@@ -6,7 +6,8 @@ import pytest
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError, RunMismatchError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.records import Document, Paraphrase, Record, Usage
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.audit import plan_audit, run_audit
@@ -56,10 +57,10 @@ def judge():
 
 def chosen(
     judge: ScriptedModel, writer: ScriptedModel, n: int = 2, **options: object
-) -> tuple[AuditJob, Toolbox]:
+) -> tuple[AuditJob, Run]:
     job = job_of([record(i) for i in range(n)], Corpus())
     settings = load_settings(model=judge.model_name, api_base=judge.base_url, only=("rubrics",))
-    tools = Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder())
+    tools = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
     given = {"attacks": REPEATS, "paraphraser": f"{writer.model_name}@{writer.base_url}"}
     return audit_job(job, tools, AuditOptions(**(given | options))), tools  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ import pytest
 from answers import answer
 from fakes import WordEmbedder
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.summary import summarize
 from ragassay.records import Score
 from ragassay.runs.evaluate import read_job, run
@@ -106,7 +106,7 @@ async def test_a_run_ends_with_them_and_again_with_the_same(sample, tmp_path):
         settings = load_settings(
             model=model.model_name, api_base=model.base_url, rubrics=("cohesion",)
         )
-        tools = Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder())
+        tools = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
         result = await run(job, tools, folder)
         again = await run(job, tools, folder)
     assert len(result.evaluations) > 1

@@ -14,7 +14,7 @@ from yescieval_double import install_yescieval, own_packages
 import ragassay
 from ragassay.cli import app
 from ragassay.errors import ExtraError, SettingsError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import ScriptedModel
@@ -130,8 +130,8 @@ def test_the_second_judge_decides_what_instruments_leave_open(model: ScriptedMod
     settings = load_settings(
         model=PROMETHEUS, api_base=model.base_url, escalate="openai/second@" + model.base_url
     )
-    assert settings.judge.escalated_when == "undecided"
-    tools = Toolbox.of(settings)
+    assert settings.escalated_when == "undecided"
+    tools = build_run(settings)
     assert tools.second is not None and tools.second.judge.answered_by == "openai/second"
 
 
@@ -144,7 +144,7 @@ def test_what_it_cannot_rate_is_refused_in_words() -> None:
         ({"model": "ragassay/instruments", "judge_form": "prometheus"}, "name the judge"),
     ):
         with pytest.raises(SettingsError, match=told):
-            Toolbox.of(load_settings(**given))
+            build_run(load_settings(**given))
 
 
 def test_rubrics_of_another_set_are_refused_where_signals_cannot_rate_them(
@@ -152,10 +152,10 @@ def test_rubrics_of_another_set_are_refused_where_signals_cannot_rate_them(
 ) -> None:
     install_yescieval(tmp_path, monkeypatch)
     with pytest.raises(SettingsError, match=r"YESciEval's judge, which rates the rubrics of yesci"):
-        Toolbox.of(load_settings(model=YESCIEVAL, rubric_set="summeval"))
-    Toolbox.of(load_settings(model=PROMETHEUS, rubric_set="summeval"))
+        build_run(load_settings(model=YESCIEVAL, rubric_set="summeval"))
+    build_run(load_settings(model=PROMETHEUS, rubric_set="summeval"))
     with pytest.raises(SettingsError, match="rates scales from 1 to 5 only"):
-        Toolbox.of(load_settings(model=PROMETHEUS, rubric_set="usr"))
+        build_run(load_settings(model=PROMETHEUS, rubric_set="usr"))
 
 
 def test_without_its_words_yescieval_is_refused_before_any_call() -> None:
@@ -165,21 +165,21 @@ def test_without_its_words_yescieval_is_refused_before_any_call() -> None:
         importlib.metadata.version("yescieval")
     except importlib.metadata.PackageNotFoundError:
         with pytest.raises(ExtraError, match="pip install yescieval"):
-            Toolbox.of(load_settings(model=YESCIEVAL))
-    Toolbox.of(load_settings(model=YESCIEVAL, judge_form="plain"))
+            build_run(load_settings(model=YESCIEVAL))
+    build_run(load_settings(model=YESCIEVAL, judge_form="plain"))
 
 
 def test_the_form_and_who_decides_are_on_record() -> None:
     settings = load_settings(model=PROMETHEUS, panel=("openai/general",))
-    assert settings.judge.form_names == ("prometheus", "plain")
-    assert Settings().judge.form_names == ("plain",)
-    tools = Toolbox.of(settings)
+    assert settings.form_names == ("prometheus", "plain")
+    assert Settings().form_names == ("plain",)
+    tools = build_run(settings)
     assert tools.judge.answered_by == INSTRUMENTS and tools.judge.name == PROMETHEUS
     assert tools.verifier_name == MINILM_VERIFIER
-    assert settings.of_judge(1).judge.judge_form == "auto"
-    same = Toolbox.of(load_settings(model=PROMETHEUS, judge_form="prometheus"))
-    plain = Toolbox.of(load_settings(model=PROMETHEUS, judge_form="plain"))
-    auto = Toolbox.of(load_settings(model=PROMETHEUS))
+    assert settings.of_judge(1).judge_form == "auto"
+    same = build_run(load_settings(model=PROMETHEUS, judge_form="prometheus"))
+    plain = build_run(load_settings(model=PROMETHEUS, judge_form="plain"))
+    auto = build_run(load_settings(model=PROMETHEUS))
     assert auto.identity == same.identity != plain.identity
 
 

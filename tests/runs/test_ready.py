@@ -42,7 +42,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("nothing is read or built before the run is known to work")
 
-    for name in ("ragassay.runs.job.read_records", "ragassay.evaluators.toolbox.build_judge"):
+    for name in ("ragassay.runs.job.read_records", "ragassay.evaluators.build_run.build_judge"):
         monkeypatch.setattr(name, fail)
 
 

@@ -11,7 +11,8 @@ from conftest import ROOT
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError, RunMismatchError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.graphs.files import case_of
 from ragassay.records import Record, Turn
 from ragassay.retrievers.memory import Corpus
@@ -31,9 +32,9 @@ from ragassay.threads import run_sync
 pytestmark = pytest.mark.integration
 
 
-def tools_for(model: ScriptedModel, job: Job, **options: object) -> Toolbox:
+def tools_for(model: ScriptedModel, job: Job, **options: object) -> Run:
     settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
-    return Toolbox.of(settings, job.corpus).with_models(embedder=WordEmbedder())
+    return build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
 
 
 @pytest.fixture

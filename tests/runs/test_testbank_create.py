@@ -11,7 +11,8 @@ from case_tables import each_case
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import BankItem, RubricBank, bank_item_id, read_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile, read_exam_queries
 from ragassay.records import Document, Record
@@ -47,9 +48,9 @@ def reply(messages, schema):
     return {"questions": questions} | (answers if "answers" in schema["properties"] else {})
 
 
-def tools_for(model: ScriptedModel, corpus: Corpus | None = None) -> Toolbox:
+def tools_for(model: ScriptedModel, corpus: Corpus | None = None) -> Run:
     settings = load_settings(model=model.model_name, api_base=model.base_url)
-    return Toolbox.of(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return build_run(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 async def created(model: ScriptedModel, out: Path, plan: ExamPlan = PLAN, **given):
@@ -167,7 +168,7 @@ async def test_duplicates_of_a_query_are_folded_across_its_parts(tmp_path: Path)
 
 
 def test_nobody_writes_without_a_judge(tmp_path: Path):
-    tools = Toolbox.of(load_settings(only=("nuggets",)))
+    tools = build_run(load_settings(only=("nuggets",)))
     jobs = exam_jobs(QUERIES, ExamPlan(), tools)
     with pytest.raises(SettingsError, match="--model"):
         asyncio.run(write_testbanks(jobs, ExamPlan(), tools, tmp_path / "bank"))
@@ -177,9 +178,7 @@ def test_nobody_writes_without_a_judge(tmp_path: Path):
 async def test_without_a_judge_nuggets_are_clauses_of_the_documents(tmp_path: Path):
     corpus = Corpus([Document(id="d", text=f"{SOURCE} Tides are caused by the moon.")])
     plan = ExamPlan(kinds=("nuggets",), origin="documents", number=2)
-    tools = Toolbox.of(load_settings(only=("nuggets",)), corpus).with_models(
-        embedder=WordEmbedder()
-    )
+    tools = build_run(load_settings(only=("nuggets",)), corpus).with_models(embedder=WordEmbedder())
     jobs = exam_jobs(QueryFile(QUERIES.queries[:2]), plan, tools)
     found = await write_testbanks(jobs, plan, tools, tmp_path / "bank")
     (bank,) = found.banks

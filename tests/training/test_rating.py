@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.models.signal_rater import rater_of
 from ragassay.optimizers.finetuning.yescieval import DESIRED, is_held_out
 from ragassay.prompts import load_rubrics
@@ -19,7 +19,7 @@ from training.rating_examples import examples_of
 @pytest.mark.integration
 def test_a_rater_comes_of_damaged_answers_to_questions_that_are_not_held_out(answers: Path):
     told: list[str] = []
-    tools = Toolbox.of(load_settings(only=("rubrics",), signals=True))
+    tools = build_run(load_settings(only=("rubrics",), signals=True))
     examples = list(examples_of([answers], tools, say=told.append))
     originals = {example.original for example in examples}
     assert originals and not any(is_held_out(name.split("/")[0]) for name in originals)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.scoring import build_score, rounded
 from ragassay.records import Score
-from ragassay.records.racar import MOST_INTENT, IntentSimilarity
+from ragassay.records.qa import MOST_INTENT, IntentSimilarity
 
 BIN_EDGES = (0.3, 0.5, 0.7)
 BIN_NAMES = ("< 0.3", "0.3\u20130.5", "0.5\u20130.7", "> 0.7")

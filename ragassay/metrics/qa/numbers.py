@@ -12,7 +12,7 @@ from fractions import Fraction
 from ragassay.metrics.intervals import share_interval
 from ragassay.metrics.scoring import build_score, rounded
 from ragassay.records import Score
-from ragassay.records.qa_measures import AnswerNumber
+from ragassay.records.qa import AnswerNumber
 from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.surroundings import Surroundings
 

@@ -15,8 +15,14 @@ from ragassay.metrics.qa.diversity import (
 from ragassay.metrics.qa.racar import told
 from ragassay.metrics.scoring import SHARE_SCALE, build_score, rounded
 from ragassay.records import Score
-from ragassay.records.qa_measures import PairMeasures, PaperMeasures
-from ragassay.records.racar import RACAR, RACAR_SCALE, IntentSimilarity, RacarRating
+from ragassay.records.qa import (
+    RACAR,
+    RACAR_SCALE,
+    IntentSimilarity,
+    PairMeasures,
+    PaperMeasures,
+    RacarRating,
+)
 
 COSINE_SCALE = (-1.0, 1.0)
 

@@ -9,7 +9,7 @@ from pydantic import AliasChoices, Field
 
 from ragassay.agents.base import Agent
 from ragassay.agents.verifier import Verifier
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.reviews import claim_items
@@ -53,7 +53,7 @@ class ClaimTask(CompileTask):
         n_labels: Number of possible verdicts: 2, 3 or 4.
     """
 
-    def __init__(self, tools: Toolbox, n_labels: int = 4) -> None:
+    def __init__(self, tools: Run, n_labels: int = 4) -> None:
         super().__init__(tools)
         self.n_labels = n_labels
         self.labels = VERDICT_SETS[n_labels]

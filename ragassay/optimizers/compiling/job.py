@@ -11,7 +11,7 @@ from pathlib import Path
 import dspy
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.extras import installed_versions
 from ragassay.model_names import is_local
 from ragassay.models.gateway import JudgeLM
@@ -198,7 +198,7 @@ def _open(job: CompileJob, settings: Settings, corpus: Literature | None) -> _Op
     check_optimizer(job.optimizer)
     n_calls_of(job.budget, 1)  # a wrong one is refused before the data are read
     plain = settings.model_copy(update={"signals": False, "prompts": ()})
-    task = task_of(job.agent, Toolbox.of(plain.of_judge(0), corpus), job.options)
+    task = task_of(job.agent, build_run(plain.of_judge(0), corpus), job.options)
     data = read_job_data(task, job.data, job.dev, limit=job.limit, seed=job.seed)
     taught, tried = parts_of(data.train, job.seed)
     return _OpenJob(job, plain, task, data, taught, tried, n_calls_of(job.budget, len(tried)))

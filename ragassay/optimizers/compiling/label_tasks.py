@@ -11,7 +11,7 @@ from ragassay.agents.base import Agent
 from ragassay.agents.nugget_assigner import NuggetAssigner
 from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.graphs.files import case_of
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.labelled import Place, read_labelled
@@ -40,7 +40,7 @@ class AnswerLabelTask(CompileTask):
     kind: ClassVar[LabelTask]
     labels: ClassVar[Sequence[str]]
 
-    def __init__(self, tools: Toolbox, gold: Path | None = None) -> None:
+    def __init__(self, tools: Run, gold: Path | None = None) -> None:
         super().__init__(tools)
         self.gold = gold
 

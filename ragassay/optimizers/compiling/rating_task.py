@@ -9,7 +9,7 @@ from pathlib import Path
 from ragassay.agents.base import Agent
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.graphs.files import case_of
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.labelled import LabelledAnswers, read_labelled
@@ -41,7 +41,7 @@ class RatingTask(CompileTask):
 
     def __init__(
         self,
-        tools: Toolbox,
+        tools: Run,
         rubrics: Sequence[str] = (),
         gold: Path | None = None,
         n_damaged: int = 0,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ragassay.agents.base import Agent
 from ragassay.agents.context import build_context, fence_mark
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import Row
@@ -33,7 +33,7 @@ class CompileTask(ABC):
     rubrics: tuple[str, ...] = ()
     """The prompt's rubrics; empty for all."""
 
-    def __init__(self, tools: Toolbox) -> None:
+    def __init__(self, tools: Run) -> None:
         self.tools = tools
 
     @abstractmethod

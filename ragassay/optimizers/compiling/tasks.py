@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.optimizers.compiling.claim_task import ClaimTask
 from ragassay.optimizers.compiling.compilable import check_agent
 from ragassay.optimizers.compiling.label_tasks import AssignmentTask, SentenceLabelTask
@@ -37,7 +37,7 @@ class TaskOptions:
     seed: int = 0
 
 
-_TASKS: Mapping[str, Callable[[Toolbox, TaskOptions], CompileTask]] = {
+_TASKS: Mapping[str, Callable[[Run, TaskOptions], CompileTask]] = {
     "rubric_judge": lambda tools, o: RatingTask(tools, o.rubrics, o.gold, o.n_damaged, o.seed),
     "verifier": lambda tools, o: ClaimTask(tools, o.n_labels),
     "sentence_labeller": lambda tools, o: SentenceLabelTask(tools, o.gold),
@@ -47,7 +47,7 @@ _TASKS: Mapping[str, Callable[[Toolbox, TaskOptions], CompileTask]] = {
 }
 
 
-def task_of(agent: str, tools: Toolbox, options: TaskOptions) -> CompileTask:
+def task_of(agent: str, tools: Run, options: TaskOptions) -> CompileTask:
     """Return an agent's compile task.
 
     Raises:

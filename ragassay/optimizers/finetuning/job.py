@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.extras import need
 from ragassay.formats import read_labels
 from ragassay.formats.reviews import read_answers
@@ -183,7 +183,7 @@ def _examples(
     elif job.task == "qa":
         read = qa_examples(job.data, job.papers, job.recipe.row_tokens)
     else:
-        read = agent_examples(SentenceLabelTask(Toolbox.of(settings), job.labels), job.data)
+        read = agent_examples(SentenceLabelTask(build_run(settings), job.labels), job.data)
     examples, rejections = read
     return examples, len(rejections)
 

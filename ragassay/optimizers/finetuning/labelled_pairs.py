@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.rows import Row
 from ragassay.models.adapters import CORRECTNESS
@@ -159,7 +159,7 @@ def read_completeness_pairs(
         InputError: A file cannot be read, or no label is about a sentence of an answer.
     """
     settings = load_settings(evidence_rounds=0, only=("sentences",))
-    found = SentenceLabelTask(Toolbox.of(settings), labels).read(path)
+    found = SentenceLabelTask(build_run(settings), labels).read(path)
     return [
         LabelledPair(
             sentence=item.arguments[1].text,

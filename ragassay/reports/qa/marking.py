@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.records.qa_measures import AnswerNumber, ContextMark, PairPart
+from ragassay.records.qa import AnswerNumber, ContextMark, PairPart
 
 MarkKind = Literal["", "number", "look", "context"]
 

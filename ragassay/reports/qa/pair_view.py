@@ -7,8 +7,13 @@ from dataclasses import dataclass
 
 from ragassay.metrics.qa.diversity import NEAR_DUPLICATE, NEAR_DUPLICATE_BY, SAME_INTENT
 from ragassay.records.inputs import QAPair
-from ragassay.records.qa_measures import ContextMark, PairMeasures
-from ragassay.records.racar import RACAR_SCALE, IntentSimilarity, RacarRating
+from ragassay.records.qa import (
+    RACAR_SCALE,
+    ContextMark,
+    IntentSimilarity,
+    PairMeasures,
+    RacarRating,
+)
 from ragassay.reports.labels import Severity, Tone, unscored_text
 from ragassay.reports.qa.marking import Part, marked
 from ragassay.reports.text import humanise, join_words

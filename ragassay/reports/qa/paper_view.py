@@ -10,8 +10,7 @@ from ragassay.metrics.qa.coverage import chunk_share, pooled_coverage_score
 from ragassay.metrics.qa.summary import similarities
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper
-from ragassay.records.qa_measures import PaperMeasures
-from ragassay.records.racar import MOST_INTENT, RACAR, IntentSimilarity, RacarRating
+from ragassay.records.qa import MOST_INTENT, RACAR, IntentSimilarity, PaperMeasures, RacarRating
 from ragassay.reports.qa.pair_view import PairFacts, PairView, view_pair
 from ragassay.reports.qa.plots import (
     Heatmap,

@@ -15,8 +15,7 @@ from ragassay.metrics.qa.diversity import (
 )
 from ragassay.metrics.qa.summary import COSINE_SCALE, similarities
 from ragassay.records import Score
-from ragassay.records.qa_measures import PaperMeasures
-from ragassay.records.racar import RACAR, IntentSimilarity
+from ragassay.records.qa import RACAR, IntentSimilarity, PaperMeasures
 from ragassay.reports.charts import Plot, dot_plot
 from ragassay.reports.qa.plots import Histogram, histogram
 from ragassay.reports.text import (

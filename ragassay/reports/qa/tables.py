@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from ragassay.metrics.qa.summary import intent_score, qa_scores, rating_means
 from ragassay.records import Score
 from ragassay.records.inputs import QAPair
-from ragassay.records.qa_measures import PairMeasures
-from ragassay.records.racar import RACAR, IntentSimilarity, RacarRating
+from ragassay.records.qa import RACAR, IntentSimilarity, PairMeasures, RacarRating
 from ragassay.reports.labels import unscored_text
 from ragassay.reports.qa.view import QAReport
 from ragassay.reports.tabular import Cell, csv_text

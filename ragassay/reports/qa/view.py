@@ -10,8 +10,7 @@ from ragassay.metrics.qa.summary import intent_score, qa_scores, rating_means
 from ragassay.records import Score
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper
-from ragassay.records.qa_measures import PaperMeasures
-from ragassay.records.racar import IntentSimilarity, RacarRating
+from ragassay.records.qa import IntentSimilarity, PaperMeasures, RacarRating
 from ragassay.reports.charts import Plot
 from ragassay.reports.qa.pair_view import PairView
 from ragassay.reports.qa.paper_view import MAX_PLOTTED, PaperFacts, PaperView, view_paper

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.errors import RagassayError, SettingsError, StorageError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.records import Record
 from ragassay.runs.distributed.cluster import Cluster, opened_cluster, work_settings
 from ragassay.runs.distributed.hub import Parcel
@@ -29,7 +29,7 @@ N_ROWS = 500
 
 async def work_in_cluster(
     records: Sequence[Record],
-    tools: Toolbox,
+    tools: Run,
     kind: Kind,
     path: Path | None,
     keep: Callable[[Any], None],
@@ -42,7 +42,7 @@ async def work_in_cluster(
 
     Args:
         records: Records with distinct ids.
-        tools: The toolbox; workers build the same.
+        tools: The run; workers build the same.
         kind: What is done with the records.
         path: The file of finished work; None where there is none.
         keep: Receives each result.
@@ -78,7 +78,7 @@ class _Run:
     """
 
     cluster: Cluster
-    tools: Toolbox
+    tools: Run
     kind: Kind
     path: Path | None
     keep: Callable[[Any], None]
@@ -190,15 +190,15 @@ class _Run:
         self.cluster.stop([reference for _, reference in self.running.values()], self.actors)
 
 
-def given_of(tools: Toolbox) -> Any:
-    """Return what workers build the toolbox from.
+def given_of(tools: Run) -> Any:
+    """Return what workers build the run from.
 
     Raises:
         SettingsError: Somebody put it together by hand.
     """
-    if tools.given is None:
-        raise SettingsError("engine: a toolbox that was not built by `Toolbox.of` stays local")
-    return tools.given
+    if tools.arguments is None:
+        raise SettingsError("engine: a run that was not built by `build_run` stays local")
+    return tools.arguments
 
 
 def _future(reference: Any) -> asyncio.Future[Any]:

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from ragassay.errors import SettingsError
-from ragassay.evaluators.toolbox import Given, Toolbox
+from ragassay.evaluators.base import Run, RunArguments
+from ragassay.evaluators.build_run import build_run
 from ragassay.models.hosting import ModelHost, hosted
 from ragassay.models.limiter import Limiter
 from ragassay.records import Record
@@ -27,12 +28,12 @@ class Kind(Protocol):
         """Tokens of the run after which nothing is begun; 0 for no bound."""
         ...
 
-    def identity(self, tools: Toolbox) -> str:
+    def identity(self, tools: Run) -> str:
         """Return a hash of all that the results depend on, besides the records."""
         ...
 
     async def work(
-        self, records: Sequence[Record], tools: Toolbox, outbox: Outbox, limiter: Limiter
+        self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Bring records to their ends, and put their results into the outbox."""
         ...
@@ -48,7 +49,7 @@ class Work:
 
     Attributes:
         kind: What is done with the records.
-        given: What the toolbox is built from.
+        given: What the run is built from.
         settings: The settings that it is used with.
         corpus: Where literature is looked up.
         identity: The work's identity at the driver.
@@ -59,7 +60,7 @@ class Work:
     """
 
     kind: Kind
-    given: Given
+    given: RunArguments
     settings: Settings
     corpus: Literature
     identity: str
@@ -103,13 +104,13 @@ async def _work_on(
             await work.kind.work(records, tools, outbox, limiter)
 
 
-_BUILT: dict[str, Toolbox] = {}
+_BUILT: dict[str, Run] = {}
 
 
-def _built(work: Work) -> Toolbox:
-    """Return the toolbox of a run, built once a process."""
+def _built(work: Work) -> Run:
+    """Return a run, built once a process."""
     if work.run not in _BUILT:
         _BUILT.clear()
         given = work.given
-        _BUILT[work.run] = Toolbox.of(given.settings, work.corpus, given.evaluators, given.rubrics)
+        _BUILT[work.run] = build_run(given.settings, work.corpus, given.evaluators, given.rubrics)
     return _BUILT[work.run]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import SettingsError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
 from ragassay.instruments.embedded_pair_rater import EmbeddedPairRater
 from ragassay.instruments.qa_measures import Compared, measure_papers
 from ragassay.model_names import INSTRUMENTS, MINILM
@@ -77,14 +77,14 @@ def pairs_settings(
     """
     only = options.get("only") or PARTS
     chosen = settings_of({**options, "only": only}, settings, spelled)
-    if chosen.judge.panel:
-        raise SettingsError(f"one judge rates the pairs, not {', '.join(chosen.judge.judges)}")
+    if chosen.panel:
+        raise SettingsError(f"one judge rates the pairs, not {', '.join(chosen.judges)}")
     return chosen.model_copy(update={"max_sentences": MOST_SENTENCES})
 
 
 async def judge_pairs(
     given: GivenPairs,
-    tools: Toolbox,
+    tools: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
 ) -> JudgedPairs:
@@ -104,7 +104,7 @@ async def judge_pairs(
     if tools.models.pair_rater is not None and kept.name == MINILM:
         tools = tools.with_models(pair_rater=EmbeddedPairRater(kept))
     found = await run(pairs_job(given), tools, folder, listen, has_reports=False)
-    compared = tools.settings.grading.qa_coverage
+    compared = tools.settings.qa_coverage
     measures = await in_thread(_measured, given, kept, compared, folder, listen)
     report = QAReport(
         name=given.name or "pairs",
@@ -113,9 +113,7 @@ async def judge_pairs(
         measures=measures,
         ratings=_told(found, tools),
         intents=tuple(v for one in found.evaluations for v in one.of(IntentSimilarity)),
-        judge=tools.settings.judge.escalated_to or tools.judge.answered_by
-        if _has_judge(tools)
-        else "",
+        judge=tools.settings.escalated_to or tools.judge.answered_by if _has_judge(tools) else "",
         embedder=tools.models.embedder.name,
         cards=_cards(found.manifest),
         notes=_notes(given, found),
@@ -133,11 +131,11 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
     write_whole(folder / "papers.csv", papers_csv(report))
 
 
-def _has_judge(tools: Toolbox) -> bool:
-    return tools.models.pair_rater is None or bool(tools.settings.judge.escalate)
+def _has_judge(tools: Run) -> bool:
+    return tools.models.pair_rater is None or bool(tools.settings.escalate)
 
 
-def _told(found: RunResult, tools: Toolbox) -> tuple[RacarRating, ...]:
+def _told(found: RunResult, tools: Run) -> tuple[RacarRating, ...]:
     """Return the ratings that a judge gave: those of instruments repeat what was measured."""
     ratings = (rating for one in found.evaluations for rating in one.of(RacarRating))
     alone = tools.models.pair_rater is None

@@ -19,7 +19,8 @@ from ragassay.errors import (
     StorageError,
     ungrouped,
 )
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats.papers import write_pairs
 from ragassay.graphs.files import case_of
 from ragassay.graphs.qa import QAGraph, build_qa_graph
@@ -138,10 +139,10 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
     if len(known) < len(papers):
         twice, _ = Counter(paper.id for paper in papers).most_common(1)[0]
         raise InputError(f"two papers have the id {twice!r}")
-    tools = Toolbox.of(settings)
-    rating: Toolbox | None = None
+    tools = build_run(settings)
+    rating: Run | None = None
     if evaluator:
-        rating = Toolbox.of(settings.model_copy(update={"escalate": evaluator}).of_second())
+        rating = build_run(settings.model_copy(update={"escalate": evaluator}).of_second())
 
     def fold(questions: Sequence[str]) -> dict[int, int]:
         return repeats(questions, "questions", tools.models.embedder.encode)
@@ -158,7 +159,7 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
     )
 
 
-def _rate(tools: Toolbox) -> Rate:
+def _rate(tools: Run) -> Rate:
     async def rate(
         paper: Paper, dimension: RacarDimension, pairs: Sequence[QAPair]
     ) -> Sequence[RacarRating]:

@@ -15,7 +15,7 @@ from ragassay.metrics.qa.numbers import (
     numbers_found,
     numbers_near,
 )
-from ragassay.records.qa_measures import AnswerNumber
+from ragassay.records.qa import AnswerNumber
 
 PAPER = (
     "Rats were fed 5 mg zinc per day for 120 min. The serum level rose from 4.4 to 6.6 mM in the "

@@ -16,7 +16,7 @@ from ragassay.metrics.qa.diversity import (
     question_diversity,
 )
 from ragassay.records import Failure
-from ragassay.records.racar import IntentSimilarity
+from ragassay.records.qa import IntentSimilarity
 
 SHARES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30)
 

@@ -11,8 +11,14 @@ from ragassay.metrics.qa.summary import (
     rating_means,
 )
 from ragassay.records import Failure
-from ragassay.records.qa_measures import AnswerNumber, ContextMark, PairMeasures, PaperMeasures
-from ragassay.records.racar import IntentSimilarity, RacarRating
+from ragassay.records.qa import (
+    AnswerNumber,
+    ContextMark,
+    IntentSimilarity,
+    PairMeasures,
+    PaperMeasures,
+    RacarRating,
+)
 
 
 def number(is_found: bool) -> AnswerNumber:

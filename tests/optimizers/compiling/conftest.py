@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.settings import load_settings
 
 
@@ -15,6 +16,6 @@ def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def tools() -> Toolbox:
+def tools() -> Run:
     """Tools of a run whose model is never asked."""
-    return Toolbox.of(load_settings(model="openai/scripted", signals=False))
+    return build_run(load_settings(model="openai/scripted", signals=False))

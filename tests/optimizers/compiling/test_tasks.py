@@ -177,12 +177,12 @@ def test_facts_of_sentences(tools, tmp_path):
 
 def test_questions_with_their_articles(tmp_path):
     from ragassay.agents.query_writer import Queries
-    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.evaluators.build_run import build_run
     from ragassay.settings import load_settings
 
     texts = {"11": "zinc and colds", "12": "aspirin", "13": "gold", "14": "silver"}
     corpus = Corpus([Document(id=name, text=text) for name, text in texts.items()])
-    tools = Toolbox.of(load_settings(model="openai/scripted", signals=False), corpus)
+    tools = build_run(load_settings(model="openai/scripted", signals=False), corpus)
     path = jsonl(
         tmp_path / "q.jsonl",
         {"body": "Zinc?", "documents": ["http://www.ncbi.nlm.nih.gov/pubmed/11", "99"]},

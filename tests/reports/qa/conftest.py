@@ -15,8 +15,15 @@ from ragassay.metrics.qa.coverage import closest_sentences, covered_chunks
 from ragassay.records import EvidenceSpan, Failure
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper, PaperSection
-from ragassay.records.qa_measures import AnswerNumber, ContextMark, PairMeasures, PaperMeasures
-from ragassay.records.racar import RACAR, IntentSimilarity, RacarRating
+from ragassay.records.qa import (
+    RACAR,
+    AnswerNumber,
+    ContextMark,
+    IntentSimilarity,
+    PairMeasures,
+    PaperMeasures,
+    RacarRating,
+)
 from ragassay.reports.qa import QAReport
 
 N_SENTENCES = 24

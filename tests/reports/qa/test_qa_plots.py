@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.records.qa_measures import AnswerNumber, ContextMark
+from ragassay.records.qa import AnswerNumber, ContextMark
 from ragassay.reports.qa import plots
 from ragassay.reports.qa.marking import Part, marked
 from ragassay.reports.qa.plots import (

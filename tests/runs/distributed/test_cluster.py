@@ -16,7 +16,8 @@ from tiny_verifiers import tiny_alignscore, tiny_inference
 
 import ragassay
 from ragassay.errors import BudgetError, FatalModelError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
 from ragassay.records import Evaluation, Record, Usage
 from ragassay.runs.evaluate import Job, RunResult, job_of, read_job, run
 from ragassay.runs.events import Event
@@ -49,14 +50,14 @@ def job() -> Job:
     return read_job(folder / "answers.jsonl", folder / "abstracts.jsonl", limit=4)
 
 
-def tools_for(model: ScriptedModel, job: Job, engine: str = "ray", **options: object) -> Toolbox:
+def tools_for(model: ScriptedModel, job: Job, engine: str = "ray", **options: object) -> Run:
     settings = load_settings(
         model=model.model_name, api_base=model.base_url, engine=engine, workers=2, **options
     )
-    return Toolbox.of(settings, job.corpus)
+    return build_run(settings, job.corpus)
 
 
-async def judged(job: Job, tools: Toolbox, out: Path) -> RunResult:
+async def judged(job: Job, tools: Run, out: Path) -> RunResult:
     return await run(job, tools, RunFolder(out))
 
 
@@ -64,7 +65,7 @@ async def judged(job: Job, tools: Toolbox, out: Path) -> RunResult:
 async def test_by_the_shipped_models_the_files_are_those_of_a_local_run(job, tmp_path):
     two = job_of(job.records[:2], job.corpus)
     for engine in ("local", "ray"):
-        tools = Toolbox.of(load_settings(engine=engine, workers=2, signals=True), job.corpus)
+        tools = build_run(load_settings(engine=engine, workers=2, signals=True), job.corpus)
         await judged(two, tools, tmp_path / engine)
     check_same_files(tmp_path)
 
@@ -118,7 +119,7 @@ async def test_by_the_models_of_the_node_the_files_are_those_of_a_local_run(job,
         "only": ("citations", "correctness"),
     }
     for engine in ("local", "ray"):
-        tools = Toolbox.of(load_settings(engine=engine, workers=2, **named), job.corpus)
+        tools = build_run(load_settings(engine=engine, workers=2, **named), job.corpus)
         await judged(two, tools, tmp_path / engine)
     check_same_files(tmp_path)
 
@@ -171,7 +172,7 @@ async def test_progress_adds_up_to_what_a_local_run_tells(job, tmp_path):
     assert totals[0] == totals[1]
 
 
-def deadly_tools(job: Job, deadly: Record, mark: Path, *, is_always: bool) -> Toolbox:
+def deadly_tools(job: Job, deadly: Record, mark: Path, *, is_always: bool) -> Run:
     """An evaluator that kills its worker at one record: always, or where it takes away the mark."""
 
     @ragassay.evaluator(labels=("fine", "poor"))
@@ -183,7 +184,7 @@ def deadly_tools(job: Job, deadly: Record, mark: Path, *, is_always: bool) -> To
         return "fine"
 
     settings = load_settings(engine="ray", workers=2, only=("is_fine",))
-    return Toolbox.of(settings, job.corpus, evaluators=[is_fine])
+    return build_run(settings, job.corpus, evaluators=[is_fine])
 
 
 def questions(n: int) -> list[dict[str, Any]]:

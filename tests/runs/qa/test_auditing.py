@@ -6,7 +6,7 @@ import pytest
 from qa_pairs import PAIRS, PAPER, judged
 
 from ragassay.errors import InputError
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.perturbations.pairs import PAIR_ATTACKS
 from ragassay.records import Audit
 from ragassay.runs.audit import run_audit
@@ -30,7 +30,7 @@ GIVEN = paired(PAPERS, MORE)
 
 def audited(**settings: object) -> Audit:
     job = pairs_audit_job(GIVEN, AuditOptions(limit=0))
-    tools = Toolbox.of(load_settings(only=("racar",), **settings))
+    tools = build_run(load_settings(only=("racar",), **settings))
     return run_sync(run_audit(job, tools)).audit
 
 

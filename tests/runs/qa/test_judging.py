@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from qa_pairs import PAIRS, PAPER, judged
 
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.alignment import align_labels
 from ragassay.metrics.trust import judge_trust
 from ragassay.records import RACAR, Evaluation, HumanLabel, IntentSimilarity, RacarRating
@@ -28,7 +28,7 @@ GIVEN = paired([PAPER], PAIRS)
 def evaluated(model: ScriptedModel, **options: Any) -> Evaluation:
     """The evaluation of the paper's pairs."""
     given = {"model": model.model_name, "api_base": model.base_url, "only": ("racar", "intents")}
-    tools = Toolbox.of(load_settings(**(given | options)))
+    tools = build_run(load_settings(**(given | options)))
     (found,) = run_sync(run(pairs_job(GIVEN), tools, None)).evaluations
     return found
 
@@ -83,7 +83,7 @@ def test_a_call_that_fails_leaves_its_pairs_unscored_and_the_others_rated():
 
 
 def test_without_a_judge_nobody_compares_intents():
-    tools = Toolbox.of(load_settings(only=("intents",)))
+    tools = build_run(load_settings(only=("intents",)))
     (found,) = run_sync(run(pairs_job(GIVEN), tools, None)).evaluations
     assert found.of(IntentSimilarity) == () and "intent.similarity" not in found.scores
 
@@ -124,7 +124,7 @@ def test_the_filter_keeps_what_is_rated_well_in_every_dimension():
 
 def test_what_instruments_leave_open_goes_to_a_second_judge():
     with ScriptedModel(judged) as model:
-        tools = Toolbox.of(
+        tools = build_run(
             load_settings(only=("racar",), escalate=f"{model.model_name}@{model.base_url}")
         )
         (found,) = run_sync(run(pairs_job(GIVEN), tools, None)).evaluations
@@ -139,7 +139,7 @@ def test_what_instruments_leave_open_goes_to_a_second_judge():
 
 def test_the_setting_says_whether_coverage_reads_the_question_too():
     found = {
-        way: run_sync(judge_pairs(GIVEN, Toolbox.of(load_settings(**options)))).measures
+        way: run_sync(judge_pairs(GIVEN, build_run(load_settings(**options)))).measures
         for way, options in (
             ("default", {"only": ("racar",)}),
             ("pair", {"only": ("racar",), "qa_coverage": "pair"}),

@@ -1,16 +1,64 @@
-"""Choose the documents, and the passage of each, to compare a sentence with."""
+"""Choose the passages that a sentence is compared with: of cited documents, and of found ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ragassay.evaluators.base import Found
-from ragassay.evaluators.toolbox import Toolbox
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.cases import Cited, Found
+from ragassay.evaluators.comparing import cited_sources, joined_text
 from ragassay.graphs.evidence_state import EvidenceState
-from ragassay.records import AnswerSentence, Case, Document, EvidenceSide
+from ragassay.records import AnswerSentence, Case, Document, EvidenceSide, EvidenceSpan
 from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages
 from ragassay.retrievers.fusion import reciprocal_rank_fusion
+from ragassay.retrievers.passages import WINDOW
 from ragassay.text.bm25 import Bm25Index
+
+
+def cited_of(case: Case, run: Run) -> tuple[Cited, ...]:
+    """Return, for each citation that resolves, the spans to compare by the settings.
+
+    These are the passage of three sentences closest to the sentence, the closest single sentence
+    (BioACE's maxSimSentence), or the whole document, from which nuggets are also listed. Where a
+    citation names a document that several sources are passages of, all of them are searched.
+    """
+    pairs = [
+        (sentence, citation.marker, cited_sources(citation, case.sources))
+        for sentence in case.sentences
+        for citation in sentence.citations
+        if citation.document
+    ]
+    spans = _spans([(sentence.text, documents) for sentence, _, documents in pairs], run)
+    return tuple(
+        Cited(sentence.index, marker, span)
+        for (sentence, marker, _), found in zip(pairs, spans, strict=True)
+        for span in found
+    )
+
+
+def _spans(
+    pairs: Sequence[tuple[str, Sequence[Document]]], run: Run
+) -> Sequence[tuple[EvidenceSpan, ...]]:
+    """Return at most one span for each claim and its documents; none for empty documents."""
+    if run.settings.citation_evidence == "document" or run.settings.cites_by_nuggets:
+        return [_whole(documents) for _, documents in pairs]
+    size = 1 if run.settings.citation_evidence == "sentence" else WINDOW
+    wanted = [Wanted(claim, documents) for claim, documents in pairs]
+    least = run.settings.evidence_threshold
+    return [
+        tuple(span for span in found if (span.relevance_score or 0.0) >= least)
+        for found in find_passages(wanted, None, run.models.embedder, size)
+    ]
+
+
+def _whole(documents: Sequence[Document]) -> tuple[EvidenceSpan, ...]:
+    """Return the text of a document, its passages one after the other, as one span."""
+    text = joined_text(documents)
+    if not text.strip():
+        return ()
+    first = documents[0]
+    return (EvidenceSpan(document=first.id, start=0, end=len(text), text=text, title=first.title),)
+
 
 N_CHOICES = 20
 """Documents to rerank for a sentence. With 50, the claims of SciFact gain .004 nDCG@10."""
@@ -44,7 +92,7 @@ def candidates_for(
 
 
 def chosen_passages(
-    state: EvidenceState, case: Case, candidates: Candidates, tools: Toolbox
+    state: EvidenceState, case: Case, candidates: Candidates, run: Run
 ) -> tuple[Found, ...]:
     """Return the best passages for each sentence, then those against it, from other documents.
 
@@ -52,7 +100,7 @@ def chosen_passages(
         state: The queries and hits so far.
         case: The answer.
         candidates: The documents of each sentence to choose passages for.
-        tools: The reranker and the embedding model.
+        run: The reranker and the embedding model.
     """
     found: list[Found] = []
     for side in ("for", "against"):
@@ -62,12 +110,12 @@ def chosen_passages(
             Wanted(
                 claim,
                 [d for d in _named(state, n, side, candidates[n]) if (n, d.id) not in taken],
-                tools.settings.retrieval.evidence_passages,
+                run.settings.evidence_passages,
             )
             for n, claim in claims.items()
         ]
-        passages = find_passages(wanted, tools.retrieval.reranker, tools.models.embedder)
-        least = tools.settings.retrieval.evidence_threshold
+        passages = find_passages(wanted, run.retrieval.reranker, run.models.embedder)
+        least = run.settings.evidence_threshold
         found += [
             Found(n, side, place, passage)
             for n, spans in zip(claims, passages, strict=True)
