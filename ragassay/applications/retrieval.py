@@ -77,7 +77,7 @@ class RetrievalEvaluator(OwnEvaluator):
         """Return the nugget, the source, and what compares."""
         n, m = _pair(subject.criterion)
         yield from (file.case.gold[n].text, _sources(file)[m].model_dump_json())
-        yield from (str(run.settings.verdict_labels), *run.verifier_identity)
+        yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
 
     def judged_by(self, run: Run) -> str:
         """Name what compares."""

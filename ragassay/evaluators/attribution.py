@@ -60,7 +60,7 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
 
     def is_wanted(self, run: Run) -> bool:
         """Return whether the settings want it."""
-        return super().is_wanted(run) and run.settings.attribution
+        return super().is_wanted(run) and run.settings.verification.attribution
 
     def is_reported(self, run: Run) -> bool:
         """Return whether it was asked."""
@@ -96,7 +96,7 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
 
     def depends_on(self, subject: CitedTogether, file: CaseFile, run: Run) -> Iterable[str]:
         """Return the texts, and what compares."""
-        labels = str(run.settings.verdict_labels)
+        labels = str(run.settings.verification.verdict_labels)
         return [_text(subject, file, run), labels, *run.verifier_identity]
 
     def judged_by(self, run: Run) -> str:

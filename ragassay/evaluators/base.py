@@ -97,14 +97,14 @@ class Run:
         use_compiled(
             self.compiled,
             self.agents.all,
-            (*load_rubrics(self.settings.rubric_set), *self.rubrics),
+            (*load_rubrics(self.settings.evaluation.rubric_set), *self.rubrics),
             self._unasked,
         )
 
     @functools.cached_property
     def judges(self) -> BaseJudge | Cascade:
         """The judge, or the cascade of it and the second one."""
-        when = self.settings.escalated_when
+        when = self.settings.judge.escalated_when
         if self.second is None or when is None:
             return self.judge
         return Cascade(self.judge, self.second.judge, parse_condition(when))
@@ -131,19 +131,19 @@ class Run:
         """Prompts that this run does not put to a model, and what to change for it."""
         found: dict[str, str] = {}
         judge, agents = self.judge, self.agents
-        if judge.lm is None and not self.settings.escalate:
+        if judge.lm is None and not self.settings.judge.escalate:
             return dict.fromkeys((agent.prompt for agent in agents.all), NEEDS_JUDGE)
-        if self.models.encoder is not None and not self.settings.escalate:
+        if self.models.encoder is not None and not self.settings.judge.escalate:
             found[agents.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
         if not any(one.digest for one in self.registered):  # a user's may ask any agent
             left_out = agents_left_out(self.settings)
             found |= {a.prompt: left_out[a.name] for a in agents.all if a.name in left_out}
         judges = judge.members or (judge,)
         is_asked = any(one.deliberates(rubric) for one in judges for rubric in self.rubrics)
-        if self.rubrics and not is_asked and not self.settings.escalate:
+        if self.rubrics and not is_asked and not self.settings.judge.escalate:
             found[agents.judge.prompt] = (
                 "a fine-tuned judge has a prompt of its own; name another judge"
-                if judges[0].reads or self.settings.form
+                if judges[0].reads or self.settings.judge.form
                 else "signals rate in its judge's place; add --no-signals"
             )
         return found
@@ -164,7 +164,7 @@ class Run:
 
     def or_second(self, first: str) -> str:
         """Name who decides, the second judge of a cascade with the first."""
-        return joint_name(first, self.settings.escalated_to)
+        return joint_name(first, self.settings.judge.escalated_to)
 
     @property
     def readers(self) -> tuple[BaseJudge, ...]:
@@ -175,7 +175,7 @@ class Run:
     @property
     def n_slots(self) -> int:
         """Most model calls under way at a time."""
-        own = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judges)))
+        own = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judge.judges)))
         return sum(own) + (self.second.n_slots if self.second else 0)
 
     @property
@@ -208,8 +208,8 @@ class Run:
         """Name of the model that says whether sentences are correct."""
         model = self.models.correctness
         if model:
-            other = self.settings.escalated_to or self.verifier_name
-            leaves_open = bool(model.bounds) and self.settings.verifies_evidence
+            other = self.settings.judge.escalated_to or self.verifier_name
+            leaves_open = bool(model.bounds) and self.settings.evaluation.verifies_evidence
             return joint_name(model.name, other) if leaves_open else model.name
         return self.or_second(self.verifier_name)
 
@@ -230,15 +230,15 @@ class Run:
             *self.models.digests,
             *((rater.model, rater.digest) if rater else ()),
             *self.tuned_weights,
-            *(self.grading.identity if self.settings.wants("grades") else ()),
-            *(pairs.identity if pairs and self.settings.wants("racar") else ()),
+            *(self.grading.identity if self.settings.evaluation.wants("grades") else ()),
+            *(pairs.identity if pairs and self.settings.evaluation.wants("racar") else ()),
             *(f"{name} {digest}" for name, digest in self.own_digests.items()),
         )
 
     @functools.cached_property
     def own_digests(self) -> dict[str, str]:
         """Digests of the user's own evaluators and rubrics, by name."""
-        shipped = load_rubrics(self.settings.rubric_set)
+        shipped = load_rubrics(self.settings.evaluation.rubric_set)
         own = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
         rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in own.items()}
         return {one.name: one.digest for one in self.registered if one.digest} | rubrics
@@ -246,7 +246,7 @@ class Run:
     @property
     def tuned_weights(self) -> tuple[str, ...]:
         """Digests of the adapters among the judges, whose names may be those of folders."""
-        names = (*self.settings.judges, self.settings.chosen_verifier)
+        names = (*self.settings.judge.judges, self.settings.chosen_verifier)
         notes = [note_of(name) for name in names]
         return tuple(note.weights_sha256 for note in notes if note)
 
@@ -275,7 +275,7 @@ class Outcome:
     @property
     def parts(self) -> Sequence[str]:
         """The parts that were to be found out."""
-        return self.run.settings.parts
+        return self.run.settings.evaluation.parts
 
     def _nuggets(self, origin: NuggetOrigin) -> tuple[Nugget, ...]:
         lists = (one for one in self.of(SentenceNuggets) if one.origin == origin)
@@ -321,11 +321,11 @@ class Evaluator(ABC, Generic[S]):
 
     def is_wanted(self, run: Run) -> bool:
         """Return whether a run asks it."""
-        return run.settings.wants(self.part)
+        return run.settings.evaluation.wants(self.part)
 
     def is_reported(self, run: Run) -> bool:
         """Return whether its verdicts are part of the evaluation, or serve others alone."""
-        return run.settings.wants(self.part)
+        return run.settings.evaluation.wants(self.part)
 
     @abstractmethod
     def items(self, file: CaseFile, run: Run) -> Mapping[str, S]:

@@ -57,30 +57,30 @@ def build_run(
         SettingsError: A rubric is unknown, an agent is to search that cannot call tools, or
             what is to verify is no model of natural language inference.
     """
-    files = [Path(name) for name in settings.rubrics if is_rubric_file(name)]
+    files = [Path(name) for name in settings.evaluation.rubrics if is_rubric_file(name)]
     given = (*read_rubrics(files), *rubrics)
     rated = [rubric for rubric in given if isinstance(rubric, Rubric)]
     criteria = [CriteriaEvaluator(one) for one in given if isinstance(one, Criteria)]
-    known = joined_rubrics(load_rubrics(settings.rubric_set), rated)
-    own = [*map(find_evaluator, settings.evaluators), *evaluators, *criteria]
+    known = joined_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
+    own = [*map(find_evaluator, settings.evaluation.evaluators), *evaluators, *criteria]
     asked = registered(own)
     parts = dict.fromkeys((*PARTS, *(one.part for one in asked)))
-    strange = [part for part in settings.only if part not in parts]
+    strange = [part for part in settings.evaluation.only if part not in parts]
     if strange:
         raise SettingsError(f"only: there is no part {strange[0]!r}; there are {', '.join(parts)}")
-    chosen = chosen_rubrics(settings.rubrics, settings.rubric_set, known, rated)
-    asked_of = {name: known[name] for name in chosen if settings.wants("rubrics")}
+    chosen = chosen_rubrics(settings.evaluation.rubrics, settings.evaluation.rubric_set, known, rated)
+    asked_of = {name: known[name] for name in chosen if settings.evaluation.wants("rubrics")}
     judge, models = build_judge(settings, asked_of), Models.of(settings)
     Grading.of(settings, judge, models.grader)  # refuses what it does not know
-    if not settings.has_judge:
+    if not settings.judge.has_judge:
         _refuse_asking(settings, asked, _why_none_answers(settings))
-    if settings.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
+    if settings.retrieval.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
         raise SettingsError(
-            f"{settings.model} cannot call tools, so no agent can search with it: name a judge "
+            f"{settings.judge.model} cannot call tools, so no agent can search with it: name a judge "
             "that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
         )
     second = None
-    if settings.escalate:
+    if settings.judge.escalate:
         second = build_run(settings.of_second(), corpus, evaluators, rubrics)
     return Run(
         settings=settings,
@@ -89,9 +89,9 @@ def build_run(
         retrieval=Retrieval(settings, models.embedder, Corpus() if corpus is None else corpus),
         rubrics=asked_of,
         agents=Agents(
-            judge=RubricJudge(settings.strategy), verifier=Verifier(settings.verdict_labels)
+            judge=RubricJudge(settings.prompting.strategy), verifier=Verifier(settings.verification.verdict_labels)
         ),
-        compiled=read_all_compiled(settings.prompts),
+        compiled=read_all_compiled(settings.prompting.prompts),
         second=second,
         registered=asked,
         arguments=RunArguments(settings, tuple(evaluators), tuple(rubrics)),
@@ -101,10 +101,10 @@ def build_run(
 
 def _why_none_answers(settings: Settings) -> str:
     """Return why there is no judge for all questions."""
-    form = settings.form
+    form = settings.judge.form
     if form is None:
         return NEEDS_JUDGE
-    return f"{settings.model} is {form.title}, which rates rubrics only: name another judge"
+    return f"{settings.judge.model} is {form.title}, which rates rubrics only: name another judge"
 
 
 def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]], why: str) -> None:
@@ -118,7 +118,7 @@ def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]], why: str
     if settings.chosen_grader == "judge":
         raise SettingsError(f"grader judge: {why}")
     for one in asked:
-        is_wanted = not settings.only or one.part in settings.only
+        is_wanted = not settings.evaluation.only or one.part in settings.evaluation.only
         if isinstance(one, OwnEvaluator) and one.is_weighed and is_wanted:
             raise SettingsError(f"evaluator {one.name}: {why}")
 

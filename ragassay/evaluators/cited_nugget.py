@@ -144,7 +144,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
             if isinstance(one, SentenceNuggets) and one.origin == "answer":
                 for nugget in one.nuggets:
                     nuggets.setdefault(nugget.sentence, []).append(nugget.text)
-        if run.settings.citation_evidence == "nugget-lists":
+        if run.settings.verification.citation_evidence == "nugget-lists":
             nuggets = {sentence: ["\n".join(texts)] for sentence, texts in nuggets.items()}
         known: dict[tuple[int, str], tuple[str, ...]] = {}
         for c in file.cited:
@@ -171,7 +171,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
 
     def depends_on(self, subject: CitedNugget, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the facts, and what compares."""
-        labels = str(run.settings.verdict_labels)
+        labels = str(run.settings.verification.verdict_labels)
         return [*subject.facts, labels, *run.verifier_identity]
 
     def judged_by(self, run: Run) -> str:
@@ -190,7 +190,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         """
         from ragassay.agents.nugget_writer import MOST_NUGGETS
 
-        has_lists = run.settings.citation_evidence == "nugget-lists"
+        has_lists = run.settings.verification.citation_evidence == "nugget-lists"
         return (1 if has_lists else MOST_NUGGETS) * file.n_citations
 
     def n_most_calls(self, file: CaseFile, run: Run) -> int:

@@ -61,9 +61,9 @@ def claims_of(file: CaseFile, run: Run) -> list[Claim]:
     """Return each pair of a sentence and a passage once, in the order of the sentences."""
     settings = run.settings
     claims: dict[tuple[int, str, int, int], Claim] = {}
-    for one in file.found if settings.verifies_evidence else ():
+    for one in file.found if settings.evaluation.verifies_evidence else ():
         claims.setdefault(_place(one), Claim(one.sentence, one.passage, one.side, one.rank))
-    cited = file.cited if settings.wants("citations") and not settings.cites_by_nuggets else ()
+    cited = file.cited if settings.evaluation.wants("citations") and not settings.cites_by_nuggets else ()
     for one in cited:
         known = claims.get(_place(one), Claim(one.sentence, one.passage))
         claims[_place(one)] = replace(known, markers=(*known.markers, one.marker))
@@ -100,7 +100,7 @@ class _ClaimEvaluator(Evaluator[Claim]):
         read = read_of(passage, file.case.sentences[subject.sentence - 1], file.case, run)
         yield from (read.text, *(read.beside or ()))
         yield from (str(passage.relevance_score), *subject.markers)
-        yield from (str(run.settings.verdict_labels), *run.verifier_identity)
+        yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
 
     def judged_by(self, run: Run) -> str:
         """Name what compares."""
@@ -156,7 +156,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
 
     def is_wanted(self, run: Run) -> bool:
         """Return whether evidence is wanted, or correctness that is decided by it."""
-        return run.settings.verifies_evidence
+        return run.settings.evaluation.verifies_evidence
 
     def items(self, file: CaseFile, run: Run) -> Mapping[str, Claim]:
         """Return the passages that were found."""
@@ -199,7 +199,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
     def n_most_questions(self, file: CaseFile, run: Run) -> int:
         """Each sentence has its passages, on both sides where there is a corpus."""
         sides = 2 if run.retrieval.has_corpus else 1
-        return run.settings.evidence_passages * sides * len(file.case.sentences)
+        return run.settings.retrieval.evidence_passages * sides * len(file.case.sentences)
 
 
 class CitationEvaluator(_ClaimEvaluator):
@@ -254,14 +254,14 @@ class CitationEvaluator(_ClaimEvaluator):
         return merged_citations(
             [(c.sentence, citations[c.sentence, c.marker], c.passage) for c in file.cited],
             [one for one in verdicts if isinstance(one, NuggetVerdict)],
-            run.settings.nugget_support,
+            run.settings.verification.nugget_support,
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return how the answer cites, if it does; two labels tell no contradiction."""
         sentences, verdicts = outcome.file.case.sentences, outcome.of(CitationVerdict)
         scores = citation_scores(sentences, verdicts, self.judged_by(outcome.run))
-        if outcome.run.settings.verdict_labels == 2:
+        if outcome.run.settings.verification.verdict_labels == 2:
             scores.pop("citations.contradict", None)
         return {key: score for key, score in scores.items() if score.n or score.n_unscored}
 

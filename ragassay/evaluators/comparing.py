@@ -91,7 +91,7 @@ def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Ru
     sentence may rest on several of its passages; others read the passage, and an encoder what
     `citation_evidence` names.
     """
-    wanted = run.settings.citation_evidence in ("passage", "document")
+    wanted = run.settings.verification.citation_evidence in ("passage", "document")
     whole = [source for source in case.sources if source.id == passage.document]
     if run.models.encoder is None or not wanted or not whole:
         return Read(passage.text)
@@ -141,7 +141,7 @@ async def compare(
     read = await in_thread(passage_for, claim, title, sentences_of(text), run.models.embedder)
     with dspy.context(lm=run.models.verifier_lm):
         found: Any = await run.agents.tuned_verifier.acall(claim=claim, sentences=read)
-    return replace(found, verdict=_among(found.verdict, run.settings.verdict_labels))
+    return replace(found, verdict=_among(found.verdict, run.settings.verification.verdict_labels))
 
 
 def _among(verdict: Verdict | None, n_labels: int) -> Verdict | None:

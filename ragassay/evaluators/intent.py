@@ -39,7 +39,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
             return {}
         found: dict[str, Batch[Two]] = {}
         for _, same in groupby(combinations(file.case.pairs, 2), key=lambda two: two[0].id):
-            found |= batches(list(same), run.settings.pairs_per_call, _key)
+            found |= batches(list(same), run.settings.grading.pairs_per_call, _key)
         return found
 
     async def ask(

@@ -86,7 +86,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         if not case.sentences:
             return {}
         texts: dict[NuggetOrigin, Sequence[str]] = {"answer": [s.text for s in case.sentences]}
-        if run.settings.wants(self.part) and not case.gold:
+        if run.settings.evaluation.wants(self.part) and not case.gold:
             texts["reference"] = case.reference_sentences
         found = (
             [OriginText(origin, 1, tuple(sentences))]
@@ -112,7 +112,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
 
     def depends_on(self, subject: OriginText, file: CaseFile, run: Run) -> Sequence[str]:
         """Return the sentences: those of a reference are not in the case's context."""
-        return [*subject.sentences, run.settings.nugget_unit]
+        return [*subject.sentences, run.settings.nuggets.nugget_unit]
 
     def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceNuggets]:
         """Return the lists by origin and sentence."""
@@ -143,7 +143,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
 
 def _reads_whole(run: Run) -> bool:
     """Return whether a judge reads the whole answer at once."""
-    return run.judge.lm is not None and run.settings.nugget_unit == "answer"
+    return run.judge.lm is not None and run.settings.nuggets.nugget_unit == "answer"
 
 
 def _clauses(subject: OriginText) -> SentenceNuggets:
@@ -162,9 +162,9 @@ def matched_nuggets(
     encode = run.models.embedder.encode
     similarity = encode([n.text for n in gold]) @ encode([n.text for n in answer]).T
     if run.models.matcher is None:
-        counts = similarity >= run.settings.nugget_threshold
+        counts = similarity >= run.settings.nuggets.nugget_threshold
     else:
         same = same_probability(similarity, run.models.matcher.components)
         counts = same >= run.models.matcher.probability_threshold
-    align = align_greedily if run.settings.nugget_alignment == "greedy" else align_optimally
+    align = align_greedily if run.settings.nuggets.nugget_alignment == "greedy" else align_optimally
     return align(similarity, counts & first_of_each([n.text for n in answer]))

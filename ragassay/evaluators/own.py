@@ -163,7 +163,7 @@ class OwnEvaluator(Evaluator[Subject]):
 
     def is_wanted(self, run: Run) -> bool:
         """Return whether nothing was singled out, or this was."""
-        return not run.settings.only or self.part in run.settings.only
+        return not run.settings.evaluation.only or self.part in run.settings.evaluation.only
 
     def is_reported(self, run: Run) -> bool:
         """Return whether it was asked."""

@@ -36,7 +36,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
     def items(self, file: CaseFile, run: Run) -> Mapping[str, Batch[Rated]]:
         """Return the pairs by dimension."""
         found: dict[str, Batch[Rated]] = {}
-        n = run.settings.pairs_per_call if run.models.pair_rater is None else 0
+        n = run.settings.grading.pairs_per_call if run.models.pair_rater is None else 0
         for dimension in _dimensions(run):
             rated: list[Rated] = [(dimension, pair) for pair in file.case.pairs]
             found |= batches(rated, n, _key)
@@ -94,7 +94,7 @@ def _dimensions(run: Run) -> Sequence[RacarDimension]:
     instrument = run.models.pair_rater
     if instrument is None:
         return RACAR if run.judge.lm is not None else ()
-    can_pass_on = bool(run.settings.escalate)
+    can_pass_on = bool(run.settings.judge.escalate)
     return [name for name in RACAR if can_pass_on or name in instrument.dimensions]
 
 

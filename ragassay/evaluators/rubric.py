@@ -95,7 +95,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     def depends_on(self, subject: AskedRubric, file: CaseFile, run: Run) -> Iterable[str | None]:
         """Return rubric, strategy, what the others said, measurements and readings."""
         rubric, first = run.rubrics[subject.name], subject.first
-        yield from (run.settings.rubric_set, run.settings.strategy)
+        yield from (run.settings.evaluation.rubric_set, run.settings.prompting.strategy)
         yield rubric.model_dump_json()
         yield from run.tuned_weights
         yield from (others_text(subject.others), first and first.model_dump_json())

@@ -80,7 +80,7 @@ class CaseQuestion(Question):
             try:
                 verdicts, is_new = await self.run.store.once(key, ask, VERDICTS)
             except Exception as error:
-                pause_s = pause_before_retry(error, n_attempts, run.settings.max_attempts)
+                pause_s = pause_before_retry(error, n_attempts, run.settings.judge.max_attempts)
                 if pause_s is None:
                     failure = failure_of(error)
                     self.tell({"done": 1, "failed": 1})

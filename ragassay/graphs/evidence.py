@@ -96,8 +96,8 @@ def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]
     file = opened_file(state.case, run)
     if not file.case.sentences:
         return [END]
-    cited = ["read_citations"] if run.settings.wants("citations") else []
-    sought = _search(file, runtime) if run.settings.looks_for_evidence else []
+    cited = ["read_citations"] if run.settings.evaluation.wants("citations") else []
+    sought = _search(file, runtime) if run.settings.evaluation.looks_for_evidence else []
     return [*cited, *sought] or [END]
 
 
@@ -107,7 +107,7 @@ def _search(file: CaseFile, runtime: Runtime[Run]) -> list[Send | str]:
     if not run.retrieval.has_corpus:
         return ["choose_passages"]
     tasks = [QueryTask(file.id, sentence.index) for sentence in file.case.sentences]
-    if run.settings.evidence == "agent":
+    if run.settings.retrieval.evidence == "agent":
         return _sends("run_agent", tasks, file, runtime)
     if not run.settings.query_rounds:
         return ["retrieve"]
@@ -169,11 +169,11 @@ def _sends(
 
 def n_most_searches(file: CaseFile, run: Run) -> int:
     """Return how many model calls the search for evidence takes at most."""
-    if not (run.settings.looks_for_evidence and run.retrieval.has_corpus):
+    if not (run.settings.evaluation.looks_for_evidence and run.retrieval.has_corpus):
         return 0
     n_calls_a_round = 2 if run.settings.judges_sufficiency else 1
     n_calls = {
         "search": run.settings.query_rounds * n_calls_a_round,
-        "agent": run.settings.evidence_turns,
+        "agent": run.settings.retrieval.evidence_turns,
     }
-    return n_calls[run.settings.evidence] * len(file.case.sentences)
+    return n_calls[run.settings.retrieval.evidence] * len(file.case.sentences)

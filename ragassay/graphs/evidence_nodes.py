@@ -94,8 +94,8 @@ async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
             case,
             sentence.text,
             look,
-            run.settings.evidence_turns,
-            run.settings.evidence_tokens // len(case.sentences),
+            run.settings.retrieval.evidence_turns,
+            run.settings.retrieval.evidence_tokens // len(case.sentences),
         )
         queries = tuple(answered.query.text for answered in notebook.answered)
         return Report(sentence.index, notes.cited, notes.usage), queries
@@ -227,7 +227,7 @@ def _end_unless_enough(case: Case, run: Run) -> SearchEnd:
     """Return why a search ends here, if it is not the judge that ends it or a further round."""
     if not run.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
-    if run.settings.evidence == "agent":
+    if run.settings.retrieval.evidence == "agent":
         return "agent_done"
     return "out_of_rounds" if run.settings.judges_sufficiency else "closest_passages"
 
@@ -254,7 +254,7 @@ def _stopped_by_tokens(
     searches: tuple[EvidenceSearch, ...], run: Run
 ) -> tuple[EvidenceSearch, ...]:
     """Return the searches; those to be continued end if the answer's tokens are used up."""
-    if n_tokens(searches) < run.settings.evidence_tokens:
+    if n_tokens(searches) < run.settings.retrieval.evidence_tokens:
         return searches
     spent: dict[str, SearchEnd] = {"end": "out_of_tokens"}
     return tuple(s.model_copy(update=spent) if s.end == "out_of_rounds" else s for s in searches)

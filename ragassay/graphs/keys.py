@@ -28,7 +28,7 @@ def question_key(run: Run, file: CaseFile, *parts: str | None) -> str:
 
 def query_key(run: Run, node: str, task: QueryTask, context: str) -> str:
     """Hash everything that the queries for a sentence, or an agent's search, depend on."""
-    bounds = run.settings.evidence_turns, run.settings.evidence_tokens
+    bounds = run.settings.retrieval.evidence_turns, run.settings.retrieval.evidence_tokens
     return hash_of(
         *_asking(run),
         context,
@@ -51,10 +51,10 @@ def _asking(run: Run) -> tuple[str, ...]:
     """Return what every call depends on: the model, how it computes, what is said to it."""
     settings = run.settings
     return (
-        settings.model,
-        settings.local_dtype,
-        str(settings.max_reply_tokens),
-        f"{settings.samples} samples, seed {settings.judge_seed}, decisions {settings.decisions}",
+        settings.judge.model,
+        settings.prompting.local_dtype,
+        str(settings.prompting.max_reply_tokens),
+        f"{settings.prompting.samples} samples, seed {settings.prompting.judge_seed}, decisions {settings.prompting.decisions}",
         run.prompts_sha256,
-        *noted_options(settings.model_options),
+        *noted_options(settings.judge.model_options),
     )

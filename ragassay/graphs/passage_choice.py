@@ -40,11 +40,11 @@ def _spans(
     pairs: Sequence[tuple[str, Sequence[Document]]], run: Run
 ) -> Sequence[tuple[EvidenceSpan, ...]]:
     """Return at most one span for each claim and its documents; none for empty documents."""
-    if run.settings.citation_evidence == "document" or run.settings.cites_by_nuggets:
+    if run.settings.verification.citation_evidence == "document" or run.settings.cites_by_nuggets:
         return [_whole(documents) for _, documents in pairs]
-    size = 1 if run.settings.citation_evidence == "sentence" else WINDOW
+    size = 1 if run.settings.verification.citation_evidence == "sentence" else WINDOW
     wanted = [Wanted(claim, documents) for claim, documents in pairs]
-    least = run.settings.evidence_threshold
+    least = run.settings.retrieval.evidence_threshold
     return [
         tuple(span for span in found if (span.relevance_score or 0.0) >= least)
         for found in find_passages(wanted, None, run.models.embedder, size)
@@ -110,12 +110,12 @@ def chosen_passages(
             Wanted(
                 claim,
                 [d for d in _named(state, n, side, candidates[n]) if (n, d.id) not in taken],
-                run.settings.evidence_passages,
+                run.settings.retrieval.evidence_passages,
             )
             for n, claim in claims.items()
         ]
         passages = find_passages(wanted, run.retrieval.reranker, run.models.embedder)
-        least = run.settings.evidence_threshold
+        least = run.settings.retrieval.evidence_threshold
         found += [
             Found(n, side, place, passage)
             for n, spans in zip(claims, passages, strict=True)

@@ -345,8 +345,8 @@ def takes_decisions(settings: Settings, litellm: Any, has_logprobs: bool) -> boo
         litellm: The library.
         has_logprobs: Whether its replies are asked for log-probabilities, which cost no call.
     """
-    if settings.decisions != "auto" or has_logprobs:
-        return settings.decisions == "on"
-    name = settings.model.partition("/")[2]
-    listed = litellm.model_cost.get(settings.model) or litellm.model_cost.get(name) or {}
+    if settings.prompting.decisions != "auto" or has_logprobs:
+        return settings.prompting.decisions == "on"
+    name = settings.judge.model.partition("/")[2]
+    listed = litellm.model_cost.get(settings.judge.model) or litellm.model_cost.get(name) or {}
     return DECISIONS in (listed.get("supported_endpoints") or ())

@@ -179,7 +179,7 @@ async def judge_records(
 
 
 def _n_in_flight(tools: Run) -> int:
-    has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judges)
+    has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judge.judges)
     limit = N_LOCAL_IN_FLIGHT if has_small else tools.settings.n_slots
     if tools.settings.limits.batch:  # A batch holds the calls of all answers.
         limit = tools.n_slots

@@ -155,7 +155,7 @@ class _Writer:
     """Runs jobs through the graph; any number may be in progress."""
 
     def __init__(self, tools: Run, listen: Listener) -> None:
-        self._graph: NuggetGraph = build_nugget_graph(tools.settings.max_attempts)
+        self._graph: NuggetGraph = build_nugget_graph(tools.settings.judge.max_attempts)
         self._tools, self._listen = tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
 

@@ -136,7 +136,7 @@ class _Writer:
         listen: Listener,
         limiter: Limiter,
     ) -> None:
-        self._graph: SynthesisGraph = build_synthesis_graph(tools.settings.max_attempts)
+        self._graph: SynthesisGraph = build_synthesis_graph(tools.settings.judge.max_attempts)
         self._tools, self._how, self._limiter = tools, how, limiter
         self._keep, self._listen = keep, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
@@ -155,12 +155,12 @@ class _Writer:
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
-                self._keep(Synthesis(question, self._tools.settings.model, problem=str(error)))
+                self._keep(Synthesis(question, self._tools.settings.judge.model, problem=str(error)))
             finally:
                 self._listen(Event(n_records=1))
 
     async def _written(self, question: Record, job: SynthesisJob, key: str) -> Synthesis:
-        model, most = self._tools.settings.model, self._how.max_tokens
+        model, most = self._tools.settings.judge.model, self._how.max_tokens
         found = await self._tools.store.get(key, SYNTHESIS)
         if found and not found.text and self._how.retry_failed and key not in self._done:
             found = None
@@ -187,7 +187,7 @@ def key_of(identity: str, question: Record, how: Writing) -> str:
 def identity_of(tools: Run) -> str:
     """Return a hash of who writes, and of what the prompt says besides question and papers."""
     predict: Any = tools.agents.synthesizer.predict
-    note = note_of(tools.settings.model)
+    note = note_of(tools.settings.judge.model)
     return hash_of(
         *(str(getattr(tools.settings, name)) for name in WRITING_FIELDS),
         note.weights_sha256 if note else "",

@@ -95,7 +95,7 @@ def silent(tools: Run) -> Run:
 
 
 async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.max_attempts)
+    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
 
 
@@ -262,7 +262,7 @@ async def test_exactly_what_is_undecided_goes_on(make_model, when):
     tools = tools_of(first, second, "undecided", only=("citations",))
     # The embedded judge's condition is this one, unless another is named.
     settings = tools.settings.model_copy(update={"model": "ragassay/judge", "when": when})
-    assert settings.escalated_when == "undecided"
+    assert settings.judge.escalated_when == "undecided"
     entailment = Entailment()
     entailment.bounds = (Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50),)
     encoder = EncoderVerifier(entailment, tools.models.embedder)
@@ -294,8 +294,8 @@ async def test_what_the_second_judge_fails_on_stays_undecided(make_model):
 
 def test_the_condition_depends_on_the_judge_unless_it_is_named():
     second = {"escalate": "openai/b"}
-    assert load_settings(model="ragassay/judge", **second).escalated_when == "undecided"
-    assert load_settings(model="openai/a", **second).escalated_when == "entropy>1"
+    assert load_settings(model="ragassay/judge", **second).judge.escalated_when == "undecided"
+    assert load_settings(model="openai/a", **second).judge.escalated_when == "entropy>1"
     named = load_settings(model="ragassay/judge", when="entropy>2", **second)
     assert named.escalated_when == "entropy>2"
 
@@ -440,7 +440,7 @@ def test_without_a_second_judge_nothing_is_unsure():
     alone = build_run(load_settings(model="openai/a", signals=False))
     assert alone.judges is alone.judge
     assert n_most_escalated(filed(CASE), alone) == 0
-    assert (alone.settings.escalated_to, alone.settings.escalated_when) == (None, None)
+    assert (alone.settings.judge.escalated_to, alone.settings.judge.escalated_when) == (None, None)
 
 
 def test_what_lies_in_the_data_is_not_sent_on(tools):
@@ -455,15 +455,15 @@ def test_what_lies_in_the_data_is_not_sent_on(tools):
 def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
     here, there = "http://here/v1", "http://there/v1"
     local = load_settings(model=TUNED_JUDGE, escalate="openai/b", api_base=here)
-    assert local.of_second().api_base == here
-    assert local.of_second().model == "openai/b"
+    assert local.of_second().judge.api_base == here
+    assert local.of_second().judge.model == "openai/b"
     own = load_settings(model=TUNED_JUDGE, escalate=f"openai/b@{there}", api_base=here)
-    assert (own.of_second().api_base, own.escalated_to) == (there, "openai/b")
+    assert (own.of_second().judge.api_base, own.escalated_to) == (there, "openai/b")
     other = load_settings(model="mistral/a", escalate="openai/b", api_base=here)
-    assert other.of_second().api_base is None
+    assert other.of_second().judge.api_base is None
     assert local.of_second().chosen_verifier == "judge"
     assert local.source_chars == load_settings(model=TUNED_JUDGE).source_chars
-    assert other.of_second().escalate == ""
+    assert other.of_second().judge.escalate == ""
 
 
 @pytest.mark.parametrize(

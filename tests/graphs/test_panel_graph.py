@@ -80,7 +80,7 @@ def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: ob
 
 
 async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.max_attempts)
+    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
 
 
@@ -402,15 +402,15 @@ def test_an_endpoint_goes_to_the_judges_that_it_is_meant_for():
         panel=("openai/b", f"openai/c@{there}", "mistral/d", TUNED_JUDGE),
         api_base=here,
     )
-    bases = [settings.of_judge(n).api_base for n in range(5)]
+    bases = [settings.of_judge(n).judge.api_base for n in range(5)]
     assert bases == [here, here, there, None, None]
-    assert settings.judges == ("openai/a", "openai/b", "openai/c", "mistral/d", TUNED_JUDGE)
-    assert [settings.of_judge(n).model for n in range(5)] == list(settings.judges)
+    assert settings.judge.judges == ("openai/a", "openai/b", "openai/c", "mistral/d", TUNED_JUDGE)
+    assert [settings.of_judge(n).judge.model for n in range(5)] == list(settings.judge.judges)
 
 
 def test_beside_an_embedded_judge_an_endpoint_is_the_hosted_one_s():
     settings = load_settings(model=TUNED_JUDGE, panel=("openai/b",), api_base="http://here/v1")
-    assert settings.of_judge(1).api_base == "http://here/v1"
+    assert settings.of_judge(1).judge.api_base == "http://here/v1"
     assert (settings.of_judge(0).n_slots, settings.of_judge(1).n_slots) == (64, 16)
     hosted = load_settings(model="openai/b", panel=(TUNED_JUDGE,))
     alone = load_settings(model=TUNED_JUDGE)

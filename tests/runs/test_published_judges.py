@@ -130,7 +130,7 @@ def test_the_second_judge_decides_what_instruments_leave_open(model: ScriptedMod
     settings = load_settings(
         model=PROMETHEUS, api_base=model.base_url, escalate="openai/second@" + model.base_url
     )
-    assert settings.escalated_when == "undecided"
+    assert settings.judge.escalated_when == "undecided"
     tools = build_run(settings)
     assert tools.second is not None and tools.second.judge.answered_by == "openai/second"
 
@@ -171,12 +171,12 @@ def test_without_its_words_yescieval_is_refused_before_any_call() -> None:
 
 def test_the_form_and_who_decides_are_on_record() -> None:
     settings = load_settings(model=PROMETHEUS, panel=("openai/general",))
-    assert settings.form_names == ("prometheus", "plain")
-    assert Settings().form_names == ("plain",)
+    assert settings.judge.form_names == ("prometheus", "plain")
+    assert Settings().judge.form_names == ("plain",)
     tools = build_run(settings)
     assert tools.judge.answered_by == INSTRUMENTS and tools.judge.name == PROMETHEUS
     assert tools.verifier_name == MINILM_VERIFIER
-    assert settings.of_judge(1).judge_form == "auto"
+    assert settings.of_judge(1).judge.judge_form == "auto"
     same = build_run(load_settings(model=PROMETHEUS, judge_form="prometheus"))
     plain = build_run(load_settings(model=PROMETHEUS, judge_form="plain"))
     auto = build_run(load_settings(model=PROMETHEUS))

@@ -104,7 +104,7 @@ async def judge_pairs(
     if tools.models.pair_rater is not None and kept.name == MINILM:
         tools = tools.with_models(pair_rater=EmbeddedPairRater(kept))
     found = await run(pairs_job(given), tools, folder, listen, has_reports=False)
-    compared = tools.settings.qa_coverage
+    compared = tools.settings.grading.qa_coverage
     measures = await in_thread(_measured, given, kept, compared, folder, listen)
     report = QAReport(
         name=given.name or "pairs",
@@ -113,7 +113,7 @@ async def judge_pairs(
         measures=measures,
         ratings=_told(found, tools),
         intents=tuple(v for one in found.evaluations for v in one.of(IntentSimilarity)),
-        judge=tools.settings.escalated_to or tools.judge.answered_by if _has_judge(tools) else "",
+        judge=tools.settings.judge.escalated_to or tools.judge.answered_by if _has_judge(tools) else "",
         embedder=tools.models.embedder.name,
         cards=_cards(found.manifest),
         notes=_notes(given, found),
@@ -132,7 +132,7 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
 
 
 def _has_judge(tools: Run) -> bool:
-    return tools.models.pair_rater is None or bool(tools.settings.escalate)
+    return tools.models.pair_rater is None or bool(tools.settings.judge.escalate)
 
 
 def _told(found: RunResult, tools: Run) -> tuple[RacarRating, ...]:
