@@ -8,9 +8,7 @@ from typing import Any
 import httpx
 from lazy import LazyModule
 
-from ragassay.models.serving.app import build_app
-from ragassay.models.serving.completions import Completions
-from ragassay.models.serving.requests import Gate
+from ragassay.models.serving.app import ChatServer
 
 litellm_types = LazyModule("litellm.types.utils")
 
@@ -48,9 +46,8 @@ class EchoModel:
 
 
 def client(model: Any, n_most: int = 8) -> httpx.AsyncClient:
-    gate = Gate(KEY, MODELS)
     return httpx.AsyncClient(
-        transport=httpx.ASGITransport(app=build_app(gate, Completions(gate, model, 30.0, n_most))),
+        transport=httpx.ASGITransport(app=ChatServer(KEY, MODELS, model, 30.0, n_most).app()),
         base_url="http://server",
         headers={"Authorization": f"Bearer {KEY}"},
     )

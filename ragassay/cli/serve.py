@@ -73,8 +73,8 @@ def _announce(address: Address) -> None:
     """Print the address on stdout, for programs too, and the rest on stderr."""
     typer.echo(address.url)
     lines = [f"serving {', '.join(address.models)}"]
-    if address.key.is_new:
-        lines.append(f"key, made for this run and not shown again: {address.key.value}")
+    if address.new_key:
+        lines.append(f"key, made for this run and not shown again: {address.new_key}")
     else:
         lines.append("key: that of RAGASSAY_OUTPUT__SERVER_KEY")
     if address.is_public:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.models.serving.listening import bound, run_app, server_of
+from ragassay.models.serving.server import bound, run_app, server_of
 from ragassay.review.desk import Desk
 from ragassay.review.door import Door
 from ragassay.review.sources import open_source

@@ -173,7 +173,7 @@ def test_blanket_excepts_stand_only_at_boundaries():
         "models/local/batcher.py": 1,  # the engine's thread answers every caller
         "models/prompt_caching.py": 1,  # LiteLLM's, for a model that it does not list
         "optimizers/compiling/loop.py": 1,  # a loop's thread hands its error to the caller
-        "models/serving/completions.py": 1,  # a request
+        "models/serving/requests.py": 1,  # a request
         "graphs/asking.py": 1,  # a question
         "runs/engine.py": 1,  # a record
         "threads.py": 1,  # a thread hands its error to the caller

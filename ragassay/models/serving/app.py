@@ -2,57 +2,318 @@
 
 from __future__ import annotations
 
+import asyncio
+import hmac
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
-from ragassay.model_names import provider_of
-from ragassay.models.serving.completions import Completions
-from ragassay.models.serving.requests import Gate, Refusal
+from ragassay.model_names import is_local, provider_of
+from ragassay.models.local.batcher import loads
+from ragassay.models.serving.requests import (
+    CLIENT_LEFT,
+    Refusal,
+    errors_as_refusals,
+    local_problem,
+    read_request,
+)
+
+N_UNDER_WAY_MOST = 256
+"""Most concurrent completions; further ones get 429. With `N_BYTES_MOST` this limits the memory."""
+
+SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
+"""Upper ends of the latency histogram's bins."""
 
 HEALTH = ("liveliness", "liveness", "readiness")
 
 _SERVED = "/v1/chat/completions, /v1/models, /health/liveliness, /health/readiness and /metrics are"
 
+_LOG = logging.getLogger(__name__)
 
-def build_app(gate: Gate, completions: Completions) -> Starlette:
-    """Build the application.
+
+class ServerMetrics:
+    """Counters of one server, in Prometheus' text format at `/metrics`.
+
+    The set of labels is limited: a model's name is one that the server knows, or empty.
+    """
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        register: Any = {"registry": self._registry}
+        self._requests = Counter(
+            "ragassay_requests",
+            "Requests ended, by model and status.",
+            ["model", "status"],
+            **register,
+        )
+        self._seconds = Histogram(
+            "ragassay_request_seconds",
+            "Seconds from a request's last byte to its reply's, chat completions alone.",
+            ["model"],
+            buckets=SECONDS,
+            **register,
+        )
+        self._tokens = Counter(
+            "ragassay_tokens",
+            "Tokens: of prompts, of prompts that had been computed already, of replies.",
+            ["model", "kind"],
+            **register,
+        )
+        self.in_flight = Gauge("ragassay_requests_in_flight", "Requests under way.", **register)
+        self._registry.register(_LocalLoad())
+        ProcessCollector(**register)
+
+    def count(self, model: str, status: int, seconds: float | None = None) -> None:
+        """Count a request; `seconds` are those of a completion."""
+        self._requests.labels(model, str(status)).inc()
+        if seconds is not None:
+            self._seconds.labels(model).observe(seconds)
+
+    def count_tokens(self, model: str, usage: Mapping[str, Any]) -> None:
+        """Count the tokens of a completion."""
+        n_cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+        self._tokens.labels(model, "prompt").inc(usage["prompt_tokens"])
+        self._tokens.labels(model, "cached").inc(n_cached)
+        self._tokens.labels(model, "completion").inc(usage["completion_tokens"])
+
+    def page(self) -> bytes:
+        """Return all figures in Prometheus' format."""
+        return generate_latest(self._registry)
+
+
+class _LocalLoad:
+    """The load of the local models' batchers, summed."""
+
+    def collect(self) -> Iterator[Metric]:
+        known = loads()
+        yield GaugeMetricFamily(
+            "ragassay_local_calls_waiting",
+            "Calls of local models that wait or are being answered.",
+            sum(load.n_waiting for load in known),
+        )
+        yield CounterMetricFamily(
+            "ragassay_local_batches",
+            "Batches that local models began.",
+            sum(load.n_batches for load in known),
+        )
+        yield CounterMetricFamily(
+            "ragassay_local_batched_calls",
+            "Calls in these batches; divided by their number, the mean size of a batch.",
+            sum(load.n_batched for load in known),
+        )
+        yield GaugeMetricFamily(
+            "ragassay_local_largest_batch",
+            "Calls in the largest batch so far.",
+            max((load.n_largest for load in known), default=0),
+        )
+
+
+class ChatServer:
+    """Models under OpenAI's protocol: a limited number of chats at a time, each one LiteLLM call.
+
+    Itself it is the ASGI application of the chat route; `app` builds the whole one.
 
     Args:
-        gate: Checks the key and the models' names.
-        completions: Answers chats, and counts.
-    """
-    metrics = completions.metrics
+        key: The bearer token that a client must send.
+        models: The models' names, each with its endpoint.
+        complete: `litellm.acompletion`.
+        timeout_s: Longest wait for a hosted model.
+        n_most: Most concurrent completions.
 
-    async def list_models(request: Request) -> Response:
-        gate.check_key(request)
+    Attributes:
+        metrics: Counters of the requests.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        models: Mapping[str, str | None],
+        complete: Callable[..., Awaitable[Any]],
+        timeout_s: float,
+        n_most: int = N_UNDER_WAY_MOST,
+    ) -> None:
+        self.metrics = ServerMetrics()
+        self._key, self._models, self._complete = key.encode(), models, complete
+        self._timeout_s, self._n_most = timeout_s, n_most
+        self._n_under_way = 0
+
+    def app(self) -> Starlette:
+        """Build the application."""
+        routes = [Route(f"/health/{word}", self._tell_health) for word in HEALTH]
+        routes.append(Route("/metrics", self._tell_metrics))
+        for root in ("/v1", ""):
+            routes.append(Route(f"{root}/chat/completions", self, methods=["POST"]))
+            routes.append(Route(f"{root}/models", self._list_models))
+            routes.append(Route(f"{root}/models/{{name:path}}", self._list_models))
+        handlers: Any = {Refusal: self._refuse, HTTPException: self._refuse}
+        return Starlette(routes=routes, exception_handlers=handlers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a chat.
+
+        Raises:
+            Refusal: The request is refused before a model is asked.
+        """
+        request = Request(scope, receive)
+        self._check_key(request)
+        if self._n_under_way >= self._n_most:
+            message = f"{self._n_most} requests are under way: try again"
+            raise Refusal(429, message, "overloaded")
+        self._n_under_way += 1
+        try:
+            with self.metrics.in_flight.track_inprogress():
+                asked = await read_request(request)
+                model = self._served(asked.pop("model"))
+                await self._answer(model, asked, request, send)
+        finally:
+            self._n_under_way -= 1
+
+    async def _list_models(self, request: Request) -> Response:
+        self._check_key(request)
         cards = {
             name: {"id": name, "object": "model", "created": 0, "owned_by": provider_of(name)}
-            for name in gate.models
+            for name in self._models
         }
         if asked := request.path_params.get("name"):
-            return JSONResponse(cards[gate.served(asked)])
+            return JSONResponse(cards[self._served(asked)])
         return JSONResponse({"object": "list", "data": list(cards.values())})
 
-    async def tell_health(request: Request) -> Response:
+    async def _tell_health(self, request: Request) -> Response:
         return JSONResponse({"status": "healthy"})
 
-    async def tell_metrics(request: Request) -> Response:
-        return Response(metrics.page(), media_type="text/plain; version=0.0.4")
+    async def _tell_metrics(self, request: Request) -> Response:
+        return Response(self.metrics.page(), media_type="text/plain; version=0.0.4")
 
-    async def refuse(request: Request, error: Exception) -> Response:
+    async def _refuse(self, request: Request, error: Exception) -> Response:
         if not isinstance(error, Refusal):
             what = f"{request.method} {request.url.path}"
             error = Refusal(404, f"{what}: not served; {_SERVED}", "not_found")
-        metrics.count("", error.status)
+        self.metrics.count("", error.status)
         return error.response()
 
-    routes = [*(Route(f"/health/{word}", tell_health) for word in HEALTH)]
-    routes.append(Route("/metrics", tell_metrics))
-    for root in ("/v1", ""):
-        routes.append(Route(f"{root}/chat/completions", completions, methods=["POST"]))
-        routes.append(Route(f"{root}/models", list_models))
-        routes.append(Route(f"{root}/models/{{name:path}}", list_models))
-    return Starlette(routes=routes, exception_handlers={Refusal: refuse, HTTPException: refuse})
+    def _check_key(self, request: Request) -> None:
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        is_right = hmac.compare_digest(token.strip().encode(), self._key)
+        if kind.lower() != "bearer" or not is_right:
+            message = "wrong or missing key: send `Authorization: Bearer KEY`"
+            raise Refusal(401, message, "invalid_api_key")
+
+    def _served(self, name: object) -> str:
+        """Return a model's name; refuse unknown ones."""
+        if not isinstance(name, str) or name not in self._models:
+            known = ", ".join(self._models)
+            message = f"model {str(name)[:200]!r} is not served; there is {known}"
+            raise Refusal(404, message, "model_not_found", "model")
+        return name
+
+    async def _answer(
+        self, model: str, asked: dict[str, Any], request: Request, send: Send
+    ) -> None:
+        start, status = time.monotonic(), CLIENT_LEFT
+        try:
+            response = await _unless_left(request, self._response(model, asked))
+            if response is not None:
+                status = response.status_code
+                await response(request.scope, request.receive, send)
+        finally:
+            self.metrics.count(model, status, time.monotonic() - start)
+            if status >= 500:
+                _LOG.error("%s: a request ended with status %s", model, status)
+
+    async def _response(self, model: str, asked: dict[str, Any]) -> Response:
+        """Return a model's answer, or an error."""
+        streams = bool(asked.pop("stream", False))
+        tells_usage = bool((asked.pop("stream_options", None) or {}).get("include_usage"))
+        if is_local(model):
+            if problem := local_problem(asked):
+                return Refusal(400, problem, "invalid_request").response()
+        elif streams:
+            asked |= {"stream": True, "stream_options": {"include_usage": True}}
+        try:
+            with errors_as_refusals():
+                reply = await self._complete(
+                    model=model,
+                    api_base=self._models[model],
+                    timeout=self._timeout_s,
+                    num_retries=0,
+                    max_retries=0,
+                    drop_params=True,
+                    **asked,
+                )
+        except Refusal as refusal:
+            return refusal.response()
+        if "stream" in asked:
+            events = self._events(model, reply, tells_usage)
+        elif streams:
+            events = _in_one_piece(self._counted(model, reply), tells_usage)
+        else:
+            return Response(json.dumps(self._counted(model, reply)), media_type="application/json")
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    def _counted(self, model: str, reply: Any) -> dict[str, Any]:
+        """Return a reply or a part of one as JSON, and count its tokens."""
+        whole = reply.model_dump(mode="json", exclude_none=True) | {"model": model}
+        if usage := whole.get("usage"):
+            self.metrics.count_tokens(model, usage)
+        return whole
+
+    async def _events(
+        self, model: str, pieces: AsyncIterator[Any], tells_usage: bool
+    ) -> AsyncIterator[str]:
+        """Yield a hosted model's reply as it arrives."""
+        try:
+            with errors_as_refusals():
+                async for piece in pieces:
+                    shown = self._counted(model, piece)
+                    if tells_usage or "usage" not in shown:
+                        yield _event(shown)
+        except Refusal as refusal:  # the status was sent long ago
+            _LOG.error("%s: a stream broke off", model)
+            yield _event(refusal.error)
+        else:
+            yield "data: [DONE]\n\n"
+
+
+async def _in_one_piece(whole: dict[str, Any], tells_usage: bool) -> AsyncIterator[str]:
+    """Yield a local model's reply: a batch decodes together, and a schema forces many tokens."""
+    usage, (choice,) = whole.pop("usage"), whole.pop("choices")
+    whole["object"] = "chat.completion.chunk"
+    choice["delta"] = choice.pop("message")
+    yield _event(whole | {"choices": [choice]})
+    if tells_usage:
+        yield _event(whole | {"choices": [], "usage": usage})
+    yield "data: [DONE]\n\n"
+
+
+def _event(shown: dict[str, Any]) -> str:
+    return f"data: {json.dumps(shown)}\n\n"
+
+
+async def _unless_left(request: Request, answer: Any) -> Response | None:
+    """Return the answer; None if the client disconnects first, which cancels it."""
+    answering = asyncio.ensure_future(answer)
+    leaving = asyncio.ensure_future(request.receive())  # nothing else follows the body
+    try:
+        await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        return answering.result() if answering.done() else None
+    finally:
+        leaving.cancel()
+        answering.cancel()

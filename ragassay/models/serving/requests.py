@@ -1,17 +1,19 @@
-"""Checks of a request before any model sees it: key, size, parameters."""
+"""Checks of a request before any model sees it: size and parameters; and the errors for clients."""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from openai.types.chat.completion_create_params import CompletionCreateParamsBase
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
+
+from ragassay.errors import ModelError, PromptTooLongError, RefusedError, SettingsError
 
 N_BYTES_MOST = 4 * 2**20
 """Largest request: a million tokens fit."""
@@ -62,35 +64,6 @@ class Refusal(Exception):
         """Return the whole HTTP response."""
         headers = {"retry-after": self.retry_after_s} if self.status == 429 else None
         return JSONResponse(self.error, self.status, headers)
-
-
-@dataclass(frozen=True)
-class Gate:
-    """Access control: who may ask, and for which models.
-
-    Attributes:
-        key: The bearer token that a client must send.
-        models: The models' names, each with its endpoint.
-    """
-
-    key: str
-    models: Mapping[str, str | None]
-
-    def check_key(self, request: Request) -> None:
-        """Refuse a client without the key."""
-        kind, _, token = request.headers.get("authorization", "").partition(" ")
-        shown = token.strip().encode()
-        if kind.lower() != "bearer" or not hmac.compare_digest(shown, self.key.encode()):
-            message = "wrong or missing key: send `Authorization: Bearer KEY`"
-            raise Refusal(401, message, "invalid_api_key")
-
-    def served(self, name: object) -> str:
-        """Return a model's name; refuse unknown ones."""
-        if not isinstance(name, str) or name not in self.models:
-            known = ", ".join(self.models)
-            message = f"model {str(name)[:200]!r} is not served; there is {known}"
-            raise Refusal(404, message, "model_not_found", "model")
-        return name
 
 
 async def read_request(request: Request) -> dict[str, Any]:
@@ -183,3 +156,32 @@ def _message_problem(message: Any) -> str:
         )
         return "" if is_text else "this model reads text, nothing else"
     return "" if isinstance(content, str) else "content: text is wanted"
+
+
+@contextmanager
+def errors_as_refusals() -> Iterator[None]:
+    """Raise the client's error for any error inside."""
+    try:
+        yield
+    except Exception as error:  # the boundary of a request; every provider has errors of its own
+        raise refusal_for(error) from error
+
+
+def refusal_for(error: BaseException) -> Refusal:
+    """Return the client's error for an error of LiteLLM or of a local model."""
+    for known in (error, error.__cause__, error.__context__):
+        if isinstance(known, PromptTooLongError):
+            # OpenAI's clients recognise this error by these words.
+            message = f"This model's maximum context length is exceeded: {known}"
+            return Refusal(400, message, "context_length_exceeded", "messages")
+        if isinstance(known, RefusedError):
+            return Refusal(400, str(known), "invalid_request")
+        if isinstance(known, ModelError | SettingsError):
+            return Refusal(500, str(known), "internal_error")
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    return Refusal(
+        status=int(getattr(error, "status_code", None) or 500),
+        message=str(error),
+        code=str(getattr(error, "code", None) or type(error).__name__),
+        retry_after_s=headers.get("retry-after", RETRY_AFTER_S),
+    )

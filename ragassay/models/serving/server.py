@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import secrets
+import signal
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragassay.errors import SettingsError
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import PROVIDER, is_local, split_endpoint
-from ragassay.models.serving.keys import ServerKey, server_key
-from ragassay.models.serving.listening import bound, run_app
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from ragassay.settings import Settings
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
+N_KEY_CHARS_LEAST = 16
+N_KEY_DIFFERENT_LEAST = 8
+
+_MEND = (
+    "unset RAGASSAY_SERVER_KEY to have one made, or make one with "
+    "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
+)
+
+_GUESSED = re.compile(
+    r"sk-?1234|password|passwort|change-?me|secret|example|your-?key|12345678|abcdefg"
+)
+"""Parts of guessable keys; a random key is unlikely to contain one."""
+
 
 @dataclass(frozen=True)
 class Address:
-    """A server's address, models and key.
+    """A server's address and models.
 
     Attributes:
         host: The host as the user gave it.
         port: The actual port, even if 0 was requested.
         models: The models' names for clients.
-        key: The clients' key.
+        new_key: The clients' key if it was made for this run, so that nobody has seen it.
     """
 
     host: str
     port: int
     models: tuple[str, ...]
-    key: ServerKey
+    new_key: str | None = None
 
     @property
     def url(self) -> str:
@@ -69,14 +88,47 @@ def serve(
         ExtraError: The server's libraries are not installed.
     """
     need(*EXTRAS["server"], *EXTRAS["local"])
-    given = settings.output.server_key
-    key = server_key(given.get_secret_value() if given is not None else None)
+    given = settings.server_key
+    if given is not None:
+        check_server_key(given.get_secret_value())
+    key = given.get_secret_value() if given is not None else make_server_key()
     endpoints = dict(split_endpoint(model) for model in models)
     _prepare_local_models(endpoints, settings)
     with bound(host, port) as listener:
-        address = Address(host, listener.getsockname()[1], tuple(endpoints), key)
-        app = _app(endpoints, key.value, settings)
-        run_app(app, listener, settings.judge.timeout_s, lambda: on_ready(address))
+        new_key = key if given is None else None
+        address = Address(host, listener.getsockname()[1], tuple(endpoints), new_key)
+        app = _app(endpoints, key, settings)
+        run_app(app, listener, settings.timeout_s, lambda: on_ready(address))
+
+
+def make_server_key() -> str:
+    """Return a new key of 256 random bits."""
+    return f"sk-{secrets.token_urlsafe(32)}"
+
+
+def check_server_key(key: str) -> None:
+    """Check the key that the settings give.
+
+    Raises:
+        SettingsError: The key can be guessed, or cannot be sent in a header.
+    """
+    problem = _weakness(key)
+    if problem:
+        raise SettingsError(f"setting 'server_key': {problem}; {_MEND}")
+
+
+def _weakness(key: str) -> str:
+    if not key.strip():
+        return "the key is empty"
+    if not key.isascii() or not key.isprintable() or " " in key:
+        return "the key holds spaces or characters that cannot stand in a header"
+    if len(key) < N_KEY_CHARS_LEAST:
+        return f"the key is weak: {len(key)} characters, at least {N_KEY_CHARS_LEAST} are wanted"
+    if len(set(key)) < N_KEY_DIFFERENT_LEAST:
+        return f"the key is weak: it has {len(set(key))} different characters"
+    if found := _GUESSED.search(key.lower()):
+        return f"the key is weak: it holds {found.group()!r}, as guessed keys do"
+    return ""
 
 
 def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
@@ -85,19 +137,83 @@ def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
     if not all((Path(name) / "config.json").is_file() for name in local):
         from ragassay.models.weights import smollm2_folder
 
-        smollm2_folder(settings.literature.cache_dir)
+        smollm2_folder(settings.cache_dir)
 
 
 def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> Any:
     from ragassay.models.litellm_library import import_litellm
     from ragassay.models.local.provider import register_provider
-    from ragassay.models.serving.app import build_app
-    from ragassay.models.serving.completions import Completions
-    from ragassay.models.serving.requests import Gate
+    from ragassay.models.serving.app import ChatServer
 
     litellm = import_litellm()
     # A log must not contain a traceback and the content of every refused request.
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
-    register_provider(settings.literature.cache_dir, settings.prompting.local_dtype)
-    gate = Gate(key, endpoints)
-    return build_app(gate, Completions(gate, litellm.acompletion, settings.judge.timeout_s))
+    register_provider(settings.cache_dir, settings.local_dtype)
+    return ChatServer(key, endpoints, litellm.acompletion, settings.timeout_s).app()
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a listening socket; with port 0 the operating system chooses one.
+
+    Raises:
+        SettingsError: The port is taken, or the host is none of this machine's.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise SettingsError(
+            f"cannot listen on {host} port {port}: {error.strerror}; "
+            "name another with --host and --port (0 has one chosen)"
+        ) from error
+
+
+def run_app(
+    app: Any, listener: socket.socket, grace_s: float, on_ready: Callable[[], None]
+) -> None:
+    """Serve until SIGTERM or SIGINT; finish open requests first.
+
+    Args:
+        app: An ASGI application.
+        listener: From `bound`.
+        grace_s: Seconds that open requests get at the end.
+        on_ready: Called once requests are accepted.
+    """
+    server = server_of(app, grace_s, on_ready)
+    with _ended_by_signals():
+        server.run(sockets=[listener])
+
+
+def server_of(app: Any, grace_s: float, on_ready: Callable[[], None]) -> uvicorn.Server:
+    """Return a server of an application; see `run_app`."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        """A server that reports when it accepts requests."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                on_ready()
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=int(grace_s),
+    )
+    return Server(config)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Ignore the signal that uvicorn raises again after it has shut down."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

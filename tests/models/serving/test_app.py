@@ -12,9 +12,7 @@ from case_tables import each_case
 from echoes import ASK, HOSTED, KEY, MODELS, EchoModel, client, figures
 
 from ragassay.models.serving import requests
-from ragassay.models.serving.app import build_app
-from ragassay.models.serving.completions import Completions
-from ragassay.models.serving.requests import Gate
+from ragassay.models.serving.app import ChatServer
 
 
 async def test_a_completion_is_one_call_of_litellm_and_is_counted() -> None:
@@ -179,8 +177,7 @@ async def test_a_model_that_breaks_frees_its_place(caplog: pytest.LogCaptureFixt
 async def test_what_a_client_does_not_wait_for_is_given_up() -> None:
     model = EchoModel()
     model.gate.clear()
-    gate = Gate(KEY, MODELS)
-    app = build_app(gate, completions := Completions(gate, model, 30.0))
+    server = ChatServer(KEY, MODELS, model, 30.0)
     coming = [{"type": "http.request", "body": json.dumps(ASK).encode()}]
     leaves = asyncio.Event()
 
@@ -199,13 +196,13 @@ async def test_what_a_client_does_not_wait_for_is_given_up() -> None:
         "path": "/v1/chat/completions",
         "headers": [(b"authorization", f"Bearer {KEY}".encode())],
     }
-    asking = asyncio.create_task(app(scope, receive, send))
+    asking = asyncio.create_task(server.app()(scope, receive, send))
     while not model.seen:
         await asyncio.sleep(0)
     leaves.set()
     await asking
     await asyncio.sleep(0)
     assert model.n_given_up == 1
-    page = completions.metrics.page().decode()
+    page = server.metrics.page().decode()
     assert 'ragassay_requests_total{model="ragassay/judge",status="499"} 1.0' in page
     assert "ragassay_requests_in_flight 0.0" in page

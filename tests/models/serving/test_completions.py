@@ -14,8 +14,7 @@ from echoes import ASK, HOSTED, EchoModel, client, figures
 from lazy import LazyModule
 
 from ragassay.errors import ModelError, PromptTooLongError, RefusedError, SettingsError
-from ragassay.models.serving.completions import refusal_for
-from ragassay.models.serving.requests import local_problem
+from ragassay.models.serving.requests import local_problem, refusal_for
 
 litellm = LazyModule("litellm")
 

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.models.serving import server
-from ragassay.models.serving.keys import ServerKey
 from ragassay.models.serving.server import Address
 
 RUN = CliRunner()
@@ -76,7 +75,7 @@ def test_only_needs_a_model() -> None:
     ],
 )
 def test_the_address_says_who_can_reach_it(host: str, url: str, is_public: bool) -> None:
-    address = Address(host, 80, ("ragassay/judge",), ServerKey("key", is_new=False))
+    address = Address(host, 80, ("ragassay/judge",))
     assert (address.url, address.is_public) == (url, is_public)
 
 
