@@ -28,7 +28,7 @@ N_KEY_CHARS_LEAST = 16
 N_KEY_DIFFERENT_LEAST = 8
 
 _MEND = (
-    "unset RAGASSAY_SERVER_KEY to have one made, or make one with "
+    "unset RAGASSAY_OUTPUT__SERVER_KEY to have one made, or make one with "
     "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
 )
 
@@ -88,7 +88,7 @@ def serve(
         ExtraError: The server's libraries are not installed.
     """
     need(*EXTRAS["server"], *EXTRAS["local"])
-    given = settings.server_key
+    given = settings.output.server_key
     if given is not None:
         check_server_key(given.get_secret_value())
     key = given.get_secret_value() if given is not None else make_server_key()
@@ -98,7 +98,7 @@ def serve(
         new_key = key if given is None else None
         address = Address(host, listener.getsockname()[1], tuple(endpoints), new_key)
         app = _app(endpoints, key, settings)
-        run_app(app, listener, settings.timeout_s, lambda: on_ready(address))
+        run_app(app, listener, settings.judge.timeout_s, lambda: on_ready(address))
 
 
 def make_server_key() -> str:
@@ -137,7 +137,7 @@ def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
     if not all((Path(name) / "config.json").is_file() for name in local):
         from ragassay.models.weights import smollm2_folder
 
-        smollm2_folder(settings.cache_dir)
+        smollm2_folder(settings.literature.cache_dir)
 
 
 def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> Any:
@@ -148,8 +148,8 @@ def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> A
     litellm = import_litellm()
     # A log must not contain a traceback and the content of every refused request.
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
-    register_provider(settings.cache_dir, settings.local_dtype)
-    return ChatServer(key, endpoints, litellm.acompletion, settings.timeout_s).app()
+    register_provider(settings.literature.cache_dir, settings.prompting.local_dtype)
+    return ChatServer(key, endpoints, litellm.acompletion, settings.judge.timeout_s).app()
 
 
 def bound(host: str, port: int) -> socket.socket:
