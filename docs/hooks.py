@@ -41,7 +41,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Let links out of this folder lead to the copies in the site."""
-    return re.sub(r"\]\(\.\./(?=examples/)", "](", markdown)
+    return re.sub(r"\]\(((?:\.\./)*)\.\./(?=examples/)", r"](\1", markdown)
 
 
 def _linked(path: Path) -> str:

@@ -8,7 +8,7 @@ parts. Printed are the AUC, and what is right of the claims that are decided by 
 whose threshold is found on the other questions, on values of an inner cross-validation: the
 highest third of the values, without a label; or the most for which .85 are right. Ways are the
 baselines, two classifiers of scikit-learn, and the logistic regression that has learnt from
-MedAESQA's sentences besides. Nothing of it ships: `docs/tried.md` has the figures.
+MedAESQA's sentences besides. Nothing of it ships: `docs/lab/tried.md` has the figures.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from ragassay.formats import read_records
 from ragassay.testing import ScriptedModel
 
 README, DOCS = ROOT / "README.md", ROOT / "docs"
-USING, JUDGES, EXTENDING = DOCS / "using.md", DOCS / "judges.md", DOCS / "extending.md"
+COMPARING, JUDGES, OWN = DOCS / "comparing.md", DOCS / "judges.md", DOCS / "own-rubric.md"
+OWN_ANSWERS = DOCS / "own-answers.md"
 PYTHON = [one for page in PAGES for one in blocks(page, "python")]
 
 
@@ -73,9 +74,8 @@ def write_answers(path: Path, n: int) -> Path:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("page", [README, USING], ids=lambda page: page.name)
-def test_an_answer_is_evaluated_as_shown(page: Path, at_work: Path):
-    names = run(block(page, "python", "ragassay.evaluate("))
+def test_an_answer_is_evaluated_as_shown(at_work: Path):
+    names = run(block(README, "python", "ragassay.evaluate("))
     assert names["result"].scores["rubric.correctness"].n == 1
     assert "ragassay" in (at_work / "report.html").read_text()
 
@@ -87,7 +87,7 @@ def test_runs_are_compared_and_measured_as_shown(at_work: Path):
         ragassay.evaluate(answers, out=Path("runs") / name)
     label = {"task": "rubric", "label": "4", "record_id": "q1", "item": "cohesion"}
     Path("labels.jsonl").write_text(json.dumps(label) + "\n")
-    one = block(USING, "python", "ragassay.compare(")
+    one = block(COMPARING, "python", "ragassay.meta_evaluate(")
     boards, tasks = (
         eval(line.partition("  #")[0], {"ragassay": ragassay})
         for line in one.text.splitlines()
@@ -104,7 +104,7 @@ def test_a_judge_is_audited_as_shown(at_work: Path, capsys: pytest.CaptureFixtur
     assert "cohesion" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("page", "format_name"), [(README, "ragas"), (USING, "ragassay")])
+@pytest.mark.parametrize(("page", "format_name"), [(README, "ragas"), (OWN_ANSWERS, "ragassay")])
 def test_the_answer_that_is_shown_is_read(page: Path, format_name: str, tmp_path: Path):
     path = tmp_path / "answers.json"
     path.write_text(blocks(page, "json")[0].text)
@@ -115,9 +115,9 @@ def test_the_answer_that_is_shown_is_read(page: Path, format_name: str, tmp_path
 
 @pytest.mark.integration
 def test_a_function_of_the_users_own_is_asked_as_shown(at_work: Path):
-    names = run(block(EXTENDING, "python", "has_number"))
+    names = run(block(OWN, "python", "has_number"))
     assert names["result"].scores["has_number.score"].value == 0.5
-    asked = run(block(EXTENDING, "python", "async def tone"))
+    asked = run(block(OWN, "python", "async def tone"))
     sources = [{"id": "1", "text": "Drug A lowered blood pressure."}]
     found = ragassay.evaluate(
         question="Does drug A lower blood pressure?",
@@ -132,7 +132,7 @@ def test_a_function_of_the_users_own_is_asked_as_shown(at_work: Path):
 
 @pytest.mark.integration
 def test_rubrics_of_the_users_own_are_rated_as_shown(at_work: Path):
-    (at_work / "mine.yaml").write_text(block(EXTENDING, "yaml", "dosing").text)
+    (at_work / "mine.yaml").write_text(block(OWN, "yaml", "dosing").text)
     found = ragassay.evaluate(
         question="q",
         answer="Take 5 mg daily.",
@@ -142,8 +142,8 @@ def test_rubrics_of_the_users_own_are_rated_as_shown(at_work: Path):
     assert list(found.scores) == ["rubric.dosing", "checklist.score"]
 
 
-def test_what_is_shown_of_extending_takes_fifteen_lines_at_most():
-    shown = [one for language in ("python", "yaml", "toml") for one in blocks(EXTENDING, language)]
+def test_what_is_shown_of_own_evaluators_takes_fifteen_lines_at_most():
+    shown = [one for language in ("python", "yaml", "toml") for one in blocks(OWN, language)]
     assert len(shown) == 4
     lengths = [len([line for line in one.text.splitlines() if line.strip()]) for one in shown]
     assert max(lengths) <= 15, lengths
@@ -153,7 +153,7 @@ def test_runs_are_compared_answer_by_answer_as_shown(at_work: Path, capsys):
     for name, value in (("old", 0.9), ("new", 0.5)):
         scored = [answer(f"r{i}", f"t{i}", scores={"nuggets.recall": value}) for i in range(8)]
         written_run(Path("runs") / name, scored)
-    names = run(block(DOCS / "comparing.md", "python", "found.save("))
+    names = run(block(COMPARING, "python", "found.save("))
     assert "('nuggets.recall', 'worse')" in capsys.readouterr().out
     assert names["found"].failures(margin=0.1)
     assert (at_work / "changes.html").exists()

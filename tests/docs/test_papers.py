@@ -27,5 +27,5 @@ def test_the_tests_that_verify_exist() -> None:
 
 def test_the_readme_says_what_is_not_yet_there_for_correctness() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (row,) = [line for line in readme.splitlines() if line.startswith("| BioACE: correctness")]
-    assert len(row.strip("| ").split(" | ")[2]) > 10
+    (row,) = [line for line in readme.splitlines() if line.startswith("| BioACE |")]
+    assert "correctness classifier" in row.strip("| ").split(" | ")[2]

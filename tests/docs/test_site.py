@@ -36,8 +36,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_page_of_the_docs_is_in_the_site(site: Path):
-    for page in (ROOT / "docs").glob("*.md"):
-        assert (site / page.stem / "index.html").exists(), page
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").with_suffix("")
+        assert (site / name / "index.html").exists(), page
     for name in ("", "notebook", "commands", "reference", "contributing", "changelog"):
         assert (site / name / "index.html").exists(), name
     for page in (ROOT / "examples").glob("*/README.md"):

@@ -1,4 +1,4 @@
-"""The tests that docs/testing.md shows, and what it says that they print."""
+"""The tests that docs/ci.md shows, and what it says that they print."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from handbook import block, blocks
 pytestmark = pytest.mark.integration
 pytest_plugins = ["pytester"]
 
-PAGE = ROOT / "docs" / "testing.md"
+PAGE = ROOT / "docs" / "ci.md"
 
 
 def test_the_message_is_as_shown(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
