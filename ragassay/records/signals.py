@@ -1,4 +1,4 @@
-"""Signals of an answer, and the marks that a fine-tuned judge gives its sentences, for the rubrics."""
+"""Signals of an answer, and the marks that a fine-tuned judge gives its sentences."""
 
 from __future__ import annotations
 
