@@ -34,7 +34,6 @@ from ragassay.records import (
     NuggetOrigin,
     Score,
     SentenceNuggets,
-    Usage,
     VerdictBase,
 )
 from ragassay.settings import RESULT_FIELDS, Settings
@@ -387,9 +386,10 @@ class Evaluator(ABC, Generic[S]):
         """Return what a second judge is asked of a batch: its first thing."""
         return subject
 
-    def settled(self, file: CaseFile, run: Run) -> Sequence[VerdictBase]:
+    def settled(self, file: CaseFile, run: Run) -> Sequence[Any]:
         """Return the verdicts in order, with those that needed no question."""
-        return standing(self, file, run)
+        keys = (VerdictKey(self.name, item) for item in self.known_items(file, run))
+        return [file.verdicts[key] for key in keys if key in file.verdicts]
 
     def judged_by(self, run: Run) -> str:
         """Return who gives its verdicts, in words."""
@@ -418,19 +418,3 @@ class Evaluator(ABC, Generic[S]):
     def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """Return how many model calls these take at most."""
         return self.n_most_questions(file, run) if run.judge.lm else 0
-
-
-def standing(evaluator: Evaluator[Any], file: CaseFile, run: Run) -> list[Any]:
-    """Return an evaluator's verdicts in the order of its items."""
-    keys = (VerdictKey(evaluator.name, item) for item in evaluator.known_items(file, run))
-    return [file.verdicts[key] for key in keys if key in file.verdicts]
-
-
-def panel_names(run: Run) -> tuple[str, ...]:
-    """Return the names of the panel's judges; empty for a single judge."""
-    return tuple(one.name for one in run.judge.members)
-
-
-def total_usage(verdicts: Iterable[VerdictBase]) -> Usage:
-    """Return what verdicts cost together."""
-    return sum((verdict.usage for verdict in verdicts), Usage())

@@ -81,8 +81,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
 
     def settled(self, file: CaseFile, run: Run) -> Sequence[DocumentFacts]:
         """Return the facts by document and place."""
-        found = [v for v in super().settled(file, run) if isinstance(v, DocumentFacts)]
-        return sorted(found, key=lambda one: (one.document, one.start))
+        return sorted(super().settled(file, run), key=lambda one: (one.document, one.start))
 
     def n_most_questions(self, file: CaseFile, run: Run) -> int:
         """Every document that is cited has its passages."""

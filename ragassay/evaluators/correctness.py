@@ -90,8 +90,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceCorrectness]:
         """Return one a sentence: the model's, the evidence's, or that there was no passage."""
         by_sentence = _by_evidence(file, run)
-        known = [v for v in super().settled(file, run) if isinstance(v, SentenceCorrectness)]
-        for one in known:
+        for one in super().settled(file, run):
             other = by_sentence.get(one.sentence)
             # What the model leaves open the evidence may decide, by a second judge above all.
             if not (one.is_undecided and other and other.correct is not None):

@@ -116,8 +116,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
 
     def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceNuggets]:
         """Return the lists by origin and sentence."""
-        found = [v for v in super().settled(file, run) if isinstance(v, SentenceNuggets)]
-        return sorted(found, key=lambda one: (one.origin, one.sentence))
+        return sorted(super().settled(file, run), key=lambda one: (one.origin, one.sentence))
 
     def judged_by(self, run: Run) -> str:
         """Name the judge, or the rule: no second judge writes nuggets."""

@@ -107,7 +107,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         if not file.case.sentences:
             empty = Failure(reason="empty_answer", detail="the answer has no sentence")
             return [Judgment(rubric=name, failure=empty) for name in rubrics]
-        return super().settled(file, run)  # type: ignore[return-value]
+        return super().settled(file, run)
 
     def judged_by(self, run: Run) -> str:
         """Name the panel, or what rates in the judge's place."""

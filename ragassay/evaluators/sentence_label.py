@@ -81,7 +81,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
 
     def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceLabel]:
         """Return one label a sentence; where nobody but a judge could tell, nothing is said."""
-        found = [one for one in super().settled(file, run) if isinstance(one, SentenceLabel)]
+        found = super().settled(file, run)
         return found if _is_judged(run) else [one for one in found if one.label]
 
     def n_most_calls(self, file: CaseFile, run: Run) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from ragassay.evaluators.base import Evaluator, Run, total_usage
+from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import CaseFile
 from ragassay.graphs.failures import failure_of, pause_before_retry
 from ragassay.graphs.keys import question_key
@@ -87,7 +87,8 @@ class CaseQuestion(Question):
                     return failure
                 await asyncio.sleep(pause_s)
             else:
-                self.tell({"done": 1, "usage": total_usage(verdicts) if is_new else Usage()})
+                paid = (one.usage for one in verdicts if is_new)
+                self.tell({"done": 1, "usage": sum(paid, Usage())})
                 return verdicts
 
     def unscored(self, failure: Failure) -> Sequence[VerdictBase]:

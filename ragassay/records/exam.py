@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ragassay.records.verdicts import VerdictBase
+from ragassay.records.verdicts import WeighedVerdict
 
 ExamGrader = Literal["rating", "extraction"]
 """How an item is graded: rated from 0 to 5, or by what was extracted for it."""
@@ -20,7 +20,7 @@ GradeWay = Literal[ExamGrader, DirectGrader]
 MOST_EXAM_RATING = 5
 
 
-class ExamGrade(VerdictBase):
+class ExamGrade(WeighedVerdict):
     """A grade of a passage by one item of a test bank (Dietz 2024, section 3.2).
 
     Attributes:
@@ -31,7 +31,6 @@ class ExamGrade(VerdictBase):
         answer: The text that was extracted for the item; empty where there is none.
         is_correct: Whether the passage covers the item: a rating of 1 or more, an answer that is
             one of the known ones, or any answer where none are known; None where unscored.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     item_fields = ("grader", "exam_item")
@@ -44,7 +43,6 @@ class ExamGrade(VerdictBase):
     answer: str = ""
     is_correct: bool | None = None
     leaning_rating: int | None = Field(default=None, ge=0, le=MOST_EXAM_RATING)
-    escalated_from: ExamGrade | None = None
 
     @property
     def scale(self) -> tuple[int, int]:
@@ -69,14 +67,13 @@ class ExamGrade(VerdictBase):
         return tuple(range(MOST_EXAM_RATING + 1)) if self.grader == "rating" else ("yes", "no")
 
 
-class RelevanceGrade(VerdictBase):
+class RelevanceGrade(WeighedVerdict):
     """A grade of a passage's relevance to its query, without a test bank (Dietz 2024, 3.5).
 
     Attributes:
         grader: How it was asked for.
         rating: On the grader's scale; None where unscored.
         is_relevant: None where unscored.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     item_fields, labels = ("grader",), ("yes", "no")
@@ -85,7 +82,6 @@ class RelevanceGrade(VerdictBase):
     grader: DirectGrader
     rating: int | None = Field(default=None, ge=0)
     is_relevant: bool | None = None
-    escalated_from: RelevanceGrade | None = None
 
     @property
     def value(self) -> str | None:

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from ragassay.records.base import Frozen
-from ragassay.records.verdicts import EvidenceSpan, RatingVerdict, VerdictBase
+from ragassay.records.verdicts import EvidenceSpan, RatingVerdict, WeighedVerdict
 
 RacarDimension = Literal["relevance", "agnosticism", "completeness", "accuracy", "reasonableness"]
 RACAR: tuple[RacarDimension, ...] = get_args(RacarDimension)
@@ -31,7 +31,6 @@ class RacarRating(RatingVerdict):
         evidence: Places of the paper that the judge quotes; a quote that the paper does not have
             is left out.
         leaning_rating: What an undecided rating leant to.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     item_fields = ("dimension", "pair")
@@ -44,7 +43,6 @@ class RacarRating(RatingVerdict):
     reason: str = ""
     evidence: tuple[EvidenceSpan, ...] = ()
     leaning_rating: int | None = Field(default=None, ge=1, le=3)
-    escalated_from: RacarRating | None = None
 
     @property
     def scale(self) -> tuple[int, int]:
@@ -52,14 +50,13 @@ class RacarRating(RatingVerdict):
         return RACAR_SCALE
 
 
-class IntentSimilarity(VerdictBase):
+class IntentSimilarity(WeighedVerdict):
     """The likeness of what two questions ask for (Wan et al. 2024, appendix C).
 
     Attributes:
         first: Id of one pair.
         second: Id of the other; behind the first in the paper's list.
         score: 0 for nothing in common to 100 for the same intent; None where unscored.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     item_fields, value_field = ("first", "second"), "score"
@@ -68,7 +65,6 @@ class IntentSimilarity(VerdictBase):
     first: str
     second: str
     score: float | None = Field(default=None, ge=0, le=MOST_INTENT)
-    escalated_from: IntentSimilarity | None = None
 
     @property
     def scale(self) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -230,7 +230,17 @@ class VerdictBase(Frozen):
         return self.failure is not None and self.failure.reason == "undecided"
 
 
-class RatingVerdict(VerdictBase):
+class WeighedVerdict(VerdictBase):
+    """A verdict that says how sure the judge is, so that it can go to a second judge.
+
+    Attributes:
+        escalated_from: The first judge's value, if the second judge gave this one.
+    """
+
+    escalated_from: Self | None = None
+
+
+class RatingVerdict(WeighedVerdict):
     """A verdict on a scale of whole numbers, with the fields `scale`, `rating` and `score`."""
 
     value_field = "score"
@@ -278,7 +288,6 @@ class Judgment(RatingVerdict):
         sentences: Numbers (1-based) of the sentences that the rationale names.
         members: The panel's judgments behind this one; empty for a single judge.
         first: A panel member's judgment before it read the others'; None without a dispute.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     item_fields = ("rubric",)
@@ -293,7 +302,6 @@ class Judgment(RatingVerdict):
     sentences: tuple[int, ...] = ()
     members: tuple[Judgment, ...] = ()
     first: Judgment | None = None
-    escalated_from: Judgment | None = None
 
     @model_validator(mode="after")
     def _on_scale(self) -> Judgment:
@@ -306,13 +314,12 @@ class Judgment(RatingVerdict):
         return self
 
 
-class SentenceLabel(VerdictBase):
+class SentenceLabel(WeighedVerdict):
     """A label for whether an answer needs a sentence (BioACE, figure 2).
 
     Attributes:
         sentence: 1-based.
         label: None where unscored.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     item_fields, value_field = ("sentence",), "label"
@@ -321,10 +328,9 @@ class SentenceLabel(VerdictBase):
     evaluator: str = "sentence_label"
     sentence: int = Field(ge=1)
     label: RelevanceLabel | None = None
-    escalated_from: SentenceLabel | None = None
 
 
-class NuggetVerdict(ClaimVerdict):
+class NuggetVerdict(ClaimVerdict, WeighedVerdict):
     """A verdict on whether a cited document supports one nugget of the citing sentence.
 
     Attributes:
@@ -332,7 +338,6 @@ class NuggetVerdict(ClaimVerdict):
         document: The cited document's id.
         nugget: The nugget's text.
         verdict: None where unscored.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     item_fields = ("sentence", "document", "nugget")
@@ -342,7 +347,6 @@ class NuggetVerdict(ClaimVerdict):
     document: str
     nugget: str
     verdict: Verdict | None = None
-    escalated_from: NuggetVerdict | None = None
 
 
 class AttributionVerdict(ClaimVerdict):
@@ -408,7 +412,7 @@ class SentenceCorrectness(VerdictBase):
         return CORRECTNESS[self.correct]
 
 
-class CitationVerdict(ClaimVerdict):
+class CitationVerdict(ClaimVerdict, WeighedVerdict):
     """A verdict on whether a cited document supports the citing sentence.
 
     Attributes:
@@ -417,7 +421,6 @@ class CitationVerdict(ClaimVerdict):
         verdict: "invalid" where the citation resolves to no document; None where unscored.
         evidence: The parts of the document that were checked.
         nuggets: The verdicts on the sentence's nuggets that it merges, if any.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     labels = get_args(CitationLabel)
@@ -428,7 +431,6 @@ class CitationVerdict(ClaimVerdict):
     verdict: CitationLabel | None = None
     evidence: EvidenceSpan | None = None
     nuggets: tuple[NuggetVerdict, ...] = ()
-    escalated_from: CitationVerdict | None = None
 
     @property
     def item(self) -> str:
@@ -436,7 +438,7 @@ class CitationVerdict(ClaimVerdict):
         return f"{self.sentence}/{self.citation.marker}"
 
 
-class EvidenceVerdict(ClaimVerdict):
+class EvidenceVerdict(ClaimVerdict, WeighedVerdict):
     """A verdict on whether a passage, found in any document, supports a sentence.
 
     Attributes:
@@ -445,7 +447,6 @@ class EvidenceVerdict(ClaimVerdict):
         rank: Its place among the passages of its side, 1 for the best.
         verdict: None where unscored.
         evidence: The passage; None where nothing was found.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     item_fields = ("sentence", "side", "rank")
@@ -456,7 +457,6 @@ class EvidenceVerdict(ClaimVerdict):
     rank: int = Field(default=1, ge=1)
     verdict: Verdict | None = None
     evidence: EvidenceSpan | None = None
-    escalated_from: EvidenceVerdict | None = None
 
 
 class SentenceNuggets(VerdictBase):
@@ -476,13 +476,12 @@ class SentenceNuggets(VerdictBase):
     nuggets: tuple[Nugget, ...] = ()
 
 
-class NuggetAssignment(VerdictBase):
+class NuggetAssignment(WeighedVerdict):
     """A judge's verdict on whether the answer states a gold nugget (arXiv 2504.15068).
 
     Attributes:
         gold: Position in `Evaluation.gold_nuggets` (0-based).
         assignment: None where unscored.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     item_fields, value_field = ("gold",), "assignment"
@@ -491,7 +490,6 @@ class NuggetAssignment(VerdictBase):
     evaluator: str = "assignment"
     gold: int = Field(ge=0)
     assignment: Assignment | None = None
-    escalated_from: NuggetAssignment | None = None
 
 
 class Said(Frozen):
@@ -510,7 +508,7 @@ class Said(Frozen):
     entropy_bits: float | None = Field(default=None, ge=0)
 
 
-class OwnVerdict(VerdictBase):
+class OwnVerdict(WeighedVerdict):
     """The verdict of a user's own evaluator on an answer, a sentence or a citation.
 
     Attributes:
@@ -523,7 +521,6 @@ class OwnVerdict(VerdictBase):
         scale: Lowest and highest score.
         reason: The reason.
         members: The panel's verdicts behind this one; empty for a single judge.
-        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     sentence: int | None = Field(default=None, ge=1)
@@ -534,7 +531,6 @@ class OwnVerdict(VerdictBase):
     scale: tuple[float, float] = (0.0, 1.0)
     reason: str = ""
     members: tuple[OwnVerdict, ...] = ()
-    escalated_from: OwnVerdict | None = None
 
     @property
     def item(self) -> str:

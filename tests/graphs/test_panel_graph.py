@@ -10,7 +10,7 @@ from casefiles import filed, question
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
-from ragassay.evaluators.base import Run, panel_names
+from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.rubric import RUBRIC, AskedRubric
 from ragassay.graphs.evaluate import build_evaluate_graph
@@ -327,7 +327,8 @@ def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):
 
 def test_a_single_judge_has_no_seat(tools):
     alone = build_run(load_settings(model="openai/a", signals=False))
-    assert (panel_names(alone), panel_names(tools)) == ((), ("openai/a", "openai/b"))
+    assert [one.name for one in tools.judge.members] == ["openai/a", "openai/b"]
+    assert alone.judge.members == ()
     assert alone.judge.member("") is alone.judge
     assert tools.judge.member("openai/a").lm is tools.judge.lm
     assert tools.judge.member("openai/b").lm.model == "openai/b"
