@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragassay.models.embeddings import Encoded
-    from ragassay.models.local.engine import Prompt, Reply
+    from ragassay.models.local.chat import Prompt, Reply
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
