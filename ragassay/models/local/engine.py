@@ -234,7 +234,8 @@ class Engine:
 
         copied = DynamicCache(config=self._model.config)
         if cache is not None and n_tokens > 0:
-            for number, layer in enumerate(cache.layers):
+            layers: Any = cache.layers
+            for number, layer in enumerate(layers):
                 keys, values = (
                     part[:, :, :n_tokens].expand(n_rows, -1, -1, -1)
                     for part in (layer.keys, layer.values)
