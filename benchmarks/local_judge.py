@@ -50,7 +50,7 @@ def rubric_prompts() -> list[object]:
     from ragassay.agents.context import build_case
     from ragassay.agents.rubric_judge import RubricJudge
     from ragassay.formats import read_records
-    from ragassay.models.local.engine import Prompt
+    from ragassay.models.local.chat import Prompt
     from ragassay.prompts import load_rubrics
     from ragassay.retrievers.passages import condense
     from ragassay.settings import Settings
@@ -82,13 +82,13 @@ def compare(n_runs: int) -> dict[str, object]:
     engine.answer(prompts[:1])
     together, separate = [], []
     for _ in range(n_runs):
-        engine._reset()
+        engine.forget()
         start = time.perf_counter()
         engine.answer(prompts)
         together.append(time.perf_counter() - start)
         start = time.perf_counter()
         for prompt in prompts:
-            engine._reset()
+            engine.forget()
             engine.answer([prompt])
         separate.append(time.perf_counter() - start)
     ratios = [s / t for s, t in zip(separate, together, strict=True)]

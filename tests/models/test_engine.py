@@ -9,7 +9,8 @@ from lazy import LazyModule
 
 from ragassay.errors import PromptTooLongError
 from ragassay.models.local import engine as engine_module
-from ragassay.models.local.engine import Engine, Prompt, Reply
+from ragassay.models.local.chat import Prompt, Reply
+from ragassay.models.local.engine import Engine
 
 torch = LazyModule("torch")
 
@@ -39,7 +40,7 @@ def check(engine: Engine, plain, prompts: list[Prompt], replies: list[Reply]) ->
         assert reply.is_cut is not ended
         kept = written[:-1] if ended else written
         assert reply.text == engine._tokenizer.decode(kept, skip_special_tokens=True)
-        assert [c.text for c in reply.tokens] == [engine._chooser._book.pieces[t] for t in kept]
+        assert [c.text for c in reply.tokens] == [engine._pieces[t] for t in kept]
         expected = torch.log_softmax(plain.logits((*tokens, *kept)), dim=-1)
         for i, (token, choice) in enumerate(zip(kept, reply.tokens, strict=True)):
             row = expected[len(tokens) + i - 1]
@@ -54,25 +55,30 @@ def test_equals_plain_greedy_decoding(engine: Engine, plain, name: str) -> None:
     check(engine, plain, BATCHES[name], engine.answer(BATCHES[name]))
 
 
-@pytest.mark.parametrize("n_tokens", [1, 7, 64])
-def test_the_size_of_a_pass_changes_nothing(
-    engine: Engine, plain, monkeypatch: pytest.MonkeyPatch, n_tokens: int
-) -> None:
-    monkeypatch.setattr(engine_module, "N_TOKENS_A_PASS", n_tokens)
-    prompts = BATCHES["nested"] + BATCHES["shared"]
-    check(engine, plain, prompts, engine.answer(prompts))
-
-
-def test_a_second_batch_computes_only_what_is_new(engine: Engine, plain) -> None:
-    engine.answer(BATCHES["shared"])
+def test_a_second_batch_computes_no_prefix_again(engine: Engine, plain) -> None:
+    first = engine.answer(BATCHES["shared"])
     again = engine.answer(BATCHES["shared"])
-    assert [reply.n_computed_tokens for reply in again] == [0] * len(again)
+    tails = [reply.n_computed_tokens for reply in again]
+    assert sum(tails) < 60
+    assert first[0].n_computed_tokens > 100 and tails[1:] == [
+        r.n_computed_tokens for r in first[1:]
+    ]
     check(engine, plain, BATCHES["shared"], again)
-    # Splits nodes that are computed already.
-    other = ask(CONTEXT[:100] + "!", CONTEXT + "b and less")
+    # Shares less of the prefix that is kept.
+    other = ask(CONTEXT[:100] + "!", CONTEXT[:100] + "b and less")
     replies = engine.answer(other)
     assert sum(r.n_computed_tokens for r in replies) < 60
     check(engine, plain, other, replies)
+
+
+def test_answers_in_turn_keep_their_prefixes(engine: Engine, plain) -> None:
+    answers = [ask(*(f"{start} {CONTEXT}{tail}" for tail in "ab")) for start in ("zz", "the")]
+    for prompts in answers:
+        engine.answer(prompts)
+    for prompts in answers:
+        replies = engine.answer(prompts)
+        assert sum(reply.n_computed_tokens for reply in replies) < 40
+        check(engine, plain, prompts, replies)
 
 
 def test_a_shared_prefix_is_computed_once(engine: Engine) -> None:
@@ -85,10 +91,10 @@ def test_a_shared_prefix_is_computed_once(engine: Engine) -> None:
 def test_eviction_changes_nothing(
     engine: Engine, plain, monkeypatch: pytest.MonkeyPatch, n_kept: int
 ) -> None:
-    monkeypatch.setattr(engine_module, "N_SLOTS_KEPT", n_kept)
+    monkeypatch.setattr(engine_module, "N_TOKENS_KEPT", n_kept)
     for name in ("shared", "unshared", "two trees", "nested", "shared"):
         check(engine, plain, BATCHES[name], engine.answer(BATCHES[name]))
-    assert engine._store.n_slots < 2_000
+        assert sum(len(tokens) for tokens, _ in engine._prefixes) <= n_kept
 
 
 def test_a_prompt_of_one_token(engine: Engine, plain, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,17 +121,17 @@ def test_a_failure_in_the_middle_leaves_a_usable_engine(
     engine: Engine, plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = 0
-    real = engine._hidden
+    base = engine._model.base_model
+    real = base.forward
 
-    def failing(*args):
+    def failing(*args, **kwargs):
         nonlocal calls
         calls += 1
-        if calls in (2, 6):
+        if calls in (1, 5):  # while it computes the prefix, while it decodes
             raise RuntimeError("out of memory")
-        return real(*args)
+        return real(*args, **kwargs)
 
-    monkeypatch.setattr(engine, "_hidden", failing)
-    monkeypatch.setattr(engine_module, "N_TOKENS_A_PASS", 64)
+    monkeypatch.setattr(base, "forward", failing)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="out of memory"):
             engine.answer(BATCHES["shared"])

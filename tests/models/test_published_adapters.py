@@ -12,7 +12,7 @@ from tiny_llama import tiny_model, tiny_tokenizer
 from ragassay.agents.published_prompts import render
 from ragassay.agents.published_replies import read_rating
 from ragassay.judge_forms import FORMS, form_of
-from ragassay.models.local.engine import Prompt
+from ragassay.models.local.chat import Prompt
 from ragassay.models.local.loading import load_engine
 from ragassay.prompts import load_rubrics
 from ragassay.records import Case

@@ -9,10 +9,12 @@ import jsonschema
 import pytest
 from case_tables import each_case
 from lazy import LazyModule
+from tiny_llama import tiny_model
 
 from ragassay.errors import RefusedError
-from ragassay.models.local import grammar
-from ragassay.models.local.engine import Engine, Prompt
+from ragassay.models.local import engine as engine_module
+from ragassay.models.local.chat import Prompt
+from ragassay.models.local.engine import Engine
 
 torch = LazyModule("torch")
 
@@ -58,9 +60,9 @@ def test_the_five_best_of_a_rating_are_the_five_ratings(engine: Engine, plain) -
     reply = engine.answer([one])[0]
     (choice,) = [token for token in reply.tokens if token.top]
     assert sorted(text for text, _ in choice.top) == ["1", "2", "3", "4", "5"]
-    branch = engine._start(one)
+    row_of_prompt = engine._start(one)
     ids = [engine._tokenizer.convert_tokens_to_ids(str(n)) for n in range(1, 6)]
-    row = plain.logits((*branch.prefix, *branch.pending))[-1][ids]
+    row = plain.logits(tuple(row_of_prompt.tokens))[-1][ids]
     expected = dict(zip("12345", torch.log_softmax(row, dim=0).tolist(), strict=True))
     assert dict(choice.top) == pytest.approx(expected, abs=1e-4)
     assert choice.logprob == choice.top[0][1]
@@ -124,15 +126,21 @@ def test_what_a_schema_forces_in_the_middle_is_seen_at_its_place(engine: Engine,
             found = dict(token.top)
             assert [found[d] for d in "12345"] == pytest.approx(expected, abs=1e-4)
             n_compared += 1
-        known = [*known, engine._chooser._book.pieces.index(token.text)]
+        known = [*known, engine._pieces.index(token.text)]
     assert n_compared == 3
 
 
-def test_only_the_latest_schemas_are_kept(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grammar, "N_KEPT", 3)
-    book = engine._chooser._book
+def test_only_the_latest_schemas_are_kept(tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "N_SCHEMAS_KEPT", 3)
+    engine = Engine(tiny_model(len(tokenizer)), tokenizer)
+    compiled: list[str] = []
+    real = engine_module.json.loads
+    monkeypatch.setattr(engine_module.json, "loads", lambda s: (compiled.append(s), real(s))[1])
     schemas = [closed(only={"const": str(n)}) for n in range(5)]
     for schema in (*schemas[:3], schemas[0], *schemas[3:]):
-        book.matcher(schema)
+        engine.check(prompt(schema))
+    assert compiled == schemas
     # The first was asked for again, so that the second and third went.
-    assert list(book._compiled) == [schemas[0], *schemas[3:]]
+    for schema in (schemas[0], *schemas[3:], schemas[1]):
+        engine.check(prompt(schema))
+    assert compiled == [*schemas, schemas[1]]

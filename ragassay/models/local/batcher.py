@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ragassay.errors import ModelError
-from ragassay.models.local.radix import common_prefix_length
+from ragassay.models.local.chat import common_prefix_length
 
 if TYPE_CHECKING:
-    from ragassay.models.local.engine import Engine, Prompt, Reply
+    from ragassay.models.local.chat import Prompt, Reply
+    from ragassay.models.local.engine import Engine
 
 QUIET_S = 0.1
 """A batch starts when no further call has come for so long."""
@@ -27,7 +28,7 @@ N_MOST = 64
 """Calls answered in one batch at the most: their keys and values are held together."""
 
 N_CHARS_MOST = 100_000
-"""Text of one batch at the most, shared text counted once: about 25,000 tokens."""
+"""Text of one batch at the most, as long for each call as for the longest: 25,000 tokens."""
 
 
 @dataclass(eq=False)
@@ -168,11 +169,12 @@ def _answer(engine: Engine, calls: list[_Call]) -> None:
 def _kin(calls: list[_Call]) -> list[_Call]:
     """Return the first call and those that share at least half of its text, as many as fit."""
     first = calls[0].prompt.text
-    kin, room = calls[:1], N_CHARS_MOST - len(first)
+    kin, longest = calls[:1], len(first)
     for call in calls[1:]:
         text = call.prompt.text
-        n_shared = common_prefix_length(first, text)
-        if len(kin) < N_MOST and 2 * n_shared >= len(first) and len(text) - n_shared <= room:
+        width = max(longest, len(text))
+        is_kin = 2 * common_prefix_length(first, text) >= len(first)
+        if is_kin and len(kin) < N_MOST and (len(kin) + 1) * width <= N_CHARS_MOST:
             kin.append(call)
-            room -= len(text) - n_shared
+            longest = width
     return kin

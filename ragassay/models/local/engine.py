@@ -1,48 +1,71 @@
-"""Greedy decoding of many prompts at once, each computed only where it differs from the others.
+"""Answers a batch of prompts by `generate` of transformers, greedily and under JSON schemas.
 
-The prompts of a batch become one radix tree. Its new nodes are computed as packed rows under an
-ancestor mask; then all prompts decode together, one token each a step. A JSON schema, where one is
-given, bounds every token, and what the schema forces is not asked of the model.
+The tokens that all prompts of a batch share are computed once: each prompt goes on from a copy of
+their key/value cache. The caches of the latest shared prefixes stay for the next batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import functools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from inspect import signature
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
-from ragassay.errors import PromptTooLongError
-from ragassay.models.local.chat import ChatEncoder
-from ragassay.models.local.decoding import Branch, Chooser
-from ragassay.models.local.grammar import GrammarBook
-from ragassay.models.local.kv_cache import ATTENTION, PackedPass, SlotStore, grouped_attention
-from ragassay.models.local.passes import Part, Visibility, ancestor_mask, cut_into_passes
-from ragassay.models.local.radix import Node, RadixTree
-from ragassay.models.local.replies import Prompt, Reply, TokenChoice
+from ragassay.errors import PromptTooLongError, RefusedError
+from ragassay.models.local.chat import (
+    ChatEncoder,
+    Prompt,
+    Reply,
+    TokenChoice,
+    common_prefix_length,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from llguidance import LLMatcher
+    from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerFast
 
-__all__ = ["Engine", "Prompt", "Reply", "TokenChoice"]
+N_TOKENS_KEPT = 16_384
+"""Tokens of shared prefixes whose keys and values are kept: several answers with their sources."""
 
-N_TOKENS_A_PASS = 384
-"""Prompt tokens computed in one forward pass: enough for full speed, few enough that little of
-the attention falls on slots of other prompts."""
-
-N_SLOTS_KEPT = 16_384
-"""Key/value slots kept between batches: about two answers with their sources."""
-
-USEFUL_SHARE = 0.9
-"""While decoding, slots are copied together when less than this share of them is still seen."""
+N_SCHEMAS_KEPT = 256
+"""Compiled schemas that are kept, the latest: a server's clients may send any number."""
 
 
-def cache_keyword(model: torch.nn.Module) -> str:
-    """Return the name by which a model of transformers takes its cache: 5.24 renamed it."""
-    return "cache" if "cache" in signature(model.forward).parameters else "past_key_values"
+@dataclass(eq=False)
+class _Row:
+    """A prompt being answered.
+
+    Attributes:
+        tokens: Those of the prompt, then those that the schema forces at the reply's start.
+        pending: Forced tokens of the reply that the model has not been fed yet.
+    """
+
+    prompt: Prompt
+    matcher: LLMatcher | None
+    tokens: list[int]
+    n_prompt_tokens: int
+    n_computed: int = 0
+    written: list[int] = field(default_factory=list)
+    choices: list[TokenChoice] = field(default_factory=list)
+    pending: list[int] = field(default_factory=list)
+    is_done: bool = False
+    is_cut: bool = False
+
+
+class _Float32Head(torch.nn.Linear):
+    """The last product in float32: in bfloat16, logits around 20 are multiples of 1/8."""
+
+    def __init__(self, weight: torch.Tensor) -> None:
+        super().__init__(*reversed(weight.shape), bias=False, device="meta")
+        self.weight = torch.nn.Parameter(weight.detach().float(), requires_grad=False)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        return super().forward(input.float())
 
 
 class Engine:
@@ -51,36 +74,40 @@ class Engine:
     Not safe for concurrent use: one thread owns it.
 
     Args:
-        model: A decoder-only transformers model, in evaluation mode, whose logits are its
-            `lm_head` applied to its hidden states.
+        model: A decoder-only transformers model, in evaluation mode.
         tokenizer: Its fast tokenizer.
     """
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
-        from transformers import AttentionInterface
+        import llguidance.hf
+        from transformers import GenerationConfig
 
-        AttentionInterface.register(ATTENTION, grouped_attention)
-        model.set_attn_implementation(ATTENTION)
-        self._model = model
-        self._cache_keyword = cache_keyword(model.base_model)
-        self._tokenizer = tokenizer
+        self._model, self._tokenizer = model, tokenizer
         self._chat = ChatEncoder(tokenizer)
-        # In bfloat16, logits around 20 are multiples of 1/8: too coarse for the probabilities of
-        # ratings. The last product is therefore always float32.
+        self._ends = _end_tokens(model, tokenizer)
+        # The model's own settings may hold a repetition penalty and the like.
+        model.generation_config = GenerationConfig(
+            do_sample=False, eos_token_id=sorted(self._ends), pad_token_id=min(self._ends)
+        )
         head: Any = model.get_output_embeddings()
-        self._head_weight = head.weight.detach().float()
-        chooser_book = GrammarBook(tokenizer, len(self._head_weight))
-        self._chooser = Chooser(chooser_book, _ends(model, tokenizer))
-        self._reset()
+        model.set_output_embeddings(_Float32Head(head.weight))
+        self._n_vocab = len(head.weight)
+        self._vocabulary = llguidance.hf.from_tokenizer(tokenizer, n_vocab=self._n_vocab, slices=[])
+        self._pieces = [self._vocabulary.decode_str([i]) for i in range(self._n_vocab)]
+        self._compiled = functools.lru_cache(maxsize=N_SCHEMAS_KEPT)(self._compile)
+        # transformers 5.24 renamed the argument.
+        names = signature(model.base_model.forward).parameters
+        self._cache_keyword = "cache" if "cache" in names else "past_key_values"
+        self.forget()
 
     @property
     def context_length(self) -> int:
         """Return the most tokens that prompt and reply may have together."""
         return int(self._model.config.max_position_embeddings)
 
-    def _reset(self) -> None:
-        self._tree = RadixTree()
-        self._store = SlotStore(self._model.config, self._model.dtype)
+    def forget(self) -> None:
+        """Drop the kept prefixes."""
+        self._prefixes: list[tuple[list[int], DynamicCache]] = []
 
     def check(self, prompt: Prompt) -> None:
         """Refuse a prompt that cannot be answered.
@@ -103,135 +130,198 @@ class Engine:
         """Answer prompts together.
 
         Args:
-            prompts: Any number; those that share prefixes cost the shared part once.
+            prompts: Any number; the prefix that all of them share is computed once.
             on_done: Called with position and reply as each one ends, before the batch does.
 
         Returns:
             Replies in the order of `prompts`.
         """
-        branches = [self._start(prompt) for prompt in prompts]
-        replies: dict[int, Reply] = {}
-        is_finished = False
+        rows = [self._start(prompt) for prompt in prompts]
+        places = {id(row): place for place, row in enumerate(rows)}
+
+        def tell(row: _Row) -> None:
+            if on_done is not None:
+                on_done(places[id(row)], self._reply(row))
+
+        for row in rows:
+            if row.is_done:
+                tell(row)
+        if live := [row for row in rows if not row.is_done]:
+            self._generate(live, tell)
+        return [self._reply(row) for row in rows]
+
+    def _start(self, prompt: Prompt) -> _Row:
+        tokens = self._chat.encode(prompt.messages)
+        matcher = self._compiled(prompt.schema).deep_copy() if prompt.schema is not None else None
+        row = _Row(prompt, matcher, tokens, len(tokens))
+        self._force(row)
+        row.tokens, row.pending = tokens + row.pending, []
+        return row
+
+    def _compile(self, schema: str) -> LLMatcher:
+        from llguidance import LLMatcher
+
         try:
-            self._prefill(branches)
-            for position in self._decode(branches):
-                replies[position] = self._reply(branches[position])
-                if on_done is not None:
-                    on_done(position, replies[position])
-            is_finished = True
-        finally:
-            if not is_finished:
-                self._reset()
-        return [replies[position] for position in range(len(branches))]
+            grammar = LLMatcher.grammar_from_json_schema(
+                json.loads(schema), defaults={"whitespace_flexible": False}
+            )
+        except ValueError as error:
+            raise RefusedError(f"the reply's schema is not usable: {error}") from error
+        # Level 0: llguidance would print what is wrong, which the error below says.
+        matcher = LLMatcher(self._vocabulary, grammar, log_level=0)
+        if matcher.is_error():
+            raise RefusedError(f"the reply's schema is not usable: {matcher.get_error()}")
+        return matcher
 
-    def _start(self, prompt: Prompt) -> Branch:
-        return self._chooser.start(prompt, self._chat.encode(prompt.messages))
+    def _generate(self, rows: Sequence[_Row], tell: Callable[[_Row], None]) -> None:
+        """Write the replies of rows, as one batch after their shared prefix."""
+        from transformers import LogitsProcessorList, StoppingCriteriaList
 
-    def _prefill(self, branches: Sequence[Branch]) -> None:
-        """Compute what of the prompts no earlier batch has left behind."""
-        for branch in branches:
-            self._tree.insert(branch.prefix)
-        # Later prompts split the nodes of earlier ones, so leaves are looked up when all are in.
-        leaves = [self._tree.insert(branch.prefix) for branch in branches]
-        if self._store.n_slots > N_SLOTS_KEPT:
-            self._evict(leaves)
-        counted: set[int] = set()
-        for branch, leaf in zip(branches, leaves, strict=True):
-            branch.leaf = leaf
-            fresh = [n for n in leaf.path() if not n.is_computed and id(n) not in counted]
-            counted.update(id(n) for n in fresh)
-            branch.n_computed = sum(len(n.tokens) for n in fresh)
-        for parts in cut_into_passes(self._tree.missing(leaves), N_TOKENS_A_PASS):
-            self._compute(parts)
+        cache, n = self._shared_prefix(rows)
+        width = max(len(row.tokens) for row in rows)
+        ids = torch.full((len(rows), width), min(self._ends))
+        seen = torch.zeros_like(ids)
+        for row, row_ids, row_seen in zip(rows, ids, seen, strict=True):
+            n_tail = len(row.tokens) - n
+            row.n_computed += n_tail - 1  # the last one belongs to the reply's first step
+            row_ids[:n] = torch.tensor(row.tokens[:n])
+            row_ids[width - n_tail :] = torch.tensor(row.tokens[n:])
+            row_seen[:n] = row_seen[width - n_tail :] = 1
 
-    def _evict(self, leaves: Sequence[Node]) -> None:
-        """Keep the slots that this batch uses, and no others."""
-        self._tree.keep(leaves)
-        nodes = [node for node in self._tree if node.is_computed]
-        self._store = self._store.gather([slot for node in nodes for slot in node.slots])
-        start = 0
-        for node in nodes:
-            node.slots = range(start, start + len(node.tokens))
-            start += len(node.tokens)
+        def choose(_: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+            return self._choose(rows, logits, tell)
 
-    def _compute(self, parts: Sequence[Part]) -> None:
-        """Run the model over parts of nodes, packed into one row."""
-        seen, mask = ancestor_mask(parts)
-        tokens = [token for part in parts for token in part.tokens]
-        positions = [position for part in parts for position in part.positions]
-        new = self._store.reserve(len(tokens))
-        self._hidden(tokens, positions, mask, PackedPass(self._store, new, seen))
-        offset = new.start
-        for part in parts:
-            end = offset + len(part.tokens)
-            part.node.slots = (*part.node.slots, *range(offset, end))
-            offset = end
+        def are_done(*_: Any, **__: Any) -> torch.Tensor:
+            return torch.tensor([row.is_done for row in rows])
 
-    def _hidden(
-        self,
-        tokens: list[int],
-        positions: list[int],
-        mask: NDArray[np.bool_],
-        cache: PackedPass,
-    ) -> torch.Tensor:
-        """Return hidden states, shape (n_tokens, hidden_size)."""
-        # Added, not boolean: each layer would convert a boolean mask anew.
-        added = torch.zeros(mask.shape, dtype=self._model.dtype)
-        added.masked_fill_(torch.from_numpy(~mask), torch.finfo(added.dtype).min)
-        config, base = self._model.config, cast("Any", self._model.base_model)
-        n_rows = config.num_attention_heads // config.num_key_value_heads
-        states = base(
-            input_ids=torch.tensor([tokens]),
-            position_ids=torch.tensor([positions]),
-            attention_mask=added.repeat(n_rows, 1)[None, None],
-            use_cache=True,
+        model: Any = self._model
+        model.generate(
+            ids,
+            attention_mask=seen,
+            max_new_tokens=max(row.prompt.max_tokens for row in rows),
+            logits_processor=LogitsProcessorList([choose]),
+            stopping_criteria=StoppingCriteriaList([are_done]),
             **{self._cache_keyword: cache},
-        ).last_hidden_state
-        return states[0]
+        )
 
-    def _decode(self, branches: Sequence[Branch]) -> Iterator[int]:
-        """Decode all branches together; yield the positions of those that end, as they end."""
-        yield from (i for i, branch in enumerate(branches) if branch.is_done)
-        live = [i for i, branch in enumerate(branches) if not branch.is_done]
-        sight = Visibility([branch.slots for branch in branches])
-        store = self._store.gather(sight.slots)
-        while live:
-            logits = self._step([branches[i] for i in live], live, store, sight)
-            self._chooser.choose([branches[i] for i in live], logits)
-            yield from (i for i in live if branches[i].is_done)
-            live = [i for i in live if not branches[i].is_done]
-            useful = sight.useful(live)
-            if len(useful) < USEFUL_SHARE * store.n_slots:
-                sight.keep(useful)
-                store = store.gather(useful.tolist())
+    def _shared_prefix(self, rows: Sequence[_Row]) -> tuple[DynamicCache, int]:
+        """Return the cache of the tokens that the rows share, a copy for each, and their number.
 
-    def _step(
-        self, branches: list[Branch], rows: list[int], store: SlotStore, sight: Visibility
+        The last token of a row is never one of them: `generate` has to be fed something.
+        """
+        first = rows[0].tokens
+        tokens = first[: min(common_prefix_length(first[:-1], row.tokens[:-1]) for row in rows)]
+        best, n_best = None, 0
+        for kept, cache in self._prefixes:
+            n = common_prefix_length(kept, tokens)
+            if n > n_best:
+                best, n_best = cache, n
+        cache = self._copied(best, n_best, 1)
+        if len(tokens) > n_best:
+            base: Any = self._model.base_model
+            given = {self._cache_keyword: cache}
+            base(input_ids=torch.tensor([tokens[n_best:]]), use_cache=True, **given)
+            kept = [(t, c) for t, c in self._prefixes if t != tokens[: len(t)]]
+            self._prefixes = [(tokens, cache), *kept]
+            while sum(len(t) for t, _ in self._prefixes) > N_TOKENS_KEPT:
+                self._prefixes.pop()
+        rows[0].n_computed = len(tokens) - n_best
+        return self._copied(cache, len(tokens), len(rows)), len(tokens)
+
+    def _copied(self, cache: DynamicCache | None, n_tokens: int, n_rows: int) -> DynamicCache:
+        """Return a new cache that holds the first tokens of one for each of so many rows."""
+        from transformers import DynamicCache
+
+        copied = DynamicCache(config=self._model.config)
+        if cache is not None and n_tokens > 0:
+            layers: Any = cache.layers
+            for number, layer in enumerate(layers):
+                keys, values = (
+                    part[:, :, :n_tokens].expand(n_rows, -1, -1, -1)
+                    for part in (layer.keys, layer.values)
+                )
+                copied.update(keys, values, number)
+        return copied
+
+    def _choose(
+        self, rows: Sequence[_Row], logits: torch.Tensor, tell: Callable[[_Row], None]
     ) -> torch.Tensor:
-        """Feed each branch its pending tokens; return the logits after the last of each."""
-        lengths = [len(branch.pending) for branch in branches]
-        tokens = [token for branch in branches for token in branch.pending]
-        positions = [b.position + i for b in branches for i in range(len(b.pending))]
-        mask = sight.extend(rows, lengths)
-        hidden = self._hidden(
-            tokens, positions, mask, PackedPass(store, store.reserve(len(tokens)))
-        )
-        for branch in branches:
-            branch.position += len(branch.pending)
-        last = torch.tensor(lengths).cumsum(0) - 1
-        return torch.nn.functional.linear(hidden[last].float(), self._head_weight)
+        """Append to each row its likeliest allowed token, and all that the schema forces after it.
 
-    def _reply(self, branch: Branch) -> Reply:
+        Args:
+            rows: Those of the batch.
+            logits: shape (n_rows, n_vocab), float32.
+            tell: Called with each row that ends.
+
+        Returns:
+            Scores of the same shape whose maximum is the token to feed next.
+        """
+        logprobs = logits.masked_fill(~self._allowed(rows), -torch.inf).log_softmax(dim=-1)
+        n_top = max(row.prompt.n_top for row in rows)
+        top = torch.topk(logprobs, min(n_top, self._n_vocab))
+        # argmax, not the first of topk: only argmax takes the first of equals for sure.
+        best = logprobs.argmax(dim=-1).tolist()
+        fed = list(best)
+        for place, (row, token) in enumerate(zip(rows, best, strict=True)):
+            if row.is_done:
+                continue
+            if row.pending:
+                fed[place] = row.pending.pop(0)
+                continue
+            if token in self._ends:
+                row.is_done = True
+            else:
+                ranked = zip(top.indices[place].tolist(), top.values[place].tolist(), strict=True)
+                alternatives = tuple(
+                    (self._pieces[t], p) for t, p in [*ranked][: row.prompt.n_top] if p > -torch.inf
+                )
+                logprob = float(logprobs[place, token])
+                row.choices.append(TokenChoice(self._pieces[token], logprob, alternatives))
+                row.written.append(token)
+                if row.matcher is not None:
+                    row.matcher.consume_token(token)
+                self._force(row)
+            if row.is_done:
+                tell(row)
+        return torch.nn.functional.one_hot(torch.tensor(fed), self._n_vocab).float()
+
+    def _allowed(self, rows: Sequence[_Row]) -> torch.Tensor:
+        """Return which tokens may come next, shape (n_rows, n_vocab)."""
+        bits = np.full((len(rows), (self._n_vocab + 31) // 32), -1, dtype=np.int32)
+        for row, row_bits in zip(rows, bits, strict=True):
+            if row.matcher is not None and not row.pending and not row.is_done:
+                row.matcher.unsafe_compute_mask_ptr(row_bits.ctypes.data, row_bits.nbytes)
+        flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
+        return torch.from_numpy(flags[:, : self._n_vocab].view(bool))
+
+    def _force(self, row: _Row) -> None:
+        """Append what the schema forces; end the row where its reply, or the limit, is reached."""
+        matcher, limit = row.matcher, row.prompt.max_tokens
+        if matcher is None:
+            row.is_done = row.is_cut = len(row.written) >= limit
+            return
+        forced = [t for t in matcher.compute_ff_tokens() if t not in self._ends]
+        if forced:
+            matcher.consume_tokens(forced)
+            row.written += forced
+            row.pending += forced
+            row.choices += [TokenChoice(self._pieces[t], 0.0) for t in forced]
+        is_whole = matcher.is_stopped() and not matcher.is_error()
+        row.is_cut = len(row.written) >= limit + is_whole or matcher.is_error()
+        row.is_done = is_whole or row.is_cut
+        del row.written[limit:], row.choices[limit:]
+
+    def _reply(self, row: _Row) -> Reply:
         return Reply(
-            text=str(self._tokenizer.decode(branch.written, skip_special_tokens=True)),
-            tokens=tuple(branch.chosen),
-            n_prompt_tokens=branch.n_prompt_tokens,
-            n_computed_tokens=branch.n_computed,
-            is_cut=branch.is_cut,
+            text=str(self._tokenizer.decode(row.written, skip_special_tokens=True)),
+            tokens=tuple(row.choices),
+            n_prompt_tokens=row.n_prompt_tokens,
+            n_computed_tokens=row.n_computed,
+            is_cut=row.is_cut,
         )
 
 
-def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
+def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
     """Return the tokens that end a reply: the tokenizer's, and those the model's settings name."""
     config: Any = model.generation_config
     named = config.eos_token_id if config is not None else None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragassay.models.local.engine import Engine
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
-"""Those whose attention and logits the engine computes as transformers does."""
+"""Those whose layers all keep every token's keys and values, which the engine copies."""
 
 
 def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
@@ -34,8 +34,7 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
         dtype: "auto", "bfloat16" or "float32".
 
     Raises:
-        SettingsError: The architecture computes attention or logits in a way of its own, or the
-            model writes nothing.
+        SettingsError: The architecture is none of `ARCHITECTURES`, or the model writes nothing.
     """
     from ragassay.models.local.engine import Engine
 
@@ -60,8 +59,7 @@ def load_base(
     Safe across threads: each model's own thread loads it.
 
     Raises:
-        SettingsError: It is unavailable, or its architecture computes attention or logits in a way
-            of its own.
+        SettingsError: It is unavailable, or its architecture is none of `ARCHITECTURES`.
     """
     with _LOADING:
         return _loaded_base(name, cache_dir, dtype)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragassay.models.local.passes import Part, ancestor_mask
-from ragassay.models.local.radix import Node, RadixTree, common_prefix_length
+from ragassay.models.local.chat import common_prefix_length
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,26 +68,36 @@ def as_row(examples: Sequence[Tokens]) -> dict[str, Any]:
         `input_ids`, `position_ids`, `labels`, each of length n, and `visible`, shape (n, n), true
         where the row's token sees the column's.
     """
-    tree = RadixTree()
+    ids: list[int] = []
+    positions: list[int] = []
+    labels: list[int] = []
+    parents: list[int] = []  # the place of the token before; -1 before the first
+
+    def add(parent: int, token: int, label: int) -> int:
+        ids.append(token)
+        labels.append(label)
+        parents.append(parent)
+        positions.append(positions[parent] + 1 if parent >= 0 else 0)
+        return len(ids) - 1
+
+    children: dict[tuple[int, int], int] = {}
+    stems: list[int] = []
     for example in examples:
-        tree.insert(example.prompt[:-1])
-    stems = [tree.insert(example.prompt[:-1]) for example in examples]
-    leaves = [
-        Node((example.prompt[-1], *example.reply), len(example.prompt) - 1, stem)
-        for example, stem in zip(examples, stems, strict=True)
-    ]
-    shared = tree.missing(stems)
-    parts = [Part(node, 0, len(node.tokens)) for node in (*shared, *leaves)]
-    _, visible = ancestor_mask(parts)
-    labels = [IGNORED] * sum(len(node.tokens) for node in shared)
-    for example in examples:
-        labels += [IGNORED, *example.reply]
-    return {
-        "input_ids": [token for part in parts for token in part.tokens],
-        "position_ids": [position for part in parts for position in part.positions],
-        "labels": labels,
-        "visible": visible,
-    }
+        last = -1
+        for token in example.prompt[:-1]:
+            if (last, token) not in children:
+                children[last, token] = add(last, token, IGNORED)
+            last = children[last, token]
+        stems.append(last)
+    for example, last in zip(examples, stems, strict=True):
+        tokens, learnt = (example.prompt[-1], *example.reply), (IGNORED, *example.reply)
+        for token, label in zip(tokens, learnt, strict=True):
+            last = add(last, token, label)
+    visible = np.eye(len(ids), dtype=bool)
+    for place, parent in enumerate(parents):
+        if parent >= 0:
+            visible[place] |= visible[parent]
+    return {"input_ids": ids, "position_ids": positions, "labels": labels, "visible": visible}
 
 
 def collate(batch: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ragassay.models.embeddings import Encoded
     from ragassay.models.hosting import Recipe
-    from ragassay.models.local.engine import Prompt, Reply
+    from ragassay.models.local.chat import Prompt, Reply
     from ragassay.records import Record
 
 N_HUB_CALLS = 10_000
