@@ -68,7 +68,9 @@ def build_run(
     strange = [part for part in settings.evaluation.only if part not in parts]
     if strange:
         raise SettingsError(f"only: there is no part {strange[0]!r}; there are {', '.join(parts)}")
-    chosen = chosen_rubrics(settings.evaluation.rubrics, settings.evaluation.rubric_set, known, rated)
+    chosen = chosen_rubrics(
+        settings.evaluation.rubrics, settings.evaluation.rubric_set, known, rated
+    )
     asked_of = {name: known[name] for name in chosen if settings.evaluation.wants("rubrics")}
     judge, models = build_judge(settings, asked_of), Models.of(settings)
     Grading.of(settings, judge, models.grader)  # refuses what it does not know
@@ -76,8 +78,8 @@ def build_run(
         _refuse_asking(settings, asked, _why_none_answers(settings))
     if settings.retrieval.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
         raise SettingsError(
-            f"{settings.judge.model} cannot call tools, so no agent can search with it: name a judge "
-            "that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
+            f"{settings.judge.model} cannot call tools, so no agent can search with it: name a "
+            "judge that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
         )
     second = None
     if settings.judge.escalate:
@@ -89,7 +91,8 @@ def build_run(
         retrieval=Retrieval(settings, models.embedder, Corpus() if corpus is None else corpus),
         rubrics=asked_of,
         agents=Agents(
-            judge=RubricJudge(settings.prompting.strategy), verifier=Verifier(settings.verification.verdict_labels)
+            judge=RubricJudge(settings.prompting.strategy),
+            verifier=Verifier(settings.verification.verdict_labels),
         ),
         compiled=read_all_compiled(settings.prompting.prompts),
         second=second,

@@ -63,7 +63,11 @@ def claims_of(file: CaseFile, run: Run) -> list[Claim]:
     claims: dict[tuple[int, str, int, int], Claim] = {}
     for one in file.found if settings.evaluation.verifies_evidence else ():
         claims.setdefault(_place(one), Claim(one.sentence, one.passage, one.side, one.rank))
-    cited = file.cited if settings.evaluation.wants("citations") and not settings.cites_by_nuggets else ()
+    cited = (
+        file.cited
+        if settings.evaluation.wants("citations") and not settings.cites_by_nuggets
+        else ()
+    )
     for one in cited:
         known = claims.get(_place(one), Claim(one.sentence, one.passage))
         claims[_place(one)] = replace(known, markers=(*known.markers, one.marker))

@@ -54,7 +54,8 @@ def _asking(run: Run) -> tuple[str, ...]:
         settings.judge.model,
         settings.prompting.local_dtype,
         str(settings.prompting.max_reply_tokens),
-        f"{settings.prompting.samples} samples, seed {settings.prompting.judge_seed}, decisions {settings.prompting.decisions}",
+        f"{settings.prompting.samples} samples, seed {settings.prompting.judge_seed}, "
+        f"decisions {settings.prompting.decisions}",
         run.prompts_sha256,
         *noted_options(settings.judge.model_options),
     )

@@ -18,8 +18,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ragassay
-
 if TYPE_CHECKING:
     import numpy as np
     from diskcache import Cache
@@ -143,8 +141,8 @@ def _key(kind: str, digest: str, given: Any) -> str:
 @functools.cache
 def _versions() -> tuple[str, ...]:
     """Return the versions of what computes, on which the last digits depend."""
-    found = [ragassay.__version__]
-    for name in ("onnxruntime", "tokenizers", "torch", "transformers"):
+    found: list[str] = []
+    for name in ("ragassay", "onnxruntime", "tokenizers", "torch", "transformers"):
         with suppress(importlib.metadata.PackageNotFoundError):
             found.append(importlib.metadata.version(name))
     return tuple(found)

@@ -155,7 +155,9 @@ class _Writer:
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
-                self._keep(Synthesis(question, self._tools.settings.judge.model, problem=str(error)))
+                self._keep(
+                    Synthesis(question, self._tools.settings.judge.model, problem=str(error))
+                )
             finally:
                 self._listen(Event(n_records=1))
 

@@ -113,7 +113,9 @@ async def judge_pairs(
         measures=measures,
         ratings=_told(found, tools),
         intents=tuple(v for one in found.evaluations for v in one.of(IntentSimilarity)),
-        judge=tools.settings.judge.escalated_to or tools.judge.answered_by if _has_judge(tools) else "",
+        judge=tools.settings.judge.escalated_to or tools.judge.answered_by
+        if _has_judge(tools)
+        else "",
         embedder=tools.models.embedder.name,
         cards=_cards(found.manifest),
         notes=_notes(given, found),
