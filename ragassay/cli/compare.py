@@ -183,15 +183,16 @@ def _gate(changes: Sequence[Change], margin: float | None) -> int:
 
 
 def _print(comparison: SystemComparison) -> None:
-    from ragassay.reports.comparison import leaderboard_table, pair_test_table
+    from ragassay.reports.comparison import leaderboard_sheet, pair_test_sheet
+    from ragassay.reports.sheets import sheet_table
     from ragassay.reports.text import count_text
     from ragassay.terminal import open_console
 
     console = open_console()
     for board in comparison.boards:
-        console.print(leaderboard_table(board))
+        console.print(sheet_table(leaderboard_sheet(board)))
         if 0 < len(board.tests) <= MOST_PAIRS:
-            console.print(pair_test_table(board))
+            console.print(sheet_table(pair_test_sheet(board)))
         elif board.tests:
             console.print(
                 f"{count_text(len(board.tests), 'pair')} tested; --out writes them to tests.csv"

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 def print_corpus(folder: Path) -> None:
     """Print a corpus's contents and its source files."""
-    from rich.table import Table
-
+    from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.corpus import DiskCorpus
     from ragassay.terminal import open_console
 
     corpus = DiskCorpus(folder)
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    table = Table("file", *("articles", "deletions", "rejected"), "complete", box=None)
-    for file in corpus.ledger.files:
-        counts = (f"{n:,}" for n in (file.n_articles, file.n_deleted, file.n_rejected))
-        table.add_row(file.name, *counts, "yes" if file.is_complete else "no")
+    columns = (*words("file"), *numbers("articles", "deletions", "rejected"), *words("complete"))
+    rows = tuple(
+        (file.name, file.n_articles, file.n_deleted, file.n_rejected, file.is_complete)
+        for file in corpus.ledger.files
+    )
     console = open_console()
     size = f"{n_bytes / 2**20:,.1f} MiB"
     console.print(f"{folder}: {count_text(len(corpus), 'article')}, {size}", markup=False)
-    console.print(table)
+    console.print(sheet_table(Sheet("", columns, rows)))
 
 
 def print_vectors(corpus: DiskCorpus, url: str) -> None:

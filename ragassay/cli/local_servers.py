@@ -104,13 +104,10 @@ def _heading(server: LocalServer) -> list[str]:
 
 
 def _print_judges(server: LocalServer) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
+    from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
     from ragassay.terminal import open_console
 
-    table = Table("--model", "parameters", "size", "tokens", "", box=None)
-    table.columns[0].overflow = "fold"
+    rows: list[tuple[str, ...]] = []
     for model in server.models:
         is_here = not model.remote_host
         size = f"{model.n_bytes / 2**30:.1f} GiB" if model.n_bytes and is_here else ""
@@ -119,9 +116,9 @@ def _print_judges(server: LocalServer) -> None:
         if model.remote_host:
             note = f"runs at {model.remote_host}: what is judged is sent there"
         parameters = " ".join(filter(None, (model.parameters, model.quantization)))
-        cells = (server.judge_name(model), parameters, size, context, note)
-        table.add_row(*map(Text, cells))
-    open_console().print(table)
+        rows.append((server.judge_name(model), parameters, size, context, note))
+    columns = (*words("--model", "parameters"), *numbers("size", "tokens"), *words(" "))
+    open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
 
 
 def _fields(server: LocalServer, model: ServerModel) -> dict[str, object]:

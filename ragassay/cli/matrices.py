@@ -26,9 +26,10 @@ def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | No
         found = {**beside, "matrices": [matrix_fields(matrix) for matrix in matrices]}
         typer.echo(json.dumps(found, indent=2))
         return
-    from ragassay.reports.matrices import matrix_table
+    from ragassay.reports.matrices import matrix_sheet
+    from ragassay.reports.sheets import sheet_table
     from ragassay.terminal import open_console
 
     console = open_console()
     for matrix in matrices:
-        console.print(matrix_table(matrix))
+        console.print(sheet_table(matrix_sheet(matrix)))

@@ -261,14 +261,15 @@ def _print(found: JudgeMatrix, as_json: bool) -> None:
     if as_json:
         print_matrices(found.matrices, _fields(found))
         return
-    from ragassay.reports.self_preference import favourite_table, self_preference_table
+    from ragassay.reports.self_preference import favourite_sheet, self_preference_sheet
+    from ragassay.reports.sheets import sheet_table
     from ragassay.terminal import open_console
 
     print_matrices(found.matrices, None)
     console = open_console()
-    console.print(favourite_table(found.favourites))
+    console.print(sheet_table(favourite_sheet(found.favourites)))
     if found.self_preferences:
-        console.print(self_preference_table(found.self_preferences))
+        console.print(sheet_table(self_preference_sheet(found.self_preferences)))
     else:
         typer.echo("no judge is one of the systems: --same JUDGE=SYSTEM names one that is")
 

@@ -82,15 +82,18 @@ def _print(found: MetaEvaluation) -> None:
     from ragassay.metrics.panel_alike import effective_judges
     from ragassay.reports.labels import one_line
     from ragassay.reports.panel_view import alike_lines
-    from ragassay.reports.trust import trust_tables, unaligned_lines
+    from ragassay.reports.sheets import sheet_table
+    from ragassay.reports.trust import ranking_sheet, task_sheets, unaligned_lines
     from ragassay.terminal import open_console
 
     console = open_console()
     n_fitting = found.n_labels - len(found.alignment.unaligned)
     headline = f"{found.judge} against {n_fitting:,} of {found.n_labels:,} labels of people"
     console.print(one_line(headline), style="bold", markup=False, highlight=False)
-    for table in trust_tables(found.tasks, found.rankings):
-        console.print(table)
+    for sheet in task_sheets(found.tasks).values():
+        console.print(sheet_table(sheet))
+    if found.rankings:
+        console.print(sheet_table(ranking_sheet(found.rankings)))
     for line in alike_lines(found.panel, effective_judges(found.panel)):
         console.print(one_line(line), markup=False, highlight=False)
     for line in unaligned_lines(found.alignment):

@@ -228,19 +228,17 @@ def _fields(item: ShelfItem) -> dict[str, object]:
 
 
 def _print_shelf(items: Sequence[ShelfItem]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
+    from ragassay.reports.sheets import Column, Sheet, numbers, sheet_table, words
     from ragassay.terminal import open_console
 
-    table = Table("model", "what it does", "size", "from", box=None)
-    table.columns[0].no_wrap = True
-    table.columns[2].justify = "right"
+    rows: list[tuple[str, ...]] = []
     for item in items:
         absent = "to fetch" if item.is_fetchable else "missing"
         size = _size(item.n_bytes) if item.is_installed else absent
-        table.add_row(*(Text(cell) for cell in (item.name, item.role, size, item.source)))
-    open_console().print(table)
+        rows.append((item.name, item.role, size, item.source))
+    name = Column("", "model", is_unbroken=True)
+    columns = (name, *words("what it does"), *numbers("size"), *words("from"))
+    open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
 
 
 def _size(n_bytes: int) -> str:
@@ -259,8 +257,7 @@ def _print_card(item: ShelfItem) -> None:
     else:
         lines += ["", card.description, "", "Limits"]
         lines += [f"- {limit}" for limit in card.limits]
-        if card.figures:
-            lines += ["", "Figures on data that it was not tuned on, with 95 % intervals"]
+        lines += [""] if card.figures else []
     for line in lines:
         console.print(line, markup=False, highlight=False)
     if card is not None:
@@ -275,38 +272,26 @@ def _print_card(item: ShelfItem) -> None:
 
 
 def _print_figures(figures: Sequence[CardFigure]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
+    from ragassay.reports.provenance import figures_sheet
+    from ragassay.reports.sheets import sheet_table
     from ragassay.terminal import open_console
 
-    table = Table("task", "data", "metric", "value", "interval", "n", box=None)
-    for figure in figures:
-        ends = (figure.low, figure.high)
-        interval = "" if None in ends else f"{figure.low:.3g} to {figure.high:.3g}"
-        told = (figure.task, figure.data, figure.metric, f"{figure.value:.3g}", interval)
-        table.add_row(*(Text(cell) for cell in (*told, f"{figure.n:,}")))
     console = open_console()
-    console.print(table)
+    console.print(sheet_table(figures_sheet(figures, has_commands=False)))
     for command in dict.fromkeys(figure.command for figure in figures):
         console.print(f"again by: {command}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_bounds(bounds: Sequence[Bound]) -> None:
     """Print what a model's verdicts need, and how many of them have it."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES, view_bound
+    from ragassay.reports.provenance import BOUNDS_NOTE, bounds_sheet
+    from ragassay.reports.sheets import sheet_table
     from ragassay.terminal import open_console
 
-    table = Table(*BOUNDS_TITLES, box=None)
-    for bound in bounds:
-        table.add_row(*(Text(cell) for cell in view_bound(bound)))
     console = open_console()
     for line in ("", BOUNDS_NOTE):
         console.print(line, markup=False, highlight=False)
-    console.print(table)
+    console.print(sheet_table(bounds_sheet(bounds)))
 
 
 def _print_note(folder: Path) -> None:

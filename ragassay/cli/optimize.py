@@ -195,17 +195,20 @@ def optimize(
 
 
 def _show(found: CompileResult, written: Path | None) -> None:
-    from rich.table import Table
-
+    from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
     from ragassay.terminal import open_console
 
     prompt = found.prompt
-    table = Table("on the measured part", "shipped", "compiled", "gain", "items")
-    for one in prompt.comparisons:
-        n = f"{one.gain.n}" + (f", {one.gain.n_unscored} unscored" if one.gain.n_unscored else "")
-        table.add_row(one.metric, _text(one.before), _text(one.after), _text(one.gain), n)
+    columns = (*words("on the measured part"), *numbers("shipped", "compiled", "gain", "items"))
+    rows = tuple(
+        (
+            *(one.metric, _text(one.before), _text(one.after), _text(one.gain)),
+            f"{one.gain.n}" + (f", {one.gain.n_unscored} unscored" if one.gain.n_unscored else ""),
+        )
+        for one in prompt.comparisons
+    )
     console = open_console()
-    console.print(table)
+    console.print(sheet_table(Sheet("", columns, rows)))
     for line in (*_verdict(found, written), *_left_out(found)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 

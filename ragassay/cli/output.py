@@ -117,12 +117,12 @@ def print_run(
     audit: Audit | None = None,
 ) -> None:
     """Print headline, tables, the judge's card, and the report's path."""
-    from ragassay.reports import answer_table, headline, score_table, system_table
+    from ragassay.reports import answer_sheet, headline, score_sheet, sheet_table, system_sheet
     from ragassay.reports.application import application_text
     from ragassay.reports.cascade_view import cascade_lines
     from ragassay.reports.findings_view import looks_text, undecided_text
     from ragassay.reports.panel_view import panel_lines
-    from ragassay.reports.repeats_view import confidence_text
+    from ragassay.reports.repeats import confidence_text
     from ragassay.reports.text import count_text
     from ragassay.terminal import open_console
 
@@ -139,12 +139,12 @@ def print_run(
         return
     for line in _worst(evaluations):
         console.print(line, markup=False, highlight=False)
-    console.print(score_table(_measured(summary)))
+    console.print(sheet_table(score_sheet(_measured(summary))))
     if n_lost := len(summary.scores) - len(_measured(summary).scores):
         console.print(f"{count_text(n_lost, 'score')} without a value: see the report.")
     if len(summary.systems) > 1:
-        console.print(system_table(summary))
-    console.print(answer_table(outlines_of(evaluations)))
+        console.print(sheet_table(system_sheet(summary.systems, has_intervals=False)))
+    console.print(sheet_table(answer_sheet(outlines_of(evaluations))))
     open_lines = filter(
         None, (looks_text(summary, outlines_of(evaluations)), undecided_text(summary))
     )
@@ -165,10 +165,11 @@ def print_run(
 def _print_cost(console: Any, summary: Summary) -> None:
     """Print the bill by part; one line where one part has cost all, or nothing cost anything."""
     from ragassay.reports.provenance import usage_text
-    from ragassay.reports.tables import cost_table
+    from ragassay.reports.run_sheets import cost_sheet, is_bill_worth_a_table
+    from ragassay.reports.sheets import sheet_table
 
-    if bill := cost_table(summary):
-        console.print(bill)
+    if is_bill_worth_a_table(summary):
+        console.print(sheet_table(cost_sheet(summary)))
     elif summary.usage.n_calls:
         console.print(f"Cost: {usage_text(summary.usage)}", markup=False, highlight=False)
 
@@ -252,16 +253,16 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
 
 def print_certificate(audit: Audit) -> None:
     """Print the judge's certificate."""
-    from ragassay.reports.audit import certificate_table
+    from ragassay.reports.audit import certificate_sheet
+    from ragassay.reports.sheets import sheet_table
     from ragassay.terminal import open_console
 
-    open_console().print(certificate_table(audit))
+    open_console().print(sheet_table(certificate_sheet(audit)))
 
 
 def print_repeats(repeats: Repeats) -> None:
     """Print how often the judge contradicts itself."""
-    from ragassay.reports.repeats import repeats_sheet
-    from ragassay.reports.repeats_view import repeats_text
+    from ragassay.reports.repeats import repeats_sheet, repeats_text
     from ragassay.reports.sheets import sheet_table
     from ragassay.terminal import open_console
 
@@ -274,8 +275,9 @@ def print_repeats(repeats: Repeats) -> None:
 
 def print_audit(audit: Audit, folder: Path) -> None:
     """Print certificate, mean ratings, every attack, and the page's path."""
-    from ragassay.reports.audit import attack_table, ratings_table
+    from ragassay.reports.audit import ratings_sheet, short_attack_sheet
     from ragassay.reports.certificate import view_certificate
+    from ragassay.reports.sheets import sheet_table
     from ragassay.terminal import open_console
 
     console = open_console()
@@ -283,8 +285,8 @@ def print_audit(audit: Audit, folder: Path) -> None:
     console.print(headline, style="bold", markup=False, highlight=False)
     print_certificate(audit)
     if audit.ratings:
-        console.print(ratings_table(audit))
-    console.print(attack_table(audit))
+        console.print(sheet_table(ratings_sheet(audit, has_intervals=False)))
+    console.print(sheet_table(short_attack_sheet(audit)))
     where = f"Report: {folder / 'audit.html'}"
     console.print(where, markup=False, highlight=False, soft_wrap=True)
 
@@ -297,7 +299,7 @@ def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "
     import typer
 
     from ragassay.reports.cascade_view import usd_text
-    from ragassay.reports.cost_view import estimate_text
+    from ragassay.reports.provenance import estimate_text
     from ragassay.reports.text import count_text
 
     if as_json:

@@ -26,18 +26,18 @@ def list_prompts() -> None:
     Those with a star can be compiled by `ragassay optimize`.
     """
     with errors_as_lines():
-        from rich.table import Table
-
         from ragassay.optimizers.compiling.showing import prompt_lines
+        from ragassay.reports.sheets import Sheet, sheet_table, words
         from ragassay.terminal import open_console
 
-        table = Table("agent", "SHA-256", "fields", "says")
+        rows: list[tuple[str, ...]] = []
         for line in prompt_lines():
             fields = f"{', '.join(line.inputs)} -> {', '.join(line.outputs)}"
             star = " *" if line.can_compile else ""
             said = line.instruction[:N_CHARS].rstrip() + "..."
-            table.add_row(line.name + star, line.sha256[:12], fields, said)
-        open_console().print(table)
+            rows.append((line.name + star, line.sha256[:12], fields, said))
+        columns = words("agent", "SHA-256", "fields", "says")
+        open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
 
 
 @app.command()

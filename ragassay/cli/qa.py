@@ -198,7 +198,7 @@ def keep(
 
 
 def _show(judged: JudgedPairs, folder: Path) -> None:
-    from ragassay.reports.qa.terminal import qa_lines
+    from ragassay.reports.qa.markdown import qa_lines
     from ragassay.terminal import open_console
 
     console = open_console()

@@ -97,7 +97,8 @@ def rationales(
 
 def _show(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
     from ragassay.cli.output import print_rejections
-    from ragassay.reports.rationales import agreement_lines, rationale_tables
+    from ragassay.reports.rationales import agreement_lines, rationale_sheets
+    from ragassay.reports.sheets import sheet_table
 
     if found.given.n_without:
         typer.echo(f"ratings without a reason, left out: {found.given.n_without}", err=True)
@@ -117,7 +118,7 @@ def _show(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
     judges = ", ".join(dict.fromkeys(one.judge for one in found.given.reasons))
     headline = f"{len(found.given.reasons)} reasons of {judges}"
     console.print(headline, style="bold", markup=False, highlight=False)
-    for table in rationale_tables(found.rubrics):
-        console.print(table)
+    for sheet in rationale_sheets(found.rubrics):
+        console.print(sheet_table(sheet))
     for line in agreement_lines(found.agreement):
         console.print(line, markup=False, highlight=False)

@@ -118,15 +118,16 @@ def _show(study: StrategyStudy, written: tuple[Path, ...], as_json: bool, quiet:
 
 def _print(study: StrategyStudy) -> None:
     from ragassay.cli.output import print_rejections
-    from ragassay.reports.strategies import strategies_headline, strategy_tables
+    from ragassay.reports.sheets import sheet_table
+    from ragassay.reports.strategies import strategies_headline, strategy_sheets
     from ragassay.reports.text import count_text
     from ragassay.terminal import open_console
 
     console = open_console()
     headline = strategies_headline(study.judge, study.n_answers, study.n_labels)
     console.print(headline, style="bold", markup=False, highlight=False)
-    for table in strategy_tables(study.rubrics):
-        console.print(table)
+    for sheet in strategy_sheets(study.rubrics):
+        console.print(sheet_table(sheet))
     if study.n_unscored:
         console.print(f"{count_text(study.n_unscored, 'rating')} failed", highlight=False)
     print_rejections(study.rejections)

@@ -31,7 +31,8 @@ def opened_bank(path: Path) -> BankFile:
 
 def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) -> None:
     """Print items, and who changed them."""
-    from ragassay.reports.testbanks import bank_rows, history_table, items_table
+    from ragassay.reports.sheets import sheet_table
+    from ragassay.reports.testbanks import bank_rows, history_sheet, items_sheet
     from ragassay.runs.testbanks import all_history
     from ragassay.terminal import open_console
 
@@ -41,9 +42,9 @@ def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) 
         return
     console = open_console()
     for bank in banks:
-        console.print(items_table(bank))
+        console.print(sheet_table(items_sheet(bank)))
         if with_history and (said := all_history(bank)):
-            console.print(history_table(said))
+            console.print(sheet_table(history_sheet(said)))
 
 
 def print_lints(found: Sequence[Lint], as_json: bool) -> None:
@@ -71,7 +72,8 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
 def edit_bank(file: BankFile, asked: Asked, author: Author, query: str) -> BankFile:
     """Change a bank by option, or in the user's editor; print what was changed."""
     from ragassay.cli.editor import edit_in_editor, require_terminal
-    from ragassay.reports.testbanks import history_table
+    from ragassay.reports.sheets import sheet_table
+    from ragassay.reports.testbanks import history_sheet
     from ragassay.runs.testbank_edit import asked_reviews, kept
     from ragassay.runs.testbank_text import edited_by_hand
     from ragassay.runs.testbanks import read_bank_file
@@ -85,7 +87,7 @@ def edit_bank(file: BankFile, asked: Asked, author: Author, query: str) -> BankF
     else:
         new = kept(file, asked_reviews(file, asked, author))
     if new:
-        open_console().print(history_table(new))
+        open_console().print(sheet_table(history_sheet(new)))
     else:
         typer.echo("nothing changed")
     return read_bank_file(file.path)

@@ -6,35 +6,38 @@ Names of attacks are ours; ids of answers and the judge's name are untrusted, an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ragassay.records import AttackFigure, Audit, Score, Variant
 from ragassay.reports.attack_titles import attack_title
 from ragassay.reports.audit_groups import CHANCE_PLACE, view_groups
 from ragassay.reports.certificate import (
     EXPLANATION,
-    TrustLine,
+    TrustTone,
     basis_text,
     target_title,
     view_certificate,
 )
 from ragassay.reports.html import content_policy, page_environment
 from ragassay.reports.labels import without_controls
-from ragassay.reports.markdown import certificate_block, escape, table
+from ragassay.reports.markdown import certificate_block
 from ragassay.reports.provenance import usage_text
-from ragassay.reports.tables import cell_text, plain_table, value_text
-from ragassay.reports.tabular import csv_text
-from ragassay.reports.text import NOT_DEFINED, format_interval, is_number, score_text
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+from ragassay.reports.sheets import (
+    Column,
+    Sheet,
+    Shown,
+    Style,
+    csv_text,
+    escape,
+    numbers,
+    score_cell,
+    sheet_markdown,
+    value_cell,
+    words,
+)
+from ragassay.reports.text import NOT_DEFINED
 
 AUDIT_PAGE, STYLE = "audit.html.j2", "audit_style.html.j2"
-RATINGS_TITLE = "Mean rating, whole and damaged"
-ATTACKS_TITLE = "Every attack"
 DESIRED = (
     "Desired are at most 3 for subtle and at most 1 for extreme damage (YESciEval, section 5)."
 )
@@ -45,43 +48,13 @@ MEASURES_NOTE = (
     "questions."
 )
 VARIANTS: tuple[Variant, ...] = ("benign", "subtle", "extreme")
-VARIANT_TITLES = ("Whole", "Subtle", "Extreme")
-ATTACK_WORDS = ("Attack", "Score")
-ATTACK_NUMBERS = ("Whole", "Damaged", "Found", "AUROC", "Lift", "Too high", "Pairs")
-TERMINAL_NUMBERS = ("Whole", "Damaged", "Found", "AUROC", "Pairs")
-N_TERMINAL_CELLS = len(TERMINAL_NUMBERS) - 1
-MOST_TITLE = 22
 MEASURES = ("benign", "damaged", "detection", "auroc", "lift", "optimism_error")
-TONE_STYLES = {"good": "bold blue", "wary": "yellow", "bad": "bold red", "unscored": "dim italic"}
-
-
-@dataclass(frozen=True, slots=True)
-class ValueCell:
-    """A value, its interval, and whether there is one."""
-
-    value: str
-    interval: str
-    scored: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RatingsRow:
-    """A rubric's mean ratings of whole, subtly and extremely damaged answers."""
-
-    title: str
-    cells: tuple[ValueCell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AttackRow:
-    """An attack on a score; `examples` are ids of damaged answers that got through."""
-
-    attack: str
-    severity: str
-    target: str
-    cells: tuple[ValueCell, ...]
-    n: str
-    examples: tuple[str, ...]
+STYLES: dict[TrustTone, Style] = {
+    "good": "good",
+    "wary": "wary",
+    "bad": "bad",
+    "unscored": "missing",
+}
 
 
 def render_audit_html(audit: Audit) -> str:
@@ -94,10 +67,10 @@ def render_audit_html(audit: Audit) -> str:
         basis=basis_text(audit),
         explanation=EXPLANATION,
         sections=view_groups(audit),
-        attack_row=_attack_row,
+        attack_sheet=attack_sheet,
+        attack_text=_attack_text,
         chance=CHANCE_PLACE,
         desired=DESIRED,
-        columns=(*ATTACK_WORDS, *ATTACK_NUMBERS),
         measures_note=MEASURES_NOTE,
         unchanged=unchanged_lines(audit),
         cost=usage_text(audit.usage),
@@ -112,13 +85,17 @@ def render_audit_markdown(audit: Audit) -> str:
     blocks = [
         "# ragassay audit\n",
         certificate_block(view_certificate(audit)),
-        *_ratings(audit),
-        *_attacks(audit),
+        *(_section(sheet) for sheet in (ratings_sheet(audit),) if sheet.rows),
+        _section(attack_sheet(audit.figures)),
     ]
     if unchanged := unchanged_lines(audit):
         blocks += ["Left unchanged, and not counted:\n", *(f"- {escape(x)}" for x in unchanged), ""]
     blocks.append(f"Cost: {usage_text(audit.usage)}.")
     return "\n".join(blocks).rstrip("\n") + "\n"
+
+
+def _section(sheet: Sheet) -> str:
+    return f"## {sheet.title}\n\n{sheet_markdown(sheet)}\n{sheet.caption}\n"
 
 
 def figures_csv(audit: Audit) -> str:
@@ -128,41 +105,64 @@ def figures_csv(audit: Audit) -> str:
     return csv_text((*columns, "judge"), [(*_csv_row(f), audit.judge) for f in audit.figures])
 
 
-def certificate_table(audit: Audit) -> Table:
-    """Return the certificate for the terminal."""
+def certificate_sheet(audit: Audit) -> Sheet:
+    """Return the certificate as a table."""
     view = view_certificate(audit)
-    found = plain_table("What this judge can tell", ("Of", "Judge is", "Why"), ())
-    found.columns[0].max_width = MOST_TITLE
-    for place, lines in enumerate((view.rubrics, view.others)):
-        if place and view.rubrics:
-            found.add_section()
-        for line in lines:
-            found.add_row(cell_text(line.title), _verdict(line), cell_text(line.reason))
-    found.caption = cell_text(view.basis)
-    return found
+    rows = tuple(
+        (line.title, Shown(f"{line.sign} {line.word}", style=STYLES[line.tone]), line.reason)
+        for line in (*view.rubrics, *view.others)
+    )
+    sections = frozenset([len(view.rubrics)] if view.rubrics else [])
+    title = "What this judge can tell"
+    return Sheet(title, words("Of", "Judge is", "Why"), rows, view.basis, sections=sections)
 
 
-def ratings_table(audit: Audit) -> Table:
-    """Return mean ratings by rubric and damage for the terminal, as in YESciEval's tables."""
-    found = plain_table(RATINGS_TITLE, ("Rubric",), VARIANT_TITLES)
-    for row in view_ratings(audit):
-        found.add_row(cell_text(row.title), *(value_text(c.value, c.scored) for c in row.cells))
-    found.caption = cell_text(DESIRED)
-    return found
+def ratings_sheet(audit: Audit, has_intervals: bool = True) -> Sheet:
+    """Return mean ratings by rubric and damage, as in YESciEval's tables."""
+    rows = tuple(
+        (target_title(target), *(score_or_none(scores.get(v), has_intervals) for v in VARIANTS))
+        for target, scores in audit.ratings.items()
+        if target.startswith("rubric.")
+    )
+    columns = (*words("Rubric"), *numbers("Whole", "Subtle", "Extreme"))
+    return Sheet("Mean rating, whole and damaged", columns, rows, DESIRED)
 
 
-def attack_table(audit: Audit) -> Table:
-    """Return every attack for the terminal; of an injection, the score that it raises most."""
-    found = plain_table(ATTACKS_TITLE, ATTACK_WORDS, TERMINAL_NUMBERS)
-    before = ""
-    for figure in _most_lifted(audit.figures):
-        row = _attack_row(figure)
-        name = f"{row.attack} ({row.severity})"
-        values = [value_text(cell.value, cell.scored) for cell in row.cells[:N_TERMINAL_CELLS]]
-        title = "" if name == before else name
-        found.add_row(cell_text(title), cell_text(row.target), *values, row.n)
-        before = name
-    return found
+def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> Sheet:
+    """Return every attack; without the score that it is about where that is always the same."""
+    columns = (
+        *words("Attack", *("Score",) * has_targets),
+        *numbers("Whole", "Damaged", "Found", "AUROC", "Lift", "Too high", "Pairs"),
+    )
+    rows = tuple(
+        (
+            Shown(attack_title(f.attack), notes=(f.severity,)),
+            *(target_title(f.target),) * has_targets,
+            *(score_or_none(getattr(f, name)) for name in MEASURES),
+            _pairs(f),
+        )
+        for f in figures
+    )
+    return Sheet("Every attack", columns, rows, MEASURES_NOTE)
+
+
+def short_attack_sheet(audit: Audit) -> Sheet:
+    """Return what of every attack fits a terminal; of an injection, the score it raises most."""
+    names = ("benign", "damaged", "detection", "auroc")
+    columns = (
+        *(Column("", "Attack", is_once=True), Column("", "Score")),
+        *numbers("Whole", "Damaged", "Found", "AUROC", "Pairs"),
+    )
+    rows = tuple(
+        (
+            f"{attack_title(f.attack)} ({f.severity})",
+            target_title(f.target),
+            *(score_or_none(getattr(f, name), False) for name in names),
+            _pairs(f),
+        )
+        for f in _most_lifted(audit.figures)
+    )
+    return Sheet("Every attack", columns, rows)
 
 
 def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
@@ -174,36 +174,13 @@ def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
     return [f for f in figures if f.family != "injection" or f is worst[f.attack]]
 
 
-def view_ratings(audit: Audit) -> tuple[RatingsRow, ...]:
-    """Return the rows of the table of mean ratings; targets without ratings are left out."""
-    return tuple(
-        RatingsRow(target_title(target), tuple(_cell(scores.get(v)) for v in VARIANTS))
-        for target, scores in audit.ratings.items()
-        if target.startswith("rubric.")
-    )
-
-
-def view_attacks(audit: Audit) -> tuple[AttackRow, ...]:
-    """Return the rows of the table of attacks, in the audit's order."""
-    return tuple(_attack_row(figure) for figure in audit.figures)
-
-
 def unchanged_lines(audit: Audit) -> tuple[str, ...]:
     """Return the number of answers that each attack left unchanged."""
     return tuple(f"{attack_title(name)}: {n:,}" for name, n in audit.n_unchanged.items() if n)
 
 
-def _attack_row(figure: AttackFigure) -> AttackRow:
-    f = figure
-    scores = (f.benign, f.damaged, f.detection, f.auroc, f.lift, f.optimism_error)
-    return AttackRow(
-        attack=attack_title(f.attack),
-        severity=f.severity,
-        target=target_title(f.target),
-        cells=tuple(map(_cell, scores)),
-        n=_pairs(f),
-        examples=f.examples,
-    )
+def _attack_text(figure: AttackFigure) -> str:
+    return f"{attack_title(figure.attack)} ({figure.severity}), {target_title(figure.target)}"
 
 
 def _lift(figure: AttackFigure) -> float:
@@ -217,43 +194,9 @@ def _pairs(figure: AttackFigure) -> str:
     return f"{figure.detection.n:,}" + (f" ({others})" if others else "")
 
 
-def _cell(score: Score | None) -> ValueCell:
-    if score is None:
-        return ValueCell(NOT_DEFINED, "", False)
-    scored = is_number(score.value)
-    return ValueCell(score_text(score), format_interval(score) if scored else "", scored)
-
-
-def _verdict(line: TrustLine) -> Text:
-    return cell_text(f"{line.sign} {line.word}", TONE_STYLES[line.tone])
-
-
-def _ratings(audit: Audit) -> Iterator[str]:
-    rows = view_ratings(audit)
-    if rows:
-        yield f"## {RATINGS_TITLE}\n"
-        cells = [(escape(r.title), *(_markdown_cell(c) for c in r.cells)) for r in rows]
-        yield from table(("Rubric", *VARIANT_TITLES), cells, 3)
-        yield f"{DESIRED}\n"
-
-
-def _attacks(audit: Audit) -> Iterator[str]:
-    yield f"## {ATTACKS_TITLE}\n"
-    rows = [
-        (
-            f"{escape(row.attack)} ({row.severity})",
-            escape(row.target),
-            *(_markdown_cell(cell) for cell in row.cells),
-            escape(row.n),
-        )
-        for row in view_attacks(audit)
-    ]
-    yield from table((*ATTACK_WORDS, *ATTACK_NUMBERS), rows, len(ATTACK_NUMBERS))
-    yield f"{MEASURES_NOTE}\n"
-
-
-def _markdown_cell(cell: ValueCell) -> str:
-    return escape(f"{cell.value} [{cell.interval}]" if cell.interval else cell.value)
+def score_or_none(score: Score | None, has_interval: bool = True) -> Shown:
+    """Return the cell of a score; of one that an attack does not have, "n/a"."""
+    return score_cell(score, has_interval) if score else value_cell(NOT_DEFINED, False)
 
 
 def _csv_row(figure: AttackFigure) -> list[str | float | None]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragassay.records import Cascade, CascadePart, Usage, VerdictBase
+from ragassay.records import Cascade, Usage, VerdictBase
 from ragassay.reports.labels import label_text, reason_text, unscored_text
+from ragassay.reports.sheets import Sheet, none_text, numbers, value_cell, words
 from ragassay.reports.text import (
     SHARE_SCALE,
     count_text,
@@ -20,45 +21,20 @@ ESTIMATED = (
     "was made times all questions of the kind."
 )
 
-CASCADE_COLUMNS = (
-    "Question",
-    "Asked",
-    "Stayed",
-    "Decided by the second",
-    "Came back without a verdict",
-    "Tokens there",
-    "Cost there",
-    "Cost of all there, estimated",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class CascadeRow:
-    """One kind of question."""
-
-    title: str
-    n: int
-    kept: str
-    n_escalated: int
-    n_failed: int
-    tokens: str
-    cost: str
-    full_cost: str
-
 
 @dataclass(frozen=True, slots=True)
 class CascadeView:
     """The cascade in sentences, and a row for each kind of question."""
 
     lines: tuple[str, ...]
-    rows: tuple[CascadeRow, ...]
+    sheet: Sheet
 
 
 def view_cascade(cascade: Cascade | None) -> CascadeView | None:
     """Return the view of a run's cascade; None without one."""
     if cascade is None:
         return None
-    return CascadeView(cascade_lines(cascade), tuple(_row(part) for part in cascade.parts))
+    return CascadeView(cascade_lines(cascade), _sheet(cascade))
 
 
 def cascade_lines(cascade: Cascade) -> tuple[str, ...]:
@@ -113,17 +89,26 @@ def usd_text(cost: float | None) -> str:
     return "less than 0.0001 USD" if 0 < cost < 0.0001 else f"{cost:.4f} USD"
 
 
-def _row(part: CascadePart) -> CascadeRow:
-    return CascadeRow(
-        title=question_title(part.kind),
-        n=part.n,
-        kept=f"{part.n_kept:,} ({format_share(part.n_kept / part.n)})" if part.n else "0",
-        n_escalated=part.n_escalated,
-        n_failed=part.n_failed,
-        tokens=f"{part.usage.n_prompt_tokens + part.usage.n_completion_tokens:,}",
-        cost=usd_text(part.usage.cost_usd),
-        full_cost="unknown" if part.full_cost_usd is None else usd_text(part.full_cost_usd),
+def _sheet(cascade: Cascade) -> Sheet:
+    titles = (
+        *("Asked", "Stayed", "Decided by the second", "Came back without a verdict"),
+        *("Tokens there", "Cost there", "Cost of all there, estimated"),
     )
+    rows = tuple(
+        (
+            question_title(part.kind),
+            part.n,
+            f"{part.n_kept:,} ({format_share(part.n_kept / part.n)})" if part.n else "0",
+            value_cell(f"{part.n_escalated:,}", True),
+            none_text(part.n_failed),
+            part.usage.n_prompt_tokens + part.usage.n_completion_tokens,
+            usd_text(part.usage.cost_usd),
+            "unknown" if part.full_cost_usd is None else usd_text(part.full_cost_usd),
+        )
+        for part in cascade.parts
+    )
+    title = "What stayed with the first judge and what went on"
+    return Sheet(title, (*words("Question"), *numbers(*titles)), rows)
 
 
 def decided_text(verdict: VerdictBase) -> str:

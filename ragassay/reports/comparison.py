@@ -1,85 +1,91 @@
-"""Leaderboards and their tests for the terminal, as CSV and as LaTeX."""
+"""The tables of leaderboards and of their tests."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ragassay.metrics.leaderboard import Leaderboard, LeaderboardRow
-from ragassay.metrics.significance import ALPHA, PairTest
-from ragassay.reports.tables import cell_text, plain_table, value_text
-from ragassay.reports.tabular import Cell, csv_text, latex_text
+from ragassay.metrics.significance import ALPHA
+from ragassay.reports.sheets import (
+    NEEDS_BOOKTABS,
+    Column,
+    Sheet,
+    Shown,
+    number,
+    numbers,
+    score_cell,
+    sheet_latex,
+    unscored_cell,
+    words,
+)
 from ragassay.reports.text import (
     EN_DASH,
     NOT_DEFINED,
-    format_bounds,
+    decimals_span,
+    decimals_text,
     format_interval,
-    is_number,
-    score_text,
     score_title,
 )
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 OVERLAP = "ranges overlap"
 """Stands in place of a rank or a difference that undecided verdicts leave open."""
 
-BOARD_COLUMNS = (
-    *("score", "system", "rank", "rank_low", "rank_high", "value", "low", "high"),
-    *("worst", "best", "n_questions", "n_unscored", "n_answers", "judge", "tied_with"),
-    "overlaps_with",
-)
-TEST_COLUMNS = (
-    *("score", "first", "second", "n_questions", "difference", "low", "high"),
-    *("p_value", "p_holm", "is_exact", "is_significant"),
-)
 
-
-def leaderboard_table(board: Leaderboard) -> Table:
+def leaderboard_sheet(board: Leaderboard) -> Sheet:
     """Return systems, the best first: rank, possible ranks by the tests, mean, interval, n."""
     way = " (lower is better)" if board.lower_is_better else ""
-    numbers = ("Mean", "95 % interval", "Questions", "Unscored")
-    title = f"{score_title(board.key)}{way}, mean over questions"
-    table = plain_table(title, ("Rank", "Tied", "System"), numbers)
-    for row in board.rows:
-        unscored = cell_text(str(row.score.n_unscored) if row.score.n_unscored else "none")
-        if bounds := format_bounds(row.score):
-            unscored.append(f"\n{bounds.replace(', ', chr(10))}", style="dim")
-        table.add_row(
-            cell_text(_rank(row)),
-            cell_text(tie_text(row)),
-            cell_text(row.system),
-            value_text(score_text(row.score), is_number(row.score.value)),
-            cell_text(format_interval(row.score)),
-            cell_text(str(row.score.n)),
-            unscored,
-        )
-    table.caption = cell_text(coverage_text(board))
-    return table
-
-
-def pair_test_table(board: Leaderboard) -> Table:
-    """Return each pair of systems: mean difference on shared questions, p-value, corrected one."""
-    table = plain_table(
-        f"{score_title(board.key)}: pairs",
-        ("First", "Second"),
-        ("Questions", "Difference", "95 % interval", "p", "p (Holm)"),
+    columns = (
+        *(Column("score"), *words("Rank", "Tied"), Column("system", "System")),
+        *(number("rank"), number("rank_low"), number("rank_high")),
+        *(number("value", "Mean"), *numbers("95 % interval")),
+        *(number("low"), number("high"), number("worst"), number("best")),
+        *(number("n_questions", "Questions"), number("n_unscored", "Unscored")),
+        *(number("n_answers"), Column("judge"), Column("tied_with"), Column("overlaps_with")),
     )
-    for test in board.tests:
-        words = (test.first, test.second, str(test.n_questions), _signed(test.difference))
-        span = f"{_signed(test.low)} to {_signed(test.high)}"
-        table.add_row(
-            *map(cell_text, words),
-            cell_text(span if test.low is not None else NOT_DEFINED),
-            cell_text(p_text(test.p_value)),
-            value_text(p_text(test.p_holm), test.is_significant),
+    rows = tuple(
+        (
+            *(board.key, _rank(row), tie_text(row), row.system),
+            *(row.rank, row.rank_low, row.rank_high),
+            *(score_cell(row.score, has_interval=False), format_interval(row.score)),
+            *(row.score.low, row.score.high, row.score.worst, row.score.best),
+            *(row.score.n, unscored_cell(row.score), row.n_answers, row.score.judge),
+            *("; ".join(row.ties), "; ".join(row.overlaps)),
         )
-    table.caption = cell_text(
+        for row in board.rows
+    )
+    title = f"{score_title(board.key)}{way}, mean over questions"
+    return Sheet(title, columns, rows, coverage_text(board))
+
+
+def pair_test_sheet(board: Leaderboard) -> Sheet:
+    """Return each pair of systems: mean difference on shared questions, p-value, corrected one."""
+    columns = (
+        *(Column("score"), Column("first", "First"), Column("second", "Second")),
+        *(number("n_questions", "Questions"), number("difference", "Difference")),
+        *(*numbers("95 % interval"), number("low"), number("high")),
+        *(number("p_value", "p"), number("p_holm", "p (Holm)")),
+        *(Column("is_exact"), Column("is_significant")),
+    )
+    rows = tuple(
+        (
+            *(board.key, test.first, test.second, test.n_questions),
+            *(
+                Shown(decimals_text(test.difference, 3, True), test.difference),
+                decimals_span(test, 3, True),
+                test.low,
+                test.high,
+            ),
+            Shown(p_text(test.p_value), test.p_value),
+            Shown(p_text(test.p_holm), test.p_holm, "strong" if test.is_significant else "missing"),
+            *(test.is_exact, test.is_significant),
+        )
+        for test in board.tests
+    )
+    caption = (
         "Paired permutation tests over questions, two-sided; "
         f"bold: told apart at {ALPHA:g} after Holm's correction over all pairs"
     )
-    return table
+    return Sheet(f"{score_title(board.key)}: pairs", columns, rows, caption)
 
 
 def coverage_text(board: Leaderboard) -> str:
@@ -107,62 +113,13 @@ def p_text(p_value: float | None) -> str:
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def leaderboards_csv(boards: Sequence[Leaderboard]) -> str:
-    """Return all leaderboards, one row for each score and system."""
-    return csv_text(BOARD_COLUMNS, [_board_row(b.key, r) for b in boards for r in b.rows])
-
-
-def tests_csv(boards: Sequence[Leaderboard]) -> str:
-    """Return all tests, one row for each score and pair."""
-    return csv_text(TEST_COLUMNS, [_test_row(b.key, t) for b in boards for t in b.tests])
-
-
 def leaderboards_latex(boards: Sequence[Leaderboard]) -> str:
     r"""Return all leaderboards as LaTeX tables; they need \usepackage{booktabs}."""
-    return "% Needs \\usepackage{booktabs}.\n" + "\n".join(_board_latex(b) for b in boards)
-
-
-def _board_latex(board: Leaderboard) -> str:
-    way = ", lower is better" if board.lower_is_better else ""
-    caption = f"{score_title(board.key)}{way}: mean over questions. {coverage_text(board)}."
-    rows = [
-        (
-            _rank(row),
-            row.system,
-            tie_text(row),
-            score_text(row.score),
-            format_interval(row.score),
-            str(row.score.n),
-            str(row.score.n_unscored),
-        )
-        for row in board.rows
-    ]
-    header = ("Rank", "System", "Tied", "Mean", "95 % interval", "Questions", "Unscored")
-    return latex_text(header, rows, caption, f"tab:{board.key}")
-
-
-def _board_row(key: str, row: LeaderboardRow) -> tuple[Cell, ...]:
-    score = row.score
-    return (
-        *(key, row.system, row.rank, row.rank_low, row.rank_high),
-        *(score.value, score.low, score.high, score.worst, score.best),
-        *(score.n, score.n_unscored, row.n_answers, score.judge, "; ".join(row.ties)),
-        "; ".join(row.overlaps),
-    )
-
-
-def _test_row(key: str, test: PairTest) -> tuple[Cell, ...]:
-    return (
-        *(key, test.first, test.second, test.n_questions, test.difference, test.low, test.high),
-        *(test.p_value, test.p_holm, test.is_exact, test.is_significant),
-    )
+    tables = (sheet_latex(leaderboard_sheet(board), f"tab:{board.key}") for board in boards)
+    return NEEDS_BOOKTABS + "\n".join(tables)
 
 
 def _rank(row: LeaderboardRow) -> str:
     if row.overlaps:
         return OVERLAP
     return NOT_DEFINED if row.rank is None else str(row.rank)
-
-
-def _signed(value: float | None) -> str:
-    return NOT_DEFINED if value is None else f"{value:+.3f}"

@@ -9,8 +9,16 @@ from ragassay.metrics.correlation import RankCorrelation
 from ragassay.metrics.exam_annotators import AnnotatorTables, GradeTable
 from ragassay.metrics.exam_cover import SystemCover
 from ragassay.metrics.exam_leaderboard import RubricBoard
-from ragassay.reports.sheets import Column, Sheet, number, score_cells, score_columns
-from ragassay.reports.tabular import Cell, latex_text
+from ragassay.reports.sheets import (
+    NEEDS_BOOKTABS,
+    Cell,
+    Column,
+    Sheet,
+    number,
+    score_cells,
+    score_columns,
+    sheet_latex,
+)
 from ragassay.reports.text import NOT_DEFINED
 
 
@@ -155,20 +163,11 @@ def annotator_sheets(tables: AnnotatorTables, min_relevant: int) -> tuple[Sheet,
 
 def annotators_latex(found: Sequence[AnnotatorTables], min_relevant: int, who: str) -> str:
     r"""Return all tables as LaTeX (Dietz 2024, table 5); they need \usepackage{booktabs}."""
-    parts = ["% Needs \\usepackage{booktabs}."]
+    parts: list[str] = []
     for tables in found:
         for name, sheet in zip(
             ("grade", "binary"), annotator_sheets(tables, min_relevant), strict=True
         ):
-            shown = [(i, column) for i, column in enumerate(sheet.columns) if column.title]
-            rows = [[_latex_cell(row[i]) for i, _ in shown] for row in sheet.rows]
             label = f"tab:annotators-{name}-{tables.min_answers}"
-            heads = [column.title for _, column in shown]
-            parts.append(latex_text(heads, rows, f"{who}. {sheet.title}.", label, n_words=1))
-    return "\n".join(parts)
-
-
-def _latex_cell(cell: Cell) -> str:
-    if cell is None:
-        return NOT_DEFINED
-    return f"{cell:.2f}" if isinstance(cell, float) else str(cell)
+            parts.append(sheet_latex(sheet, label, f"{who}. {sheet.title}."))
+    return NEEDS_BOOKTABS + "\n".join(parts)

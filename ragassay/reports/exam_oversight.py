@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from ragassay.metrics.bank_oversight import ItemUse, MissingPassage
 from ragassay.metrics.exam_graders import GraderAgreement
 from ragassay.metrics.oversight import CheckedItem, Grid
-from ragassay.reports.sheets import Column, Sheet, number, score_cells, score_columns
-from ragassay.reports.tabular import Cell
+from ragassay.reports.sheets import Cell, Column, Sheet, number, score_cells, score_columns
 
 GRID_WIDTH = 12
 """Items in a grid that fits 80 columns."""

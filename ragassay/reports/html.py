@@ -35,9 +35,8 @@ from ragassay.reports.answer_index import (
 )
 from ragassay.reports.answer_view import view_answer
 from ragassay.reports.application import application_text
-from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED
+from ragassay.reports.cascade_view import ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
-from ragassay.reports.cost_view import COST_COLUMNS, COST_NOTE
 from ragassay.reports.finding_cards import FindingCard, cards_of, ranked
 from ragassay.reports.findings_view import WORTH_A_LOOK, lead_text, more_looks_text
 from ragassay.reports.labels import finding_rank, finding_title, reason_text, without_controls
@@ -45,9 +44,9 @@ from ragassay.reports.packing import CHUNK, Packed, Packer, pack
 from ragassay.reports.panel_view import INDEPENDENT
 from ragassay.reports.pieces import joined
 from ragassay.reports.prose_view import view_prose
-from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES, who_text
-from ragassay.reports.repeats_view import REPEAT_COLUMNS
+from ragassay.reports.provenance import BOUNDS_NOTE, who_text
 from ragassay.reports.report_view import belief_text, view_report
+from ragassay.reports.run_sheets import COST_NOTE
 from ragassay.reports.system_lines import view_lines
 from ragassay.reports.text import AVERAGES_NOTE, count_text, lost_text
 
@@ -60,13 +59,9 @@ SAID = {
     "averages_note": AVERAGES_NOTE,
     "worth_a_look": WORTH_A_LOOK,
     "bounds_note": BOUNDS_NOTE,
-    "bounds_titles": BOUNDS_TITLES,
     "independent": INDEPENDENT,
-    "cascade_columns": CASCADE_COLUMNS,
     "estimated": ESTIMATED,
-    "cost_columns": COST_COLUMNS,
     "cost_note": COST_NOTE,
-    "repeat_columns": REPEAT_COLUMNS,
 }
 """The words that every page may say."""
 

@@ -9,8 +9,7 @@ The templates escape all that they are given; only the filters here give them ma
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Repeats, Summary
@@ -18,29 +17,16 @@ from ragassay.reports.answer_view import RubricView, view_answer
 from ragassay.reports.certificate import EXPLANATION, CertificateView
 from ragassay.reports.chips import Chip
 from ragassay.reports.html import page_environment
-from ragassay.reports.labels import one_line
 from ragassay.reports.pieces import joined
-from ragassay.reports.report_view import Cell, view_report
+from ragassay.reports.report_view import view_report
 from ragassay.reports.sentence_view import VerdictView
+from ragassay.reports.sheets import Sheet, escape, sheet_markdown
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
 REPORT, CERTIFICATE = "report.md.j2", "certificate.md.j2"
-_MARKUP = re.compile(r"([\\`*_{}\[\]|~$#])")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-
-
-def escape(text: str) -> str:
-    r"""Text as it is, on one line, whatever it contains.
-
-    Example:
-        >>> escape("a|b <i>")
-        'a\\|b &lt;i&gt;'
-    """
-    safe = _MARKUP.sub(r"\\\1", one_line(text)).strip()
-    return "".join(_ENTITIES.get(character, character) for character in safe)
 
 
 def markdown_pieces(
@@ -88,22 +74,6 @@ def certificate_block(view: CertificateView) -> str:
     return template.render(certificate=view, explanation=EXPLANATION)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> Iterator[str]:
-    """A table, then an empty line.
-
-    Args:
-        header: Titles, already safe.
-        rows: Cells, already escaped; as many as there are titles.
-        numbers: How many of the last columns are set flush right.
-    """
-    words = len(header) - numbers
-    yield f"| {' | '.join(header)} |"
-    yield f"|{'|'.join(['---'] * words + ['---:'] * numbers)}|"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-    yield ""
-
-
 @functools.cache
 def _environment() -> Environment:
     """Return the templates, which escape for Markdown whatever no filter here has marked up."""
@@ -112,13 +82,15 @@ def _environment() -> Environment:
     environment = page_environment().overlay(
         finalize=lambda value: value if isinstance(value, Markup) else Markup(escape(str(value)))
     )
-    filters = {"cell": _cell, "chip": _chip, "reasons": _reasons, "verdict": _verdict}
-    environment.filters = {**environment.filters, **filters, "thousands": "{:,}".format}
+    filters = {"table": _table, "chip": _chip, "reasons": _reasons, "verdict": _verdict}
+    environment.filters = {**environment.filters, **filters}
     return environment
 
 
-def _cell(cell: Cell) -> str:
-    return f"{cell.value} [{cell.interval}]" if cell.interval else cell.value
+def _table(sheet: Sheet) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(sheet_markdown(sheet).rstrip("\n"))
 
 
 def _reasons(rubric: RubricView) -> str:

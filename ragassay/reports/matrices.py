@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from ragassay.metrics.matrices import Matrix
 from ragassay.records import Score
 from ragassay.reports.figures import heatmap_plot
 from ragassay.reports.html import content_policy, page_environment
 from ragassay.reports.labels import without_controls
-from ragassay.reports.tables import cell_text, plain_table
-from ragassay.reports.tabular import csv_text, latex_text
-from ragassay.reports.text import EN_DASH, NBSP, NOT_DEFINED, count_text
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from ragassay.reports.sheets import (
+    NEEDS_BOOKTABS,
+    Column,
+    Sheet,
+    Shown,
+    counted_cell,
+    csv_text,
+    sheet_latex,
+)
+from ragassay.reports.text import NBSP, count_text, decimals_span, decimals_text
 
 NARROW_SCALE = 2.0
 """A value on a scale that ends here or before is written with three decimals, otherwise with two.
@@ -25,20 +29,20 @@ NARROW_SCALE = 2.0
 _CELL_FIELDS = {"value", "low", "high", "worst", "best", "n", "n_unscored"}
 
 
-def matrix_table(matrix: Matrix) -> Table:
-    """Return a matrix for the terminal: each mean, its interval below, and the unscored count."""
-    table = plain_table(matrix.title, (matrix.row_title.capitalize(),), matrix.columns)
-    for name, cells in zip(matrix.rows, matrix.cells, strict=True):
-        row = []
-        for cell in cells:
-            text = cell_text(value_text(cell), "bold")
-            text.append(f"\n{span_text(cell)}", style="dim")
-            if cell.n_unscored:
-                text.append(f"\n{cell.n_unscored:,} unscored", style="dim")
-            row.append(text)
-        table.add_row(cell_text(name), *row)
-    table.caption = cell_text(caption_text(matrix))
-    return table
+def matrix_sheet(matrix: Matrix) -> Sheet:
+    """Return a matrix as a table: each mean, its interval, and the number unscored."""
+    columns = (
+        Column("", f"{matrix.row_title} / {matrix.column_title}", has_names=True),
+        *(Column("", name, is_number=True, is_name=True) for name in matrix.columns),
+    )
+    rows = tuple(
+        (name, *map(_cell, cells)) for name, cells in zip(matrix.rows, matrix.cells, strict=True)
+    )
+    return Sheet(matrix.title, columns, rows, caption_text(matrix))
+
+
+def _cell(score: Score) -> Shown:
+    return replace(counted_cell(score, value_text(score), span_text(score)), style="strong")
 
 
 def matrix_fields(matrix: Matrix) -> dict[str, object]:
@@ -85,16 +89,8 @@ def matrices_csv(matrices: Sequence[Matrix]) -> str:
 
 def matrices_latex(matrices: Sequence[Matrix]) -> str:
     r"""Return all matrices as LaTeX tables; they need \usepackage{booktabs}."""
-    tables = ["% Needs \\usepackage{booktabs}."]
-    for m in matrices:
-        rows = [
-            (name, *(f"{value_text(cell)} [{span_text(cell)}]" for cell in cells))
-            for name, cells in zip(m.rows, m.cells, strict=True)
-        ]
-        header = (f"{m.row_title} / {m.column_title}", *m.columns)
-        caption = f"{m.title}. {caption_text(m)}."
-        tables.append(latex_text(header, rows, caption, f"tab:{m.key}", n_words=1))
-    return "\n".join(tables)
+    tables = (sheet_latex(matrix_sheet(m), f"tab:{m.key}") for m in matrices)
+    return NEEDS_BOOKTABS + "\n".join(tables)
 
 
 def matrix_plot(matrix: Matrix) -> str:
@@ -119,15 +115,8 @@ def matrices_page(
     style = environment.get_template("style.html.j2").render()
     shown = [
         {
-            "title": m.title,
-            "caption": caption_text(m),
+            "sheet": matrix_sheet(m),
             "image": base64.b64encode(plot.encode()).decode("ascii"),
-            "corner": f"{m.row_title} / {m.column_title}",
-            "columns": m.columns,
-            "rows": [
-                (name, [_shown(cell) for cell in cells])
-                for name, cells in zip(m.rows, m.cells, strict=True)
-            ],
         }
         for m, plot in matrices
     ]
@@ -144,17 +133,13 @@ def matrices_page(
 def value_text(score: Score) -> str:
     """Return a mean with as many decimals as its scale needs, or its range where that is known."""
     if score.is_open and score.range is not None:
-        return f"{NBSP}to{NBSP}".join(_number(end, score) for end in score.range)
-    return _number(score.value, score)
+        return f"{NBSP}to{NBSP}".join(decimals_text(end, _digits(score)) for end in score.range)
+    return decimals_text(score.value, _digits(score))
 
 
 def span_text(score: Score) -> str:
     """Return the 95 % interval, as "0.12-0.20"."""
-    if score.low is None or score.high is None:
-        return NOT_DEFINED
-    # A dash next to a minus sign would look like another minus.
-    dash = EN_DASH if score.low >= 0 else " to "
-    return f"{_number(score.low, score)}{dash}{_number(score.high, score)}"
+    return decimals_span(score, _digits(score))
 
 
 def caption_text(matrix: Matrix) -> str:
@@ -167,14 +152,5 @@ def caption_text(matrix: Matrix) -> str:
     return text
 
 
-def _number(value: float | None, score: Score) -> str:
-    if value is None:
-        return NOT_DEFINED
-    return f"{value:.{3 if score.scale[1] <= NARROW_SCALE else 2}f}"
-
-
-def _shown(score: Score) -> dict[str, str]:
-    details = f"{span_text(score)}, n = {score.n:,}"
-    if score.n_unscored:
-        details += f", {score.n_unscored:,} unscored"
-    return {"value": value_text(score), "details": details}
+def _digits(score: Score) -> int:
+    return 3 if score.scale[1] <= NARROW_SCALE else 2

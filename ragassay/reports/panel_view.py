@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ragassay.metrics.panel import DISPUTED_POINTS
 from ragassay.records import Judgment, PanelAgreement, PanelMember, PanelPair, Score
 from ragassay.reports.labels import unscored_text
+from ragassay.reports.sheets import Column, Sheet, Shown, none_text, numbers, score_cell
 from ragassay.reports.text import (
     count_text,
     format_interval,
@@ -47,25 +48,11 @@ class MemberView:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelRow:
-    """One judge over all answers and rubrics."""
-
-    judge: str
-    mean: str
-    scored: bool
-    interval: str
-    n: int
-    n_unscored: int
-    n_heard_again: int
-    n_moved: int
-
-
-@dataclass(frozen=True, slots=True)
 class PanelView:
     """The judges' agreement: sentences, and a row for each judge."""
 
     lines: tuple[str, ...]
-    rows: tuple[PanelRow, ...]
+    sheet: Sheet
 
 
 def view_members(judgment: Judgment) -> tuple[MemberView, ...]:
@@ -109,7 +96,7 @@ def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
     """Return the view of the judges' agreement; None for a single judge."""
     if agreement is None:
         return None
-    return PanelView(panel_lines(agreement), tuple(_row(one) for one in agreement.members))
+    return PanelView(panel_lines(agreement), _sheet(agreement.members))
 
 
 def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
@@ -172,14 +159,18 @@ def _span(score: Score) -> str:
     return "" if score.low is None or score.high is None else f" [{format_interval(score)}]"
 
 
-def _row(member: PanelMember) -> PanelRow:
-    return PanelRow(
-        judge=member.judge,
-        mean=score_text(member.score),
-        scored=is_number(member.score.value),
-        interval=format_interval(member.score),
-        n=member.score.n,
-        n_unscored=member.score.n_unscored,
-        n_heard_again=member.n_heard_again,
-        n_moved=member.n_moved,
+def _sheet(members: Sequence[PanelMember]) -> Sheet:
+    titles = ("Mean of all rubrics", "95 % interval", "Ratings", "Unscored", "Given again")
+    rows = tuple(
+        (
+            member.judge,
+            score_cell(member.score, has_interval=False),
+            format_interval(member.score),
+            member.score.n,
+            none_text(member.score.n_unscored),
+            Shown(f"{member.n_heard_again:,}", notes=(f"{member.n_moved:,} changed",)),
+        )
+        for member in members
     )
+    columns = (Column("", "Judge", has_names=True), *numbers(*titles))
+    return Sheet("The judges of the panel", columns, rows)

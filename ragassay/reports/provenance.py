@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from ragassay.records import Bound, CardFigure, FileStamp, Manifest, ModelCard, Summary, Usage
 from ragassay.records.run import PromptStamp
-from ragassay.reports.text import count_text, format_share, format_span
+from ragassay.reports.cascade_view import usd_text
+from ragassay.reports.sheets import Sheet, numbers, words
+from ragassay.reports.text import NOT_DEFINED, count_text, format_share, format_span
 
 UNKNOWN_JUDGE = (
     "Nothing is known about this judge: it comes without figures on data that it had not seen. "
@@ -18,24 +21,10 @@ NO_FIGURES = "This judge has a card, but no figure on data that it had not seen.
 _PLAIN = (-1.0, 1.0)
 
 
-BOUNDS_TITLES = ("verdict", "admits", "from", "wrong at most", "decides", "right", "n", "data")
 BOUNDS_NOTE = (
     "Bounds: a verdict that is less sure is undecided, a finding only worth a look. Of those above "
     "at most the named share is wrong, with probability 1 - delta over such data."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class FigureRow:
-    """One figure of a model's card."""
-
-    task: str
-    metric: str
-    value: str
-    interval: str
-    n: int
-    data: str
-    command: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +36,9 @@ class JudgeView:
     card: str
     description: str
     notice: str
-    figures: tuple[FigureRow, ...]
+    figures: Sheet
     limits: tuple[str, ...]
-    bounds: tuple[tuple[str, ...], ...] = ()
+    bounds: Sheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,31 +84,37 @@ def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
 
 def _judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
     if card is None:
-        return JudgeView(model, role, "", "", UNKNOWN_JUDGE, (), ())
+        none = figures_sheet(()), (), bounds_sheet(())
+        return JudgeView(model, role, "", "", UNKNOWN_JUDGE, *none)
     return JudgeView(
         model=model,
         role=role,
         card="" if card.model == model else card.model,
         description=card.description,
         notice="" if card.figures else NO_FIGURES,
-        figures=tuple(_figure(figure) for figure in card.figures),
+        figures=figures_sheet(card.figures),
         limits=card.limits,
-        bounds=tuple(view_bound(bound) for bound in card.bounds),
+        bounds=bounds_sheet(card.bounds),
     )
 
 
-def view_bound(bound: Bound) -> tuple[str, ...]:
-    """Return a bound as a row under `BOUNDS_TITLES`."""
-    return (
-        bound.label.replace("_", " "),
-        f"{bound.level}, {bound.kind.replace('_', ' ')}" if bound.kind else bound.level,
-        _least_text(bound),
-        f"{format_share(bound.risk)} (delta {bound.delta:.3g})",
-        format_share(bound.coverage),
-        _right_text(bound),
-        f"{bound.n:,}",
-        bound.data or "not named",
+def bounds_sheet(bounds: Sequence[Bound]) -> Sheet:
+    """Return how sure a model has to be of each verdict, and how often it then is right."""
+    titles = ("Verdict", "Admits", "From", "Wrong at most", "Decides", "Right", "N", "Data")
+    rows = tuple(
+        (
+            bound.label.replace("_", " "),
+            f"{bound.level}, {bound.kind.replace('_', ' ')}" if bound.kind else bound.level,
+            _least_text(bound),
+            f"{format_share(bound.risk)} (delta {bound.delta:.3g})",
+            format_share(bound.coverage),
+            _right_text(bound),
+            f"{bound.n:,}",
+            bound.data or "not named",
+        )
+        for bound in bounds
     )
+    return Sheet("Bounds", words(*titles), rows)
 
 
 def _least_text(bound: Bound) -> str:
@@ -131,22 +126,28 @@ def _least_text(bound: Bound) -> str:
 
 def _right_text(bound: Bound) -> str:
     if bound.precision is None:
-        return "n/a"
+        return NOT_DEFINED
     if bound.low is None or bound.high is None:
         return format_share(bound.precision)
     return f"{format_share(bound.precision)} ({format_span(bound.low, bound.high, (0, 1))})"
 
 
-def _figure(figure: CardFigure) -> FigureRow:
-    return FigureRow(
-        task=figure.task,
-        metric=figure.metric,
-        value=f"{figure.value:.2f}",
-        interval=format_span(figure.low, figure.high, _PLAIN),
-        n=figure.n,
-        data=figure.data,
-        command=figure.command,
+def figures_sheet(figures: Sequence[CardFigure], has_commands: bool = True) -> Sheet:
+    """Return the figures of a model's card."""
+    columns = (
+        *words("Held-out task", "Data", "Metric"),
+        *numbers("Value", "95 % interval", "n"),
+        *words(*("Command",) * has_commands),
     )
+    rows = tuple(
+        (
+            *(one.task, one.data, one.metric, f"{one.value:.2f}"),
+            *(format_span(one.low, one.high, _PLAIN), one.n),
+            *(one.command,) * has_commands,
+        )
+        for one in figures
+    )
+    return Sheet("Figures on data that it was not tuned on", columns, rows)
 
 
 def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ...]:
@@ -230,3 +231,36 @@ def usage_text(usage: Usage) -> str:
         f"{usage.n_prompt_tokens:,} tokens sent{cached}, "
         f"{usage.n_completion_tokens:,} received, {price}"
     )
+
+
+class Estimated(Protocol):
+    """An estimate of a run's cost in USD; see `ragassay.runs.estimate.Estimate`."""
+
+    @property
+    def usd(self) -> float | None:
+        """Without a cache."""
+        ...
+
+    @property
+    def cached_usd(self) -> float | None:
+        """With the provider's cache."""
+        ...
+
+    @property
+    def batch_usd(self) -> float | None:
+        """Through the provider's batch interface."""
+        ...
+
+
+def estimate_text(cost: Estimated) -> str:
+    """Return the most that a run costs, in one line; empty where it costs nothing."""
+    if cost.usd == 0:
+        return ""
+    if cost.usd is None:
+        return "what they cost is unknown: LiteLLM's price list does not have the model"
+    parts = [f"at most {usd_text(cost.usd)}, every reply at full length"]
+    if cost.cached_usd is not None and cost.cached_usd < cost.usd:
+        parts.append(f"{usd_text(cost.cached_usd)} with the provider's cache of prompts")
+    if cost.batch_usd is not None:
+        parts.append(f"{usd_text(cost.batch_usd)} at its batch price")
+    return "; ".join(parts)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from ragassay.metrics.rationales import (
     CRITERIA,
@@ -14,15 +13,18 @@ from ragassay.metrics.rationales import (
 )
 from ragassay.records import Score
 from ragassay.reports.labels import label_text
-from ragassay.reports.markdown import escape
-from ragassay.reports.tables import cell_text, plain_table, value_text
-from ragassay.reports.tabular import Cell, csv_text
-from ragassay.reports.text import format_interval, format_share
-from ragassay.reports.trust import UNDEFINED
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+from ragassay.reports.sheets import (
+    Plain,
+    Sheet,
+    Shown,
+    counted_cell,
+    csv_text,
+    escape,
+    numbers,
+    sheet_markdown,
+    words,
+)
+from ragassay.reports.text import format_value
 
 RULES = {
     "recited": "Words recited from the rubric",
@@ -43,25 +45,29 @@ LABELS_CAPTION = "Shares of reasons with the fault; one that is seen and not sho
 SHEET_FIELDS = ("id", "question", "answer", "rubric", "rating", "reason")
 
 
-def rationale_tables(rubrics: Sequence[RubricReasons]) -> tuple[Table, ...]:
-    """Return the tables for the terminal: by rule, then one for each who labelled."""
-    first = plain_table("Reasons, measured by rule", ("Rubric",), tuple(RULES.values()))
-    for one in rubrics:
-        first.add_row(_name(one), *(_cell(getattr(one, name)) for name in RULES))
-    first.caption = cell_text(f"{RULES_CAPTION}; 95 % intervals resample questions")
-    made = [first]
-    for who in rubrics[0].labels if rubrics else ():
-        table = plain_table(f"Faults of reasons, by {who}", ("Rubric",), tuple(TITLES.values()))
-        for one in rubrics:
-            table.add_row(_name(one), *(_cell(one.labels[who][name]) for name in CRITERIA))
-        table.caption = cell_text(LABELS_CAPTION)
-        made.append(table)
-    return tuple(made)
+def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
+    """Return the tables: by rule, then one for each who labelled."""
+    by_rule = Sheet(
+        "Reasons, measured by rule",
+        (*words("Rubric"), *numbers(*RULES.values())),
+        tuple((_title(one), *(_cell(getattr(one, name)) for name in RULES)) for one in rubrics),
+        f"{RULES_CAPTION}; 95 % intervals resample questions",
+    )
+    labelled = (
+        Sheet(
+            f"Faults of reasons, by {who}",
+            (*words("Rubric"), *numbers(*TITLES.values())),
+            tuple((_title(one), *map(_cell, one.labels[who].values())) for one in rubrics),
+            LABELS_CAPTION,
+        )
+        for who in (rubrics[0].labels if rubrics else ())
+    )
+    return by_rule, *labelled
 
 
 def rationales_csv(rubrics: Sequence[RubricReasons]) -> str:
     """Return all figures, one a row; an undefined one has an empty value."""
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[Plain, ...]] = [
         (who, one.rubric or "all", name, s.value, s.low, s.high, s.n, s.n_unscored)
         for one in rubrics
         for who, name, s in _figures(one)
@@ -76,10 +82,10 @@ def reasons_csv(
     quotes: Mapping[str, Mapping[str, str]],
 ) -> str:
     """Return every reason with what was found in it, one a row."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[Plain, ...]] = []
     for one in reasons:
         found = measures[one.id]
-        cells: list[Cell] = [one.id, one.rubric, one.judge, one.rating, one.reason]
+        cells: list[Plain] = [one.id, one.rubric, one.judge, one.rating, one.reason]
         cells += [found.recited, "; ".join(found.named), found.polarity, found.contradicts]
         for given in labels.values():
             cells += [_yes(given.get(one.id, {}).get(name)) for name in CRITERIA]
@@ -90,12 +96,12 @@ def reasons_csv(
     return csv_text((*head, "contradicts", *by, "quotes"), rows)
 
 
-def sheet_csv(reasons: Sequence[JudgedReason]) -> str:
+def labelling_csv(reasons: Sequence[JudgedReason]) -> str:
     """Return a sheet for people: a row for each reason, and a cell for each criterion.
 
     They write yes or no; `ragassay rationales --labels` reads it back.
     """
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[Plain, ...]] = [
         (one.id, one.question, one.answer, one.rubric, one.rating, one.reason, *("",) * 6)
         for one in reasons
     ]
@@ -104,36 +110,18 @@ def sheet_csv(reasons: Sequence[JudgedReason]) -> str:
 
 def rationales_markdown(rubrics: Sequence[RubricReasons], agreement: Mapping[str, Score]) -> str:
     """Return the tables as a page in Markdown with a final newline."""
-    lines = ["# How a judge gives its reasons", "", "## By rule", ""]
-    lines += _markdown(rubrics, list(RULES.values()), lambda o: [getattr(o, n) for n in RULES])
-    lines += ["", f"{RULES_CAPTION}. In brackets 95 % intervals, which resample questions."]
-    for who in rubrics[0].labels if rubrics else ():
-        lines += ["", f"## By {escape(who)}", ""]
-        lines += _markdown(
-            rubrics, list(TITLES.values()), lambda o, w=who: list(o.labels[w].values())
-        )
-        lines += ["", f"{LABELS_CAPTION}."]
+    lines = ["# How a judge gives its reasons"]
+    for sheet in rationale_sheets(rubrics):
+        lines += ["", f"## {escape(sheet.title)}", "", sheet_markdown(sheet), f"{sheet.caption}."]
     if agreement:
         lines += ["", "## Agreement of people and the model", ""]
-        lines += [f"- {TITLES[name]}: {_text(score)}" for name, score in agreement.items()]
+        lines += [f"- {TITLES[name]}: {_cell(score).line}" for name, score in agreement.items()]
     return "\n".join(lines) + "\n"
 
 
 def agreement_lines(agreement: Mapping[str, Score]) -> list[str]:
     """Return the share of reasons on which people and the model agree, a line a criterion."""
-    return [f"agree on {TITLES[name].lower()}: {_text(s)}" for name, s in agreement.items()]
-
-
-def _markdown(
-    rubrics: Sequence[RubricReasons],
-    columns: Sequence[str],
-    scores: Callable[[RubricReasons], Sequence[Score]],
-) -> list[str]:
-    rows = [f"| {' | '.join(('Rubric', *columns))} |", "|---|" + "---:|" * len(columns)]
-    for one in rubrics:
-        cells = (escape(_title(one)), *map(_text, scores(one)))
-        rows.append(f"| {' | '.join(cells)} |")
-    return rows
+    return [f"agree on {TITLES[name].lower()}: {_cell(s).line}" for name, s in agreement.items()]
 
 
 def _figures(one: RubricReasons) -> list[tuple[str, str, Score]]:
@@ -145,28 +133,8 @@ def _title(one: RubricReasons) -> str:
     return label_text(one.rubric) if one.rubric else "All"
 
 
-def _name(one: RubricReasons) -> Text:
-    return cell_text(_title(one))
-
-
-def _cell(score: Score) -> Text:
-    cell = value_text(_value(score), score.value is not None)
-    cell.append(f"\n{format_interval(score)}\n{_count(score)}", style="dim not bold not italic")
-    return cell
-
-
-def _text(score: Score) -> str:
-    span = "" if score.low is None else f" ({format_interval(score)})"
-    return f"{_value(score)}{span}, {_count(score)}"
-
-
-def _value(score: Score) -> str:
-    return UNDEFINED if score.value is None else format_share(score.value)
-
-
-def _count(score: Score) -> str:
-    unscored = f", {score.n_unscored} unscored" if score.n_unscored else ""
-    return f"n {score.n}{unscored}"
+def _cell(score: Score) -> Shown:
+    return counted_cell(score, format_value(score.value))
 
 
 def _yes(label: bool | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -21,7 +21,6 @@ from ragassay.records import (
 from ragassay.reports.cascade_view import CascadeView, view_cascade
 from ragassay.reports.certificate import NOT_AUDITED, CertificateView, view_certificate
 from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
-from ragassay.reports.cost_view import CostRow, view_costs
 from ragassay.reports.findings_view import (
     FindingGroup,
     undecided_note,
@@ -31,18 +30,16 @@ from ragassay.reports.findings_view import (
 )
 from ragassay.reports.panel_view import PanelView, view_panel
 from ragassay.reports.provenance import JudgeView, ProvenanceRow, view_judges, view_provenance
-from ragassay.reports.repeats_view import RepeatsView, confidence_text, view_repeats
+from ragassay.reports.repeats import confidence_text, repeats_sheet
+from ragassay.reports.run_sheets import averages_sheet, cost_sheet, every_score_sheet, system_sheet
+from ragassay.reports.sheets import Sheet
 from ragassay.reports.text import (
-    MAIN_SCORES,
-    RUBRIC_MEAN,
     format_bounds,
     format_interval,
     group_title,
     headline,
     is_number,
     join_words,
-    rubric_mean,
-    rubric_mean_text,
     score_direction,
     score_group,
     score_text,
@@ -78,43 +75,6 @@ class ScoreGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A value and its interval."""
-
-    value: str
-    interval: str
-    scored: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SystemRow:
-    """A system and its main scores."""
-
-    name: str
-    n: int
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Systems:
-    """All systems: the main scores first, then every score."""
-
-    columns: tuple[str, ...]
-    rows: tuple[SystemRow, ...]
-    all_scores: tuple[tuple[str, tuple[Cell, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AverageRow:
-    """A score averaged in three ways."""
-
-    title: str
-    over_answers: Cell
-    over_questions: Cell
-    pooled: Cell | None
-
-
-@dataclass(frozen=True, slots=True)
 class ReportView:
     """The whole report but its answers."""
 
@@ -128,21 +88,22 @@ class ReportView:
     undecided: tuple[str, ...]
     undecided_note: str
     scores: tuple[ScoreGroup, ...]
-    averages: tuple[AverageRow, ...]
+    averages: Sheet
     plots: tuple[Plot, ...]
     panel: PanelView | None
     cascade: CascadeView | None
-    systems: Systems | None
+    systems: Sheet
+    every_score: Sheet
     judges: tuple[JudgeView, ...]
     certificate: CertificateView | None
     notes: tuple[str, ...]
     confidence: str
-    repeats: RepeatsView | None
+    repeats: Sheet | None
     n_answers: int
     failures: tuple[RecordFailure, ...]
     rejections: tuple[Rejection, ...]
     provenance: tuple[ProvenanceRow, ...]
-    costs: tuple[CostRow, ...]
+    costs: Sheet
 
 
 def view_report(
@@ -167,21 +128,22 @@ def view_report(
         undecided=open_lines.undecided,
         undecided_note=undecided_note(summary),
         scores=view_scores(summary.scores),
-        averages=view_averages(summary),
+        averages=averages_sheet(summary),
         plots=view_plots(summary),
         panel=view_panel(summary.panel),
         cascade=view_cascade(summary.cascade),
-        systems=view_systems(summary.systems) if summary.systems else None,
+        systems=system_sheet(summary.systems),
+        every_score=every_score_sheet(summary.systems),
         judges=view_judges(manifest),
         certificate=view_certificate(audit) if audit else None,
         notes=summary.notes,
         confidence=confidence_text(summary.confidence_from),
-        repeats=view_repeats(repeats),
+        repeats=repeats_sheet(repeats) if repeats else None,
         n_answers=len(evaluations),
         failures=tuple(failures),
         rejections=tuple(rejections),
         provenance=view_provenance(manifest, summary.usage),
-        costs=view_costs(summary),
+        costs=cost_sheet(summary),
     )
 
 
@@ -227,23 +189,6 @@ def _group(name: str, scores: Mapping[str, Score]) -> ScoreGroup:
     return ScoreGroup(group_title(name), judge, rows)
 
 
-def view_averages(summary: Summary) -> tuple[AverageRow, ...]:
-    """Return each score over answers, over questions and pooled; none in earlier versions.
-
-    Only shares are pooled.
-    """
-    return tuple(
-        AverageRow(
-            score_title(key, score.judge),
-            _cell(score),
-            _cell(summary.by_question.get(key)),
-            _cell(summary.pooled[key]) if key in summary.pooled else None,
-        )
-        for key, score in summary.scores.items()
-        if summary.by_question
-    )
-
-
 def view_plots(summary: Summary) -> tuple[Plot, ...]:
     """Return one plot for rubrics and one for shares; a series for each of a few systems."""
     few = 1 < len(summary.systems) <= MAX_SERIES
@@ -258,46 +203,3 @@ def view_plots(summary: Summary) -> tuple[Plot, ...]:
 def _is_share(key: str, summary: Summary) -> bool:
     known = (scores[key] for scores in (summary.scores, *summary.systems.values()) if key in scores)
     return all(tuple(score.scale) == (0.0, 1.0) for score in known)
-
-
-def view_systems(systems: Mapping[str, Mapping[str, Score]]) -> Systems:
-    """Return the systems in their given order; a column of rubrics only if some were judged."""
-    keys = list(dict.fromkeys(chain.from_iterable(systems.values())))
-    rubrics = [RUBRIC_MEAN] if any(score_group(key) == "rubric" for key in keys) else []
-    main = [key for key in MAIN_SCORES if key in keys]
-    rows = tuple(
-        SystemRow(
-            name=name,
-            n=max((score.n + score.n_unscored for score in scores.values()), default=0),
-            cells=(
-                *(Cell(rubric_mean_text(scores), "", _has_rubric(scores)) for _ in rubrics),
-                *(_cell(scores.get(key)) for key in main),
-            ),
-        )
-        for name, scores in systems.items()
-    )
-    every = tuple(
-        (
-            score_title(key, _judge(scores.get(key) for scores in systems.values())),
-            tuple(_cell(scores.get(key)) for scores in systems.values()),
-        )
-        for key in keys
-    )
-    return Systems((*rubrics, *map(score_title, main)), rows, every)
-
-
-def _judge(scores: Iterable[Score | None]) -> str:
-    """Return who gave scores, if it was one."""
-    judges = {score.judge for score in scores if score is not None}
-    return judges.pop() if len(judges) == 1 else ""
-
-
-def _has_rubric(scores: Mapping[str, Score]) -> bool:
-    mean = rubric_mean(scores)
-    return mean is not None and is_number(mean.value)
-
-
-def _cell(score: Score | None) -> Cell:
-    scored = score is not None and is_number(score.value)
-    interval = format_interval(score) if scored and score is not None else ""
-    return Cell(score_text(score), interval, scored)

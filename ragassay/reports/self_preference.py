@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ragassay.metrics.ratings import Favourite
 from ragassay.metrics.self_preference import SelfPreference, excess_verdict
 from ragassay.records import Score
-from ragassay.reports.tables import cell_text, plain_table
-from ragassay.reports.tabular import csv_text
-from ragassay.reports.text import NOT_DEFINED, join_words
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+from ragassay.reports.sheets import Column, Sheet, Shown, csv_text, number, numbers, words
+from ragassay.reports.text import decimals_span, decimals_text, join_words
 
 
 def verdict_text(found: SelfPreference) -> str:
@@ -39,8 +33,8 @@ def self_preference_text(found: SelfPreference) -> str:
         return f"{found.judge} ({join_words(found.systems)}): {verdict_text(found)}"
     return (
         f"{found.judge}: {verdict_text(found)} (it rates {join_words(found.systems)} "
-        f"{signed_text(found.own_gap.value)} against the others, the other judges "
-        f"{signed_text(found.peer_gap.value)}; excess {signed_text(found.excess.value)}, "
+        f"{_signed(found.own_gap.value)} against the others, the other judges "
+        f"{_signed(found.peer_gap.value)}; excess {_signed(found.excess.value)}, "
         f"{_span(found.excess)})"
     )
 
@@ -48,49 +42,48 @@ def self_preference_text(found: SelfPreference) -> str:
 def favourite_text(found: Favourite) -> str:
     """Return the system that a judge rates best, as a sentence without its full stop."""
     return (
-        f"{found.judge} rates {found.system} best, {signed_text(found.margin.value)} before "
+        f"{found.judge} rates {found.system} best, {_signed(found.margin.value)} before "
         f"{found.second} ({_span(found.margin)})"
     )
 
 
-def favourite_table(favourites: Sequence[Favourite]) -> Table:
+def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
     """Return the best rated system of each judge, and its lead over the second."""
-    table = plain_table(
-        "Rated best", ("Judge", "System", "Before"), ("Margin", "95 % interval", "n")
+    columns = (
+        *(Column("judge", "Judge"), Column("system", "System"), Column("second", "Before")),
+        *(number("margin", "Margin"), number("low"), number("high"), *numbers("95 % interval")),
+        *(number("n", "n"), number("n_unscored")),
     )
-    for found in favourites:
-        margin = found.margin
-        words = (found.judge, found.system, found.second)
-        bold = margin.low is not None and margin.low > 0
-        numbers = (cell_text(_span(margin)), cell_text(f"{margin.n:,}"))
-        table.add_row(*map(cell_text, words), _bold(margin, bold), *numbers)
-    table.caption = cell_text("n counts pairs of question and rubric that were rated for both")
-    return table
-
-
-def self_preference_table(found: Sequence[SelfPreference]) -> Table:
-    """Return each judge that is a system: its gap, the others' gap, the excess, the verdict."""
-    table = plain_table(
-        "Self-preference",
-        ("Judge", "Verdict"),
-        ("Own gap", "Others' gap", "Excess", "95 % interval", "n"),
-    )
-    for one in found:
-        gaps = [cell_text(signed_text(score.value)) for score in (one.own_gap, one.peer_gap)]
-        bold = one.verdict not in ("none_seen", "unknown")
-        table.add_row(
-            cell_text(one.judge),
-            cell_text(verdict_text(one)),
-            *gaps,
-            _bold(one.excess, bold),
-            cell_text(_span(one.excess)),
-            cell_text(f"{one.excess.n:,}"),
+    rows = tuple(
+        (
+            *(one.judge, one.system, one.second),
+            _cell(one.margin, one.margin.low is not None and one.margin.low > 0),
+            *(one.margin.low, one.margin.high, _span(one.margin)),
+            *(one.margin.n, one.margin.n_unscored),
         )
-    table.caption = cell_text(
+        for one in favourites
+    )
+    caption = "n counts pairs of question and rubric that were rated for both"
+    return Sheet("Rated best", columns, rows, caption)
+
+
+def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
+    """Return each judge that is a system: its gap, the others' gap, the excess, the verdict."""
+    rows = tuple(
+        (
+            *(one.judge, verdict_text(one), _cell(one.own_gap), _cell(one.peer_gap)),
+            _cell(one.excess, one.verdict not in ("none_seen", "unknown")),
+            *(_span(one.excess), one.excess.n),
+        )
+        for one in found
+    )
+    titles = ("Own gap", "Others' gap", "Excess", "95 % interval", "n")
+    caption = (
         "A gap is the mean for the judge's own answers minus that for the others'; the excess is "
         "the judge's gap minus the other judges'"
     )
-    return table
+    columns = (*words("Judge", "Verdict"), *numbers(*titles))
+    return Sheet("Self-preference", columns, rows, caption)
 
 
 def self_preference_csv(found: Sequence[SelfPreference]) -> str:
@@ -114,29 +107,14 @@ def self_preference_csv(found: Sequence[SelfPreference]) -> str:
     return csv_text(columns, rows)
 
 
-def favourites_csv(favourites: Sequence[Favourite]) -> str:
-    """Return the best rated system of each judge, one per row."""
-    columns = ("judge", "system", "second", "margin", "low", "high", "n", "n_unscored")
-    rows = [
-        (
-            *(one.judge, one.system, one.second, one.margin.value, one.margin.low),
-            *(one.margin.high, one.margin.n, one.margin.n_unscored),
-        )
-        for one in favourites
-    ]
-    return csv_text(columns, rows)
+def _cell(score: Score, is_clear: bool = False) -> Shown:
+    style = "strong" if is_clear else ""
+    return Shown(_signed(score.value), score.value, style)
 
 
-def signed_text(value: float | None) -> str:
-    """Return a difference, as "+0.30"."""
-    return NOT_DEFINED if value is None else f"{value + 0.0:+.2f}"
+def _signed(value: float | None) -> str:
+    return decimals_text(value, 2, is_signed=True)
 
 
 def _span(score: Score) -> str:
-    if score.low is None or score.high is None:
-        return NOT_DEFINED
-    return f"{signed_text(score.low)} to {signed_text(score.high)}"
-
-
-def _bold(score: Score, bold: bool) -> Text:
-    return cell_text(signed_text(score.value), "bold" if bold else "")
+    return decimals_span(score, 2, is_signed=True)

@@ -1,21 +1,104 @@
-"""A table of rows for the terminal, as CSV and as JSON: said once, shown three ways."""
+"""A table of rows, shown on the terminal, in Markdown and LaTeX, written as CSV and JSON.
+
+Pages draw it with `sheet.html.j2`. Names in cells are untrusted: each form escapes them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import csv
+import functools
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.records import Score
 from ragassay.reports.labels import one_line
-from ragassay.reports.tables import cell_text, plain_table
-from ragassay.reports.tabular import Cell, csv_text
-from ragassay.reports.text import NBSP, NOT_DEFINED
+from ragassay.reports.text import (
+    NBSP,
+    NOT_DEFINED,
+    format_bounds,
+    format_interval,
+    is_number,
+    score_text,
+)
 
 if TYPE_CHECKING:
+    from rich.containers import Lines
     from rich.table import Table
+    from rich.text import Text
+
+Style = Literal["", "strong", "missing", "faint", "good", "wary", "bad", "undone"]
+RICH_STYLES: dict[Style, str] = {
+    "": "",
+    "strong": "bold",
+    "missing": "dim italic",
+    "faint": "dim",
+    "good": "bold blue",
+    "wary": "yellow",
+    "bad": "bold red",
+    "undone": "dim strike",
+}
+
+NEEDS_BOOKTABS = "% Needs \\usepackage{booktabs}.\n"
 
 SCORE_KEYS = ("", "_low", "_high", "_worst", "_best")
+
+_HELD = "\ue000"
+"""Of private use: in place of a no-break space while a line is wrapped."""
+
+_FORMULA = ("=", "+", "-", "@")
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "\u00a0": "~",
+    "\u2013": "--",
+}
+_MARKUP = re.compile(r"([\\`*_{}\[\]|~$#])")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+Plain = str | float | bool | None
+"""`int` and `float` are numbers; None is an empty cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A cell that people see otherwise than a file has it.
+
+    Attributes:
+        text: For people.
+        value: For files.
+        style: Its weight or colour, where there is one.
+        interval: Below the text, faint; in square brackets where a cell is one line.
+        notes: Below that; in round brackets.
+    """
+
+    text: str
+    value: Plain = None
+    style: Style = ""
+    interval: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def below(self) -> str:
+        """What stands below the text."""
+        return ", ".join(filter(None, (self.interval, *self.notes)))
+
+    @property
+    def line(self) -> str:
+        """The cell in one line."""
+        interval = f" [{self.interval}]" if self.interval else ""
+        notes = f" ({', '.join(self.notes)})" if self.notes else ""
+        return f"{self.text}{interval}{notes}"
+
+
+Cell = Plain | Shown
 
 
 @dataclass(frozen=True)
@@ -23,16 +106,24 @@ class Column:
     """A column.
 
     Attributes:
-        key: Its name in files.
-        title: Its heading on the terminal; empty keeps it out of there.
+        key: Its name in files; empty keeps it out of there.
+        title: Its heading for people; empty keeps it out of there.
         is_number: Whether it is flush right.
-        n_most: Most characters of a cell on the terminal.
+        n_most: Most characters of a cell.
+        is_once: Whether the terminal leaves a cell empty that repeats the one above it.
+        is_unbroken: Whether the terminal never wraps its cells.
+        has_names: Whether its cells are untrusted names, which a page isolates.
+        is_name: Whether its title is one.
     """
 
     key: str
     title: str = ""
     is_number: bool = False
     n_most: int = 200
+    is_once: bool = False
+    is_unbroken: bool = False
+    has_names: bool = False
+    is_name: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +136,7 @@ class Sheet:
         rows: Rows with one cell per column.
         caption: Below the table.
         is_whole: Whether all rows are shown, whatever the limit.
+        sections: Positions of rows above which the terminal draws a line.
     """
 
     title: str
@@ -52,6 +144,19 @@ class Sheet:
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
     is_whole: bool = False
+    sections: frozenset[int] = frozenset()
+
+    @property
+    def heads(self) -> tuple[Column, ...]:
+        """The columns that people see."""
+        return tuple(column for column in self.columns if column.title)
+
+    @property
+    def shown(self) -> Iterator[tuple[Shown, ...]]:
+        """The rows that people see."""
+        for row in self.rows:
+            cells = zip(self.columns, row, strict=True)
+            yield tuple(shown_cell(cell, column) for column, cell in cells if column.title)
 
 
 def number(key: str, title: str = "") -> Column:
@@ -59,10 +164,20 @@ def number(key: str, title: str = "") -> Column:
     return Column(key, title, is_number=True)
 
 
+def words(*titles: str) -> tuple[Column, ...]:
+    """Return columns of words that no file has."""
+    return tuple(Column("", title) for title in titles)
+
+
+def numbers(*titles: str) -> tuple[Column, ...]:
+    """Return columns of numbers that no file has."""
+    return tuple(number("", title) for title in titles)
+
+
 def score_columns(
     key: str, title: str, n_title: str = "", unscored_title: str = ""
 ) -> tuple[Column, ...]:
-    """Return the columns of a score; on the terminal those that have a title, in files all."""
+    """Return the columns of a score; people see those that have a title, files have all."""
     return (
         *(number(f"{key}{end}", title if not end else "") for end in SCORE_KEYS),
         *(number(f"{key}_n", n_title), number(f"{key}_n_unscored", unscored_title)),
@@ -71,43 +186,64 @@ def score_columns(
 
 def score_cells(score: Score) -> tuple[Cell, ...]:
     """Return the cells of a score, as `score_columns` names them."""
-    ends = (score.low, score.high, score.worst, score.best)
-    return (score.value, *ends, score.n, score.n_unscored)
+    value: Cell = score.value
+    ends = (score.worst, score.best)
+    if value is None and score.n and None not in ends:
+        known = sorted(end for end in ends if end is not None)
+        value = Shown(f"{NBSP}to{NBSP}".join(f"{end:.3f}" for end in known))
+    return (value, score.low, score.high, *ends, score.n, score.n_unscored)
 
 
-def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
-    """Return a sheet for the terminal.
-
-    Args:
-        sheet: The rows.
-        n_most: Most rows; what is left out is said below. None shows all.
-    """
-    shown = [(i, column) for i, column in enumerate(sheet.columns) if column.title]
-    table = plain_table("", (), ())
-    table.title = cell_text(sheet.title)
-    for _, column in shown:
-        justify = "right" if column.is_number else "left"
-        table.add_column(column.title, justify=justify, overflow="fold")
-    n_most = None if sheet.is_whole else n_most
-    for row in sheet.rows[:n_most]:
-        table.add_row(*(cell_text(_shown_in(sheet, row, i, column)) for i, column in shown))
-    captions = [sheet.caption] if sheet.caption else []
-    if n_most is not None and len(sheet.rows) > n_most:
-        captions.append(f"{n_most:,} of {len(sheet.rows):,} rows; --limit 0 shows all")
-    table.caption = cell_text("; ".join(captions)) if captions else None
-    table.caption_justify = "left"
-    return table
+def value_cell(text: str, is_scored: bool, interval: str = "", *notes: str) -> Shown:
+    """Return a value in bold, or what stands in its place."""
+    return Shown(text, None, "strong" if is_scored else "missing", interval, notes)
 
 
-def sheet_csv(sheet: Sheet) -> str:
-    """Return a sheet as CSV, all columns and rows."""
-    return csv_text([column.key for column in sheet.columns], sheet.rows)
+def score_cell(score: Score | None, has_interval: bool = True) -> Shown:
+    """Return a score's value with its interval, or why there is none."""
+    if score is None or not is_number(score.value):
+        return Shown(score_text(score), None, "missing")
+    interval = format_interval(score) if has_interval else ""
+    return Shown(score_text(score), score.value, "strong", interval)
 
 
-def sheet_rows(sheet: Sheet) -> list[dict[str, Cell]]:
-    """Return a sheet as objects, one a row."""
-    keys = [column.key for column in sheet.columns]
-    return [dict(zip(keys, row, strict=True)) for row in sheet.rows]
+def counted_cell(score: Score, text: str, interval: str = "") -> Shown:
+    """Return a value with its interval and how many it is of."""
+    unscored = f", {score.n_unscored:,} unscored" if score.n_unscored else ""
+    interval = "" if score.low is None else interval or format_interval(score)
+    return value_cell(text, score.value is not None, interval, f"n {score.n:,}{unscored}")
+
+
+def unscored_cell(score: Score) -> Shown:
+    """Return the number of missing verdicts, with what they leave open."""
+    bounds = format_bounds(score)
+    notes = tuple(bounds.split(", ")) if bounds else ()
+    return Shown(none_text(score.n_unscored), score.n_unscored, notes=notes)
+
+
+def none_text(n: int) -> str:
+    """Return a number of things that had better not be there."""
+    return f"{n:,}" if n else "none"
+
+
+def shown_cell(cell: Cell, column: Column) -> Shown:
+    """Return a cell as people see it: in one line, cut at the column's width."""
+    if isinstance(cell, Shown):
+        return cell
+    if cell is None:
+        return Shown(NOT_DEFINED)
+    if isinstance(cell, bool):
+        return Shown("yes" if cell else "no")
+    if isinstance(cell, int | float):
+        return Shown(f"{cell:.3f}" if isinstance(cell, float) else f"{cell:,}")
+    text = one_line(cell)
+    return Shown(text if len(text) <= column.n_most else f"{text[: column.n_most - 1]}…")
+
+
+def with_column(sheet: Sheet, key: str, value: Plain) -> Sheet:
+    """Return a sheet with one more column in files, which has the same value in all rows."""
+    rows = tuple((*row, value) for row in sheet.rows)
+    return replace(sheet, columns=(*sheet.columns, Column(key)), rows=rows)
 
 
 def joined(sheets: Sequence[Sheet], key: str) -> Sheet:
@@ -121,24 +257,169 @@ def joined(sheets: Sequence[Sheet], key: str) -> Sheet:
     return Sheet("", (Column(key), *sheets[0].columns), rows)
 
 
-def _shown_in(sheet: Sheet, row: Sequence[Cell], place: int, column: Column) -> str:
-    """Return a cell as it is shown; of a score without a value its range, where that is known."""
-    if row[place] is None:
-        cells = dict(zip((one.key for one in sheet.columns), row, strict=True))
-        ends = (cells.get(f"{column.key}{end}") for end in ("_worst", "_best"))
-        known = sorted(end for end in ends if isinstance(end, float))
-        if cells.get(f"{column.key}_n") and len(known) > 1:
-            return f"{NBSP}to{NBSP}".join(f"{end:.3f}" for end in known)
-    return shown_text(row[place], column)
+def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
+    """Return a sheet for the terminal.
+
+    Args:
+        sheet: The rows.
+        n_most: Most rows; what is left out is said below. None shows all.
+    """
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=cell_text(sheet.title), title_justify="left", box=box.SIMPLE_HEAD)
+    table.pad_edge = False
+    for column in sheet.heads:
+        justify = "right" if column.is_number else "left"
+        head = cell_text(column.title)
+        table.add_column(head, justify=justify, overflow="fold", no_wrap=column.is_unbroken)
+    n_most = None if sheet.is_whole else n_most
+    above: tuple[Shown, ...] = ()
+    for place, row in enumerate(sheet.shown):
+        if place == n_most:
+            break
+        if place in sheet.sections:
+            table.add_section()
+        is_same = [
+            c.is_once and row[i : i + 1] == above[i : i + 1] for i, c in enumerate(sheet.heads)
+        ]
+        table.add_row(
+            *("" if same else _rich(cell) for cell, same in zip(row, is_same, strict=True))
+        )
+        above = row
+    captions = [sheet.caption] if sheet.caption else []
+    if n_most is not None and len(sheet.rows) > n_most:
+        captions.append(f"{n_most:,} of {len(sheet.rows):,} rows; --limit 0 shows all")
+    table.caption = cell_text("; ".join(captions)) if captions else None
+    table.caption_justify = "left"
+    return table
 
 
-def shown_text(cell: Cell, column: Column) -> str:
-    """Return a cell as it is shown: in one line, cut at the column's width."""
+def _rich(cell: Shown) -> Text:
+    text = cell_text(cell.text, RICH_STYLES[cell.style])
+    for line in filter(None, (cell.interval, *cell.notes)):
+        text.append(f"\n{one_line(line)}", style="dim not bold not italic")
+    return text
+
+
+def cell_text(text: str, style: str = "") -> Text:
+    """Return untrusted text for the terminal, on one line."""
+    return _unbroken_text()(one_line(text), style=style)
+
+
+@functools.cache
+def _unbroken_text() -> type[Text]:
+    """Return text that is not wrapped at no-break spaces, at which rich wraps."""
+    from rich.text import Text
+
+    class UnbrokenText(Text):
+        def wrap(self, *arguments: Any, **given: Any) -> Lines:
+            held = self.copy()
+            held.plain = held.plain.replace(NBSP, _HELD)
+            lines = held.wrap(*arguments, **given)
+            for line in lines:
+                line.plain = line.plain.replace(_HELD, NBSP)
+            return lines
+
+    return UnbrokenText
+
+
+def sheet_markdown(sheet: Sheet) -> str:
+    """Return a sheet as a table of GitHub's Markdown, without its title, ending in a newline."""
+    rows = [[escape(column.title) for column in sheet.heads]]
+    rows.append(["---:" if column.is_number else "---" for column in sheet.heads])
+    rows += ([escape(cell.line) for cell in row] for row in sheet.shown)
+    head, rule, *body = (" | ".join(row) for row in rows)
+    lines = (f"| {head} |", f"|{rule.replace(' ', '')}|", *(f"| {row} |" for row in body))
+    return "\n".join(lines) + "\n"
+
+
+def escape(text: str) -> str:
+    r"""Return text as Markdown shows it, on one line, whatever it contains.
+
+    Example:
+        >>> escape("a|b <i>")
+        'a\\|b &lt;i&gt;'
+    """
+    safe = _MARKUP.sub(r"\\\1", one_line(text)).strip()
+    return "".join(_ENTITIES.get(character, character) for character in safe)
+
+
+def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
+    r"""Return a sheet as a LaTeX table; it needs \usepackage{booktabs}.
+
+    Args:
+        sheet: The rows.
+        label: The label for references; letters, digits, dots, colons and dashes.
+        caption: In place of the sheet's title and caption.
+    """
+    label = "".join(c if c.isascii() and (c.isalnum() or c in ".:-") else "-" for c in label)
+    caption = caption or f"{'. '.join(filter(None, (sheet.title, sheet.caption)))}."
+    layout = "".join("r" if column.is_number else "l" for column in sheet.heads)
+    rows = ([column.title for column in sheet.heads], *([c.line for c in r] for r in sheet.shown))
+    head, *body = (" & ".join(map(latex_escape, row)) + r" \\" for row in rows)
+    lines = [
+        r"\begin{table}[htbp]",
+        rf"\caption{{{latex_escape(caption)}}}",
+        rf"\label{{{label}}}",
+        rf"\begin{{tabular}}{{{layout}}}",
+        *(r"\toprule", head, r"\midrule", *body, r"\bottomrule"),
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def latex_escape(text: str) -> str:
+    r"""Return text escaped for LaTeX.
+
+    Example:
+        >>> latex_escape("50 % of a_b")
+        '50 \\% of a\\_b'
+    """
+    return "".join(_LATEX.get(character, character) for character in one_line(text))
+
+
+def sheet_csv(*sheets: Sheet) -> str:
+    """Return sheets of the same columns as one CSV, all columns and rows."""
+    filed = [_filed(sheet) for sheet in sheets]
+    return csv_text(filed[0][0], [row for _, rows in filed for row in rows])
+
+
+def sheet_rows(sheet: Sheet) -> list[dict[str, Plain]]:
+    """Return a sheet as objects, one a row."""
+    kept, rows = _filed(sheet)
+    return [dict(zip(kept, row, strict=True)) for row in rows]
+
+
+def _filed(sheet: Sheet) -> tuple[list[str], list[list[Plain]]]:
+    """Return the columns and rows that a file has."""
+    kept = [(place, column.key) for place, column in enumerate(sheet.columns) if column.key]
+    rows = [
+        [cell.value if isinstance(cell := row[place], Shown) else cell for place, _ in kept]
+        for row in sheet.rows
+    ]
+    return [key for _, key in kept], rows
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Plain]]) -> str:
+    """Return rows as CSV, numbers in full.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_filed_text(cell) for cell in row] for row in rows)
+    return file.getvalue()
+
+
+def _filed_text(cell: Plain) -> str:
     if cell is None:
-        return NOT_DEFINED
+        return ""
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    if isinstance(cell, float):
-        return f"{cell:.3f}"
-    text = one_line(str(cell))
-    return text if len(text) <= column.n_most else f"{text[: column.n_most - 1]}…"
+    if not isinstance(cell, str):
+        return repr(round(cell, 6)) if isinstance(cell, float) else str(cell)
+    text = one_line(cell)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text

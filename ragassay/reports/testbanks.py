@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ragassay.formats import RubricBank, item_id
 from ragassay.records import Review
-from ragassay.reports.tables import cell_text, plain_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from ragassay.reports.sheets import Cell, Sheet, Shown, numbers, words
 
 
-def items_table(bank: RubricBank) -> Table:
+def items_sheet(bank: RubricBank) -> Sheet:
     """Return the items of a bank, with their known answers, what is secret and what was changed."""
     part = f" / {bank.facet_text or bank.facet_id}" if bank.facet_id else ""
-    title = cell_text(f"{bank.query_id}: {bank.query_text}{part} ({len(bank.items)} {bank.kind})")
-    table = plain_table("", ("Id", "Item", "Known answers"), ("Notes",))
-    table.title = title
+    rows: list[tuple[Cell, ...]] = []
     for item in bank.items:
         notes = ["secret"] if item.is_secret else []
         notes += [f"{len(item.history)} changes"] if item.history else []
-        table.add_row(
-            cell_text(short_id(item_id(item, bank))),
-            cell_text(item.text),
-            cell_text("; ".join(item.answers)),
-            cell_text(", ".join(notes)),
-        )
-    return table
+        name = short_id(item_id(item, bank))
+        rows.append((name, item.text, "; ".join(item.answers), ", ".join(notes)))
+    title = f"{bank.query_id}: {bank.query_text}{part} ({len(bank.items)} {bank.kind})"
+    return Sheet(title, (*words("Id", "Item", "Known answers"), *numbers("Notes")), tuple(rows))
 
 
 def bank_rows(bank: RubricBank, with_history: bool) -> list[dict[str, object]]:
@@ -56,22 +47,21 @@ def short_id(name: str) -> str:
     return name.rpartition("/")[2][:8]
 
 
-def history_table(reviews: Sequence[Review]) -> Table:
+def history_sheet(reviews: Sequence[Review]) -> Sheet:
     """Return what people changed, the oldest first; what was taken back says so."""
-    table = plain_table("Changes", ("When", "Who", "Item", "Change", "Why", "Name"), ())
     undone = {review.undoes for review in reviews if review.undoes}
-    for review in reviews:
-        said = f"takes back {review.undoes[:8]}" if review.undoes else _said(review)
-        style = "dim strike" if review.id in undone else ""
-        table.add_row(
-            cell_text(review.when[:16].replace("T", " ")),
-            cell_text(review.who),
-            cell_text(short_id(review.item)),
-            cell_text(said, style),
-            cell_text(review.why),
-            cell_text(review.id[:8]),
+    rows = tuple(
+        (
+            *(review.when[:16].replace("T", " "), review.who, short_id(review.item)),
+            Shown(
+                f"takes back {review.undoes[:8]}" if review.undoes else _said(review),
+                style="undone" if review.id in undone else "",
+            ),
+            *(review.why, review.id[:8]),
         )
-    return table
+        for review in reviews
+    )
+    return Sheet("Changes", words("When", "Who", "Item", "Change", "Why", "Name"), rows)
 
 
 def _said(review: Review) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 
 from ragassay.evaluators import OURS, Direction, Wording
+from ragassay.metrics.significance import PairTest
 from ragassay.model_names import SIGNALS
 from ragassay.records import UNSCORED_KINDS, Finding, Score, Summary
 from ragassay.reports.labels import (
@@ -148,6 +149,22 @@ def format_span(low: float | None, high: float | None, scale: tuple[float, float
         first = first.removesuffix(unit)
     # A dash next to a minus sign would look like another minus.
     return f"{first}{' to ' if low < 0 else EN_DASH}{last}"
+
+
+def decimals_text(value: float | None, digits: int = 3, is_signed: bool = False) -> str:
+    """Return a number that is neither a share nor a rating, as "0.123" or "+0.123"; or "n/a"."""
+    if value is None:
+        return NOT_DEFINED
+    return f"{value + 0.0:{'+' if is_signed else ''}.{digits}f}"
+
+
+def decimals_span(score: Score | PairTest, digits: int = 3, is_signed: bool = False) -> str:
+    """Return the 95 % interval of such a number; "n/a" where it has none."""
+    if score.low is None or score.high is None:
+        return NOT_DEFINED
+    low, high = (decimals_text(end, digits, is_signed) for end in (score.low, score.high))
+    # A dash next to a sign would look like another sign.
+    return f"{low}{' to ' if is_signed or score.low < 0 else EN_DASH}{high}"
 
 
 def precision_text(finding: Finding) -> str:

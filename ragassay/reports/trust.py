@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ragassay.metrics.alignment import Alignment
 from ragassay.metrics.rankings import Ranking
 from ragassay.metrics.trust import TaskTrust, TrustFigure
-from ragassay.records import Score
 from ragassay.reports.labels import label_text
-from ragassay.reports.tables import cell_text, plain_table, value_text
-from ragassay.reports.tabular import csv_text, latex_text
-from ragassay.reports.text import count_text, score_title
+from ragassay.reports.sheets import (
+    NEEDS_BOOKTABS,
+    Cell,
+    Column,
+    Sheet,
+    Shown,
+    csv_text,
+    none_text,
+    number,
+    numbers,
+    sheet_csv,
+    sheet_latex,
+    with_column,
+)
+from ragassay.reports.text import (
+    count_text,
+    decimals_span,
+    decimals_text,
+    humanise,
+    score_title,
+)
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-UNDEFINED = "undefined"
-COLUMNS = ("task", "reading", "metric", "value", "low", "high", "n", "n_unscored", "judge")
 CLASS_COLUMNS = (
     *("task", "reading", "label", "n_people", "n_judge", "precision", "recall", "f1"),
     *("f1_low", "f1_high"),
@@ -37,28 +48,50 @@ TITLES = {
 }
 
 
-def trust_tables(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking]) -> Iterator[Table]:
-    """Yield one table per task, then the rankings."""
+def task_sheets(tasks: Sequence[TaskTrust]) -> dict[str, Sheet]:
+    """Return a table for each task, by the task."""
+    sheets: dict[str, Sheet] = {}
     for task in dict.fromkeys(trust.task for trust in tasks):
         members = [trust for trust in tasks if trust.task == task]
-        table = plain_table(TITLES.get(task, label_text(task)), ("Reading", "Measure"), NUMBERS)
-        for trust in members:
-            _add(table, _reading(trust), trust.figures)
+        rows = [
+            _row(task, trust.reading, _reading(trust), figure)
+            for trust in members
+            for figure in trust.figures
+        ]
         n_disputed = max(trust.n_disputed for trust in members)
-        if n_disputed:
-            items = count_text(n_disputed, "item")
-            table.caption = cell_text(f"{items} without a majority of people left out")
-        yield table
-    if rankings:
-        table = plain_table("Systems ranked by people and by the judge", WORDS, NUMBERS)
-        for ranking in rankings:
-            _add(table, _title(ranking.name), ranking_figures(ranking))
-        table.caption = cell_text("n counts systems; intervals resample questions")
-        yield table
+        items = count_text(n_disputed, "item")
+        caption = f"{items} without a majority of people left out" if n_disputed else ""
+        sheets[task] = Sheet(_task_title(task), _columns("Reading"), tuple(rows), caption)
+    return sheets
 
 
-WORDS = ("Score", "Measure")
-NUMBERS = ("Value", "95 % interval", "n", "Unscored")
+def ranking_sheet(rankings: Sequence[Ranking]) -> Sheet:
+    """Return the coefficients of all rankings."""
+    rows = tuple(
+        _row("ranking", ranking.name, humanise(ranking.name), figure)
+        for ranking in rankings
+        for figure in ranking_figures(ranking)
+    )
+    title = "Systems ranked by people and by the judge"
+    return Sheet(title, _columns("Score"), rows, "n counts systems; intervals resample questions")
+
+
+def _columns(first: str) -> tuple[Column, ...]:
+    return (
+        *(Column("task"), Column("reading", first, is_once=True), Column("metric", "Measure")),
+        *(number("value", "Value"), number("low"), number("high"), *numbers("95 % interval")),
+        *(number("n", "n"), number("n_unscored", "Unscored")),
+    )
+
+
+def _row(task: str, reading: str, title: str, figure: TrustFigure) -> tuple[Cell, ...]:
+    score = figure.score
+    style = "missing" if score.value is None else "strong"
+    return (
+        *(task, Shown(title, reading), figure.metric),
+        *(Shown(decimals_text(score.value), score.value, style), score.low, score.high),
+        *(decimals_span(score), score.n, Shown(none_text(score.n_unscored), score.n_unscored)),
+    )
 
 
 def ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
@@ -73,28 +106,13 @@ def ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
 
 def trust_title(trust: TaskTrust) -> str:
     """Return a task and its reading, as "Citations: three labels"."""
-    return f"{TITLES.get(trust.task, label_text(trust.task))}: {_reading(trust)}"
-
-
-def number_text(value: float | None) -> str:
-    """Return a coefficient with three decimals, or "undefined"."""
-    return UNDEFINED if value is None else f"{value:.3f}"
-
-
-def span_text(score: Score) -> str:
-    """Return an interval, or "undefined"."""
-    if score.low is None or score.high is None:
-        return UNDEFINED
-    return f"{score.low:.3f} to {score.high:.3f}"
+    return f"{_task_title(trust.task)}: {_reading(trust)}"
 
 
 def trust_csv(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
     """Return all figures, one per row; an undefined one has an empty value."""
-    rows = [
-        (task, reading, f.metric, f.score.value, f.score.low, f.score.high, *_counts(f), judge)
-        for task, reading, f in _figures(tasks, rankings)
-    ]
-    return csv_text(COLUMNS, rows)
+    sheets = (*task_sheets(tasks).values(), ranking_sheet(rankings))
+    return sheet_csv(*(with_column(sheet, "judge", judge) for sheet in sheets))
 
 
 def classes_csv(tasks: Sequence[TaskTrust]) -> str:
@@ -148,23 +166,14 @@ def unaligned_csv(alignment: Alignment) -> str:
 
 def trust_latex(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
     r"""Return all figures as one LaTeX table per task; they need \usepackage{booktabs}."""
-    every = list(_figures(tasks, rankings))
-    tables = ["% Needs \\usepackage{booktabs}."]
-    for task in dict.fromkeys(task for task, _, _ in every):
-        rows = [
-            (
-                reading if task != "accuracy" else score_title(reading),
-                f.metric,
-                number_text(f.score.value),
-                span_text(f.score),
-                *map(str, _counts(f)),
-            )
-            for name, reading, f in every
-            if name == task
-        ]
-        caption = f"{TITLES.get(task, _title(task))}: {judge} against people."
-        tables.append(latex_text(("Reading", "Measure", *NUMBERS), rows, caption, f"tab:{task}"))
-    return "\n".join(tables)
+    sheets = task_sheets(tasks)
+    if rankings:
+        sheets["ranking"] = ranking_sheet(rankings)
+    tables = (
+        sheet_latex(sheet, f"tab:{task}", f"{sheet.title}: {judge} against people.")
+        for task, sheet in sheets.items()
+    )
+    return NEEDS_BOOKTABS + "\n".join(tables)
 
 
 def unaligned_lines(alignment: Alignment) -> tuple[str, ...]:
@@ -183,37 +192,11 @@ def unaligned_lines(alignment: Alignment) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _figures(
-    tasks: Sequence[TaskTrust], rankings: Sequence[Ranking]
-) -> Iterator[tuple[str, str, TrustFigure]]:
-    for trust in tasks:
-        yield from ((trust.task, trust.reading, figure) for figure in trust.figures)
-    for ranking in rankings:
-        yield from (("ranking", ranking.name, figure) for figure in ranking_figures(ranking))
-
-
-def _add(table: Table, reading: str, figures: Sequence[TrustFigure]) -> None:
-    for place, figure in enumerate(figures):
-        score = figure.score
-        table.add_row(
-            cell_text("" if place else reading),
-            cell_text(figure.metric),
-            value_text(number_text(score.value), score.value is not None),
-            cell_text(span_text(score)),
-            str(score.n),
-            str(score.n_unscored) if score.n_unscored else "none",
-        )
-
-
 def _reading(trust: TaskTrust) -> str:
     if trust.task == "accuracy":
         return score_title(trust.reading)
     return label_text(trust.reading)
 
 
-def _counts(figure: TrustFigure) -> tuple[int, int]:
-    return figure.score.n, figure.score.n_unscored
-
-
-def _title(name: str) -> str:
-    return name[:1].upper() + name[1:]
+def _task_title(task: str) -> str:
+    return TITLES.get(task, label_text(task))

@@ -12,8 +12,7 @@ from ragassay.metrics.thresholds import Thresholds
 from ragassay.metrics.verification import Verification
 from ragassay.prompts.verifiers import VerifierKinds
 from ragassay.records import Score
-from ragassay.reports.sheets import Column, Sheet, number, score_cells, score_columns
-from ragassay.reports.tabular import Cell
+from ragassay.reports.sheets import Cell, Column, Sheet, number, score_cells, score_columns
 from ragassay.reports.text import NOT_DEFINED
 
 _TITLES = {

@@ -15,8 +15,9 @@ from ragassay.metrics.changes import Change
 from ragassay.metrics.leaderboard import Leaderboard, leaderboard
 from ragassay.records import Evaluation, Manifest, Rejection
 from ragassay.reports.changes import render_changes_html
-from ragassay.reports.comparison import leaderboards_csv, leaderboards_latex, tests_csv
+from ragassay.reports.comparison import leaderboard_sheet, leaderboards_latex, pair_test_sheet
 from ragassay.reports.figures import can_plot, interval_plot
+from ragassay.reports.sheets import sheet_csv
 from ragassay.runs.changes import Side, Verdict, changes_between, gate
 from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.people import labelled_evaluations
@@ -160,8 +161,8 @@ def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...
     """
     boards = comparison.boards
     texts = {
-        "leaderboard.csv": leaderboards_csv(boards),
-        "tests.csv": tests_csv(boards),
+        "leaderboard.csv": sheet_csv(*map(leaderboard_sheet, boards)),
+        "tests.csv": sheet_csv(*map(pair_test_sheet, boards)),
         "leaderboard.tex": leaderboards_latex(boards),
     }
     if can_plot():

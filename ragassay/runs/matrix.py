@@ -14,11 +14,12 @@ from ragassay.metrics.self_preference import SelfPreference, own_systems, self_p
 from ragassay.records import Evaluation, HumanLabel, Rejection
 from ragassay.reports.matrices import matrices_csv, matrices_latex, matrices_page, matrix_plot
 from ragassay.reports.self_preference import (
+    favourite_sheet,
     favourite_text,
-    favourites_csv,
     self_preference_csv,
     self_preference_text,
 )
+from ragassay.reports.sheets import sheet_csv
 from ragassay.runs.compare import file_stem, write_files
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.selection import records_where
@@ -126,7 +127,7 @@ def write_judge_matrix(found: JudgeMatrix, out: Path) -> tuple[Path, ...]:
     texts = {
         "matrix.csv": matrices_csv(found.matrices),
         "matrix.tex": matrices_latex(found.matrices),
-        "favourites.csv": favourites_csv(found.favourites),
+        "favourites.csv": sheet_csv(favourite_sheet(found.favourites)),
         "self_preference.csv": self_preference_csv(found.self_preferences),
         "index.html": page,
     }

@@ -29,10 +29,10 @@ from ragassay.models.tuned import untuned
 from ragassay.records import Score
 from ragassay.records.base import Frozen
 from ragassay.reports.rationales import (
+    labelling_csv,
     rationales_csv,
     rationales_markdown,
     reasons_csv,
-    sheet_csv,
 )
 from ragassay.runs.compare import write_files
 from ragassay.runs.events import Event, Listener
@@ -121,7 +121,7 @@ async def audit_reasons(
         given: The reasons.
         settings: Name the model; None for none.
         folder: Keeps the model's labels, which are not asked for again; a failed call is.
-        sheet: A sheet that people filled in (`sheet_csv`); None for none.
+        sheet: A sheet that people filled in (`labelling_csv`); None for none.
         listen: Receives an event for each call.
 
     Raises:
@@ -243,5 +243,5 @@ def write_reason_audit(audit: ReasonAudit, out: Path) -> tuple[Path, ...]:
     }
     # A sheet that people have begun to fill in stays.
     if not (out / "sheet.csv").exists():
-        texts["sheet.csv"] = sheet_csv(reasons)
+        texts["sheet.csv"] = labelling_csv(reasons)
     return write_files(out, texts)

@@ -14,7 +14,8 @@ from ragassay.metrics.aggregates import question_of
 from ragassay.metrics.repeats import Asked, repeat_figures
 from ragassay.records import Evaluation, Repeats, Usage
 from ragassay.records.base import CALL_FAULTS
-from ragassay.reports.repeats import repeats_csv
+from ragassay.reports.repeats import repeats_sheet
+from ragassay.reports.sheets import sheet_csv
 from ragassay.runs.evaluate import Job, RunResult, run
 from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder, write_whole
@@ -55,7 +56,7 @@ async def repeat_run(
         found = measure_repeats(found, times, tools)
     if folder is not None:
         write_whole(folder.repeats_file, found.model_dump_json(indent=2))
-        write_whole(folder.repeats_file.with_suffix(".csv"), repeats_csv(found))
+        write_whole(folder.repeats_file.with_suffix(".csv"), sheet_csv(repeats_sheet(found)))
         folder.write_reports(result.summary)
     return found
 

@@ -11,8 +11,8 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.models.call_usage import unbooked_usage
 from ragassay.records import FAILED_CALLS, Document, Record, Usage
-from ragassay.reports.cost_view import view_costs
-from ragassay.reports.tables import cost_table
+from ragassay.reports.run_sheets import cost_sheet, is_bill_worth_a_table
+from ragassay.reports.sheets import sheet_rows
 from ragassay.runs.evaluate import RunResult, job_of, run
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
@@ -101,19 +101,20 @@ async def test_a_resumed_run_has_the_same_bill(make_model, tmp_path):
 @pytest.mark.integration
 async def test_the_bill_as_a_table_adds_up(make_model):
     result, _ = await judged(make_model(), only=("rubrics", "citations"))
-    *parts, whole = view_costs(result.summary)
-    assert [row.title for row in parts] == ["Rubrics", "Citations"]
-    assert sum(row.n_calls for row in parts) == whole.n_calls
-    assert sum(row.n_sent for row in parts) == whole.n_sent
-    assert sum(float(row.usd) for row in parts) == pytest.approx(float(whole.usd), abs=2e-4)
-    assert cost_table(result.summary).row_count == 3
+    *parts, whole = sheet_rows(cost_sheet(result.summary))
+    assert [row["part"] for row in parts] == ["Rubrics", "Citations"]
+    assert sum(row["n_calls"] for row in parts) == whole["n_calls"]
+    assert sum(row["n_sent"] for row in parts) == whole["n_sent"]
+    assert sum(row["usd"] for row in parts) == pytest.approx(whole["usd"])
+    assert is_bill_worth_a_table(result.summary)
 
 
 async def test_no_table_where_nothing_was_called():
     settings = load_settings(only=("citations",))
     tools = build_run(settings).with_models(embedder=WordEmbedder())
     result = await run(job_of(RECORDS, None), tools, None)
-    assert (view_costs(result.summary), cost_table(result.summary)) == ((), None)
+    assert cost_sheet(result.summary).rows == ()
+    assert not is_bill_worth_a_table(result.summary)
 
 
 FIRST = Usage(n_calls=1, n_prompt_tokens=10, n_completion_tokens=2, cost_usd=0.5)

@@ -26,8 +26,7 @@ from ragassay.perturbations.swaps import remove_hedge, swap_population, turn_dir
 from ragassay.records import Document, Paper, Record
 from ragassay.records.papers import PaperSection
 from ragassay.reports.labels import one_line, without_controls
-from ragassay.reports.markdown import escape
-from ragassay.reports.tabular import latex_escape
+from ragassay.reports.sheets import escape, latex_escape
 from ragassay.retrievers.passages import condense, windows
 from ragassay.retrievers.pubmed.query import word_choices
 from ragassay.terminal import visible

@@ -23,15 +23,16 @@ from ragassay.records import Audit, Score
 from ragassay.reports import render_html, render_markdown
 from ragassay.reports.attack_titles import ATTACK_TITLES, attack_title
 from ragassay.reports.audit import (
-    attack_table,
-    certificate_table,
+    certificate_sheet,
     figures_csv,
-    ratings_table,
+    ratings_sheet,
     render_audit_html,
     render_audit_markdown,
+    short_attack_sheet,
 )
 from ragassay.reports.audit_groups import _lift_bar
 from ragassay.reports.certificate import NOT_AUDITED, trust_headline, view_certificate
+from ragassay.reports.sheets import sheet_table
 
 FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
 
@@ -72,7 +73,7 @@ def text_of(element) -> str:
 
 def shown(table, width: int = 80) -> list[str]:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(table)
+    console.print(sheet_table(table))
     return console.file.getvalue().splitlines()
 
 
@@ -241,18 +242,26 @@ def test_figures_as_csv_hold_every_number():
 
 def test_tables_fit_into_eighty_columns():
     audit = build_audit()
-    for table in (certificate_table(audit), ratings_table(audit), attack_table(audit)):
+    for table in (
+        certificate_sheet(audit),
+        ratings_sheet(audit, has_intervals=False),
+        short_attack_sheet(audit),
+    ):
         assert max(map(len, shown(table))) <= 80
-    certificate = "\n".join(shown(certificate_table(audit)))
+    certificate = "\n".join(shown(certificate_sheet(audit)))
     assert "✓ trusted" in certificate
     assert "✗ blind" in certificate
-    (row,) = [line.split() for line in shown(ratings_table(audit)) if "Relevancy" in line]
+    (row,) = [
+        line.split()
+        for line in shown(ratings)
+        if "Relevancy" in line
+    ]
     # 2 of 20 fell from 5 to 1: (2 * 1 + 18 * 5) / 20 = 4.6.
     assert row == ["Relevancy", "5.00", "n/a", "4.60"]
 
 
 def test_the_terminal_shows_of_an_injection_only_what_it_lifts_most():
-    lines = shown(attack_table(build_audit()), width=120)
+    lines = shown(short_attack_sheet(build_audit()), width=120)
     (row,) = [line for line in lines if "Plea" in line]
     assert "Cohesion" in row
     assert sum("Flattery" in line for line in lines) == 1
@@ -289,7 +298,7 @@ def test_a_run_without_an_audit_says_so_in_one_quiet_line(run):
 def test_an_empty_audit_is_shown():
     tree = html.document_fromstring(render_audit_html(EMPTY))
     assert text_of(tree.xpath("//h1")[0]) == "No rubric was audited."
-    assert certificate_table(EMPTY).row_count == attack_table(EMPTY).row_count == 0
+    assert certificate_sheet(EMPTY).rows == short_attack_sheet(EMPTY).rows == ()
 
 
 def test_every_attack_has_a_title_that_a_newcomer_understands():

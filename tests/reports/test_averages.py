@@ -6,7 +6,7 @@ import pytest
 
 from ragassay.records import Score
 from ragassay.reports import render_html, render_markdown
-from ragassay.reports.report_view import view_averages
+from ragassay.reports.run_sheets import averages_sheet
 
 
 @pytest.fixture
@@ -23,12 +23,10 @@ def summary(run):
 
 
 def test_each_score_has_three_averages_and_a_rating_two(summary):
-    rows = {row.title: row for row in view_averages(summary)}
-    recall = rows["Nugget recall"]
-    assert recall.pooled is not None
-    shown = [cell.value for cell in (recall.over_answers, recall.over_questions, recall.pooled)]
+    rows = {title.text: cells for title, *cells in averages_sheet(summary).shown}
+    shown = [cell.text for cell in rows["Nugget recall"]]
     assert shown == ["50\u00a0%", "12\u00a0%", "46\u00a0%"]
-    assert rows["Cohesion"].pooled is None
+    assert rows["Cohesion"][-1].text == "n/a"
 
 
 def test_reports_say_which_average_is_which(run, summary):
@@ -42,6 +40,6 @@ def test_reports_say_which_average_is_which(run, summary):
 
 
 def test_runs_of_earlier_versions_show_what_they_have(run):
-    assert view_averages(run.summary) == ()
+    assert averages_sheet(run.summary).rows == ()
     assert "Over questions" not in render_html(*run)
     assert "Over questions" not in render_markdown(*run)

@@ -19,7 +19,7 @@ from ragassay.records import (
     ModelCard,
     SentenceCorrectness,
 )
-from ragassay.reports import answer_table, headline, render_html, render_markdown
+from ragassay.reports import answer_sheet, headline, render_html, render_markdown
 from ragassay.reports.cascade_view import value_text
 from ragassay.reports.finding_cards import sure_text
 from ragassay.reports.findings_view import (
@@ -71,7 +71,7 @@ def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     assert summary.looks == {"contradicted_citation": 1}
     assert "1 contradicted citation and 1 invalid citation" in headline(summary)
     assert looks_text(summary) == "Worth a look: 1 contradicted citation."
-    assert str(answer_table([ANSWER]).columns[-1]._cells[0]) == "2"
+    assert next(answer_sheet([ANSWER]).shown)[-1].text == "2"
     heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "look")
     assert [[item.message for item in group.items] for group in heads] == [
         [HEAD.message],

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from ragassay.records import Evaluation, Score, Summary
 from ragassay.reports import render_markdown
-from ragassay.reports.markdown import escape
+from ragassay.reports.sheets import escape
 
 
 @pytest.fixture

@@ -20,13 +20,14 @@ from ragassay.reports.matrices import (
     matrices_page,
     matrix_fields,
     matrix_plot,
-    matrix_table,
+    matrix_sheet,
 )
 from ragassay.reports.self_preference import (
-    self_preference_table,
+    self_preference_sheet,
     self_preference_text,
     verdict_text,
 )
+from ragassay.reports.sheets import sheet_table
 
 SCRIPT, MATHEMATICS = "<script>alert(1)</script>", "$\\frac{1}{"
 NONE = Score(value=None, n=0, n_unscored=4, scale=(1.0, 5.0))
@@ -51,29 +52,29 @@ RATED = matrix((score(4.5), score(3.0)), (score(2.0), NONE))
 
 def shown(table) -> str:
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(table)
+    console.print(sheet_table(table))
     return console.export_text()
 
 
 def test_a_cell_shows_its_range_where_no_more_is_known():
     half = Score(value=None, decided=2.5, n=4, n_unscored=4, worst=1.75, best=3.75, scale=(1, 5))
     known = matrix((score(4.5), half), (score(2.0), NONE))
-    assert "1.75\u00a0to\u00a03.75" in shown(matrix_table(known))
+    assert "1.75\u00a0to\u00a03.75" in shown(matrix_sheet(known))
     for text in (matrices_latex([known]), matrices_page("M", [(known, "")]), matrix_plot(known)):
         assert "1.75" in text and "3.75" in text
 
 
 def test_the_table_shows_mean_interval_and_what_is_unscored():
-    text = shown(matrix_table(RATED))
+    text = shown(matrix_sheet(RATED))
     for part in ("4.50", "4.00\u20135.00", "n/a", "4 unscored", "4 of 28 ratings are unscored"):
         assert part in " ".join(text.split())
 
 
 def test_a_mean_has_the_decimals_of_its_scale():
     found = matrix((score(0.25, (0.0, 1.0), low=0.1, high=0.3),), names=("a",))
-    assert "0.250" in shown(matrix_table(found))
+    assert "0.250" in shown(matrix_sheet(found))
     unbounded = matrix((score(2.25, (0.0, math.inf)),), names=("a",))
-    assert "2.25" in shown(matrix_table(unbounded))
+    assert "2.25" in shown(matrix_sheet(unbounded))
 
 
 def test_csv_has_a_row_for_each_cell():
@@ -166,11 +167,11 @@ def preference(low, high, *against) -> SelfPreference:
 )
 def test_verdicts_in_words(found, words):
     assert verdict_text(found) == words
-    assert words.split(",")[0] in shown(self_preference_table([found]))
+    assert words.split(",")[0] in shown(self_preference_sheet([found]))
     assert self_preference_text(found).startswith(f"J: {words} (it rates a +0.50")
 
 
 def test_a_verdict_that_cannot_be_had_says_so():
     found = SelfPreference("J", ("a",), NONE, NONE, NONE)
     assert self_preference_text(found).startswith("J (a): cannot be told")
-    assert "n/a" in shown(self_preference_table([found]))
+    assert "n/a" in shown(self_preference_sheet([found]))

@@ -14,13 +14,14 @@ from ragassay.metrics.strategies import (
     StrategyReply,
     rubric_robustness,
 )
+from ragassay.reports.sheets import sheet_table
 from ragassay.reports.strategies import (
     ratings_csv,
     strategies_csv,
     strategies_headline,
     strategies_latex,
     strategies_markdown,
-    strategy_tables,
+    strategy_sheets,
     strategy_views,
 )
 
@@ -53,7 +54,7 @@ def rubrics() -> list[RubricRobustness]:
 
 def test_tables_are_those_of_the_paper(rubrics):
     views = strategy_views(rubrics)
-    assert [view.number for view in views] == [1, 2, 3, 4]
+    assert [sheet.title[:2] for sheet in strategy_sheets(rubrics)] == ["1.", "2.", "3.", "4."]
     assert views[0].columns == ("zero shot", "knowledge", "perturbed")
     assert all(len(scores) == len(view.columns) for view in views for _, scores in view.rows)
     assert [score.value for score in views[2].rows[0][1]] == [0.5, 0.5]
@@ -85,7 +86,7 @@ def test_markdown_escapes_names_and_says_what_is_undefined(rubrics):
     page = strategies_markdown(rubrics, EVIL, 3, 5, [EVIL])
     assert "<b>" not in page and "\n[red]" not in page
     assert page.count("\n## ") == 4
-    assert "| overall | 1 to 5 | undefined, n 0 |" in page
+    assert "| overall | 1 to 5 | n/a (n 0) |" in page
     assert ", 1 unscored" in page
     table = [line for line in page.splitlines() if line.startswith("| maintains context")]
     assert len(table) == 4
@@ -101,11 +102,11 @@ def test_latex_is_escaped_and_has_four_tables(rubrics):
 
 def test_terminal_shows_value_interval_and_n(rubrics):
     console = Console(width=80, record=True, file=io.StringIO())
-    for table in strategy_tables(rubrics):
-        console.print(table)
+    for table in strategy_sheets(rubrics):
+        console.print(sheet_table(table))
     shown = console.export_text()
     assert "maintains context" in shown and "1 to 3" in shown
-    assert "undefined" in shown
+    assert "n/a" in shown
     assert "n 2, 1 unscored" in " ".join(shown.split())
     assert max(map(len, shown.splitlines())) <= 80
 

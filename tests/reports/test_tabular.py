@@ -7,7 +7,7 @@ import io
 
 from case_tables import each_case
 
-from ragassay.reports.tabular import csv_text, latex_escape, latex_text
+from ragassay.reports.sheets import Sheet, csv_text, latex_escape, sheet_latex, words
 
 
 @each_case("text", ["=1+1", "+1", "-1", "@x", "  =1", "\t=1", "\r=1", "=\n1"])
@@ -35,14 +35,14 @@ def test_latex_is_escaped_character_by_character():
 
 
 def test_a_table_is_a_table_whatever_is_in_it():
-    text = latex_text(("A%", "B"), [("\\input{x}", "1 & 2")], "C_d", "tab:\\x y")
+    text = sheet_latex(Sheet("C_d", words("A%", "B"), (("\\input{x}", "1 & 2"),)), "tab:\\x y")
     assert r"\input" not in text
     assert r"A\% & B \\" in text
     assert r"\textbackslash{}input\{x\} & 1 \& 2 \\" in text
-    assert r"\caption{C\_d}" in text
+    assert r"\caption{C\_d.}" in text
     assert r"\label{tab:-x-y}" in text
     assert text.count("\\\\") == 2
 
 
 def test_an_empty_table_is_written():
-    assert r"\toprule" in latex_text(("A", "B"), [], "Nothing", "tab:none")
+    assert r"\toprule" in sheet_latex(Sheet("Nothing", words("A", "B"), ()), "tab:none")

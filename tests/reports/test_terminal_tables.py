@@ -8,53 +8,53 @@ import pytest
 from rich.console import Console
 
 from ragassay.records import Evaluation, Score, Summary
-from ragassay.reports import answer_table, score_table, system_table
+from ragassay.reports import answer_sheet, score_sheet, sheet_table, system_sheet
 
 EMPTY = Summary(n_records=0, n_evaluated=0, n_failed=0, n_rejected=0)
 
 
-def lines_of(table, width: int = 80) -> list[str]:
+def lines_of(sheet, width: int = 80) -> list[str]:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(table)
+    console.print(sheet_table(sheet))
     return console.file.getvalue().splitlines()
 
 
 def test_tables_fit_into_eighty_columns(run):
-    for table in (score_table(run.summary), system_table(run.summary)):
+    for table in (score_sheet(run.summary), system_sheet(run.summary.systems, has_intervals=False)):
         assert max(map(len, lines_of(table))) <= 80
 
 
 def test_scores_show_value_interval_and_counts(run):
-    lines = lines_of(score_table(run.summary))
+    lines = lines_of(score_sheet(run.summary))
     (row,) = [line.split() for line in lines if "Cohesion" in line]
     assert row == ["Cohesion", "3.40", "2.90\u20133.90", "3", "none"]
     (row,) = [line.replace("\u00a0", " ") for line in lines if "Citations support" in line]
     assert row.split()[2:] == ["53", "to", "64", "%", "n/a", "8", "1"]
-    assert any("Inappropriate sentences (lower" in line for line in lines)
+    assert any("lower is better" in line for line in lines)
 
 
 def test_systems_stand_in_rows(run):
-    text = "\n".join(lines_of(system_table(run.summary), width=120))
+    text = "\n".join(lines_of(system_sheet(run.summary.systems, has_intervals=False), width=120))
     assert "alpha" in text
     assert "3.35 (8 of 9)" in text
 
 
 def test_answers_show_unscored_with_its_reason(run):
-    text = "\n".join(lines_of(answer_table(run.evaluations), width=200))
+    text = "\n".join(lines_of(answer_sheet(run.evaluations), width=200))
     assert text.count("unscored (1 of 1 missing)") == 2
     assert text.count("unscored (not judged)") == 2
 
 
 def test_markup_and_escape_sequences_of_an_id_stay_text():
     evil = Evaluation(record_id="[red]x[/red]\x1b[2J\n\u202ey", question="", answer="")
-    text = "\n".join(lines_of(answer_table([evil]), width=200))
+    text = "\n".join(lines_of(answer_sheet([evil]), width=200))
     assert "[red]x[/red]\ufffd[2J \ufffdy" in text
     assert "\x1b" not in text
 
 
-@pytest.mark.parametrize("table", [score_table(EMPTY), system_table(EMPTY), answer_table([])])
+@pytest.mark.parametrize("table", [score_sheet(EMPTY), system_sheet({}), answer_sheet([])])
 def test_empty_input_gives_an_empty_table(table):
-    assert table.row_count == 0
+    assert sheet_table(table).row_count == 0
 
 
 def test_a_range_is_not_wrapped():
@@ -67,6 +67,6 @@ def test_a_range_is_not_wrapped():
         answer="",
         scores=dict.fromkeys(keys, half),
     )
-    lines = lines_of(answer_table([long]))
+    lines = lines_of(answer_sheet([long]))
     assert sum(line.count("43\u00a0to\u00a071\u00a0%") for line in lines) == 3
     assert max(map(len, lines)) <= 80

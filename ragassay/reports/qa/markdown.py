@@ -1,13 +1,31 @@
-"""A report on question-answer pairs as Markdown: for a terminal, a pull request or a wiki."""
+"""A report on question-answer pairs as Markdown, and in short on the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from ragassay.reports.markdown import escape, table
 from ragassay.reports.qa.marking import Part
 from ragassay.reports.qa.pair_view import PairView
+from ragassay.reports.qa.paper_view import PaperView
+from ragassay.reports.qa.scores import score_sheet
 from ragassay.reports.qa.view import QAReport, QAView, view_report
+from ragassay.reports.sheets import (
+    Sheet,
+    cell_text,
+    escape,
+    numbers,
+    sheet_markdown,
+    sheet_table,
+    words,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+N_WORST = 5
+"""Pairs that the terminal shows."""
 
 
 def render_qa_markdown(report: QAReport) -> str:
@@ -33,31 +51,34 @@ def _lines(view: QAView) -> Iterator[str]:
     yield from ("## Scores", "")
     if view.unscored:
         yield from (view.unscored, "")
-    header = ("Score", "Mean", "95 % interval", "By chance", "n", "Unscored")
-    rows = [
-        (
-            *(escape(row.title), row.value, row.interval, row.chance, str(row.n)),
-            f"{row.n_unscored} ({row.bounds})" if row.n_unscored else "none",
-        )
-        for row in view.scores
-    ]
-    yield from table(header, rows, numbers=5)
+    yield sheet_markdown(score_sheet(view.scores))
     for one in view.likeness:
-        yield from (f"**{one.title}**: {one.mean}", "")
-        bins = [(escape(name), f"{count:,}", share) for name, count, share in one.rows]
-        yield from table(("Similarity", "Pairs", "Share"), bins, numbers=2)
-    yield from ("## Papers", "")
-    columns = ("Paper", "Pairs", "To look at", "Coverage", "Pooled", "Chunks per answer", "Alike")
-    papers = [
-        (
-            *(escape(paper.title or paper.id), str(len(paper.pairs)), str(paper.n_faulty)),
-            *(paper.coverage, paper.pooled, paper.chunks, paper.similarity),
-        )
-        for paper in view.papers
-    ]
-    yield from table(columns, papers, numbers=6)
+        yield from (f"**{one.title}**: {one.mean}", "", sheet_markdown(one.sheet))
+    yield from ("## Papers", "", sheet_markdown(_paper_sheet(view.papers)))
     for note in (*view.cards, *view.notes):
         yield from (f"Note: {escape(note)}", "")
+
+
+def _paper_sheet(papers: Sequence[PaperView]) -> Sheet:
+    titles = ("Pairs", "To look at", "Coverage", "Pooled", "Chunks per answer", "Alike")
+    rows = tuple(
+        (
+            *(paper.title or paper.id, len(paper.pairs), paper.n_faulty),
+            *(paper.coverage, paper.pooled, paper.chunks, paper.similarity),
+        )
+        for paper in papers
+    )
+    return Sheet("Papers", (*words("Paper"), *numbers(*titles)), rows)
+
+
+def qa_lines(report: QAReport) -> Iterator[Text | Table]:
+    """Yield, for the terminal, the headline, the scores, and the worst pairs with their faults."""
+    view = view_report(report)
+    yield cell_text(view.headline, "bold")
+    yield sheet_table(score_sheet(view.scores))
+    if view.worst:
+        rows = tuple((pair.id, pair.faults[0].message) for pair in view.worst[:N_WORST])
+        yield sheet_table(Sheet("The worst pairs", words("Pair", "What is wrong"), rows))
 
 
 def _pair(pair: PairView) -> Iterator[str]:

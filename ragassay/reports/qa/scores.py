@@ -18,6 +18,7 @@ from ragassay.records import Score
 from ragassay.records.qa import RACAR, IntentSimilarity, PaperMeasures
 from ragassay.reports.charts import Plot, dot_plot
 from ragassay.reports.qa.plots import Histogram, histogram
+from ragassay.reports.sheets import Sheet, Shown, none_text, numbers, value_cell, words
 from ragassay.reports.text import (
     NBSP,
     NOT_DEFINED,
@@ -47,11 +48,11 @@ class ScoreLine:
 
 @dataclass(frozen=True, slots=True)
 class LikenessView:
-    """Similarities of questions: table 2's bins, as name, count and share, and a histogram."""
+    """Similarities of questions: table 2's bins, and a histogram."""
 
     title: str
     mean: str
-    rows: tuple[tuple[str, int, str], ...]
+    sheet: Sheet
     histogram: Histogram | None
 
 
@@ -135,6 +136,19 @@ def view_scores(
     return tuple(_line(key, score, chance.get(key)) for key, score in scores.items())
 
 
+def score_sheet(lines: Sequence[ScoreLine]) -> Sheet:
+    """Return the scores, each with what answers drawn at random would reach."""
+    rows = tuple(
+        (
+            *(one.title, value_cell(one.value, one.scored), one.interval, one.chance, one.n),
+            Shown(none_text(one.n_unscored), notes=(one.bounds,) if one.bounds else ()),
+        )
+        for one in lines
+    )
+    titles = ("Mean", "95 % interval", "By chance", "n", "Unscored")
+    return Sheet("Scores", (*words("Score"), *numbers(*titles)), rows)
+
+
 def _chance(measures: Sequence[PaperMeasures]) -> dict[str, float]:
     """Return what answers that draw on sentences at random would reach, by score."""
     sizes = [(len(similarities(one)), one.n_sentences) for one in measures]
@@ -187,8 +201,9 @@ def _likeness_view(
     unscored = f", {score.n_unscored:,} unscored" if score.n_unscored else ""
     mean = NOT_DEFINED if score.value is None else f"{score.value:.2f}"
     rows = tuple(
-        (one.name, one.count, NOT_DEFINED if one.share is None else f"{one.share * 100:.1f}{NBSP}%")
+        (one.name, one.count, None if one.share is None else f"{one.share * 100:.1f}{NBSP}%")
         for one in diversity.bins
     )
-    words = f"mean {mean} of {count_text(score.n, 'pair')} of questions{unscored}"
-    return LikenessView(title, words, rows, histogram(values))
+    told = f"mean {mean} of {count_text(score.n, 'pair')} of questions{unscored}"
+    sheet = Sheet(title, (*words("Similarity"), *numbers("Pairs", "Share")), rows)
+    return LikenessView(title, told, sheet, histogram(values))

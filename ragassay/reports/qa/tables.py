@@ -11,7 +11,7 @@ from ragassay.records.inputs import QAPair
 from ragassay.records.qa import RACAR, IntentSimilarity, PairMeasures, RacarRating
 from ragassay.reports.labels import unscored_text
 from ragassay.reports.qa.view import QAReport
-from ragassay.reports.tabular import Cell, csv_text
+from ragassay.reports.sheets import Plain, csv_text
 
 MEASURED = (
     *("numbers", "numbers_found", "missing_numbers", "question_context", "answer_context"),
@@ -52,7 +52,7 @@ def pairs_csv(report: QAReport) -> str:
     return csv_text(PAIR_COLUMNS, rows)
 
 
-def _measured(pair: PairMeasures | None) -> Sequence[Cell]:
+def _measured(pair: PairMeasures | None) -> Sequence[Plain]:
     if pair is None:
         return (None,) * len(MEASURED)
     missing = [one.text for one in pair.numbers if not one.is_found]
@@ -75,7 +75,7 @@ def _measured(pair: PairMeasures | None) -> Sequence[Cell]:
     )
 
 
-def _rated(rating: RacarRating | None) -> tuple[Cell, Cell, Cell]:
+def _rated(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
     """Return the rating, why there is none, and the judge's reason."""
     if rating is None:
         return None, None, None
@@ -99,7 +99,7 @@ def papers_csv(report: QAReport) -> str:
         intents[paper_of.get(one.first, "")].append(one)
     titles = {paper.id: paper.title for paper in report.papers}
     measures = {one.paper: one for one in report.measures}
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[Plain, ...]] = []
     for name, own in pairs.items():
         measured = measures.get(name)
         scores = {
@@ -118,5 +118,5 @@ def papers_csv(report: QAReport) -> str:
     return csv_text(PAPER_COLUMNS, rows)
 
 
-def _score(score: Score | None) -> tuple[Cell, Cell, Cell]:
+def _score(score: Score | None) -> tuple[Plain, Plain, Plain]:
     return (score.value, score.n, score.n_unscored) if score else (None, None, None)

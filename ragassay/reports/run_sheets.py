@@ -1,0 +1,205 @@
+"""The tables of a run: scores, averages, systems, answers, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+from ragassay.records import FAILED_CALLS, Outlined, Score, Summary, Usage
+from ragassay.reports.labels import is_serious
+from ragassay.reports.sheets import (
+    Column,
+    Sheet,
+    Shown,
+    number,
+    numbers,
+    score_cell,
+    unscored_cell,
+    value_cell,
+    words,
+)
+from ragassay.reports.text import (
+    MAIN_SCORES,
+    RUBRIC_MEAN,
+    format_interval,
+    group_title,
+    humanise,
+    is_number,
+    rubric_mean,
+    rubric_mean_text,
+    score_direction,
+    score_group,
+    score_title,
+)
+
+ANSWER_SCORES = ("nuggets.recall", "citations.support", "correctness.score")
+"""Scores in the table of answers."""
+
+COST_NOTE = (
+    "Dollars by LiteLLM's price list, which prices tokens that the provider read from its cache, "
+    "or wrote to it, as the provider does."
+)
+PART_TITLES: Mapping[str, str] = {
+    "searches": "Searches for evidence",
+    FAILED_CALLS: "Calls without a usable reply",
+}
+"""Titles of what is no part of an evaluation; a part has its own name."""
+
+
+def score_sheet(summary: Summary) -> Sheet:
+    """Return the scores of a run: title, mean over answers, 95 % interval, n, unscored."""
+    keys = list(summary.scores)
+    starts = (i for i in range(1, len(keys)) if score_group(keys[i]) != score_group(keys[i - 1]))
+    rows = tuple(
+        (
+            _titled(key, score),
+            score_cell(score, has_interval=False),
+            format_interval(score),
+            score.n,
+            unscored_cell(score),
+        )
+        for key, score in summary.scores.items()
+    )
+    columns = (*words("Score"), *numbers("Mean", "95 % interval", "n", "Unscored"))
+    title = "Scores, means over answers"
+    return Sheet(title, columns, rows, _judges_text(summary), sections=frozenset(starts))
+
+
+def _titled(key: str, score: Score) -> Shown:
+    way = ("lower is better",) if score_direction(key) == "lower" else ()
+    return Shown(score_title(key, score.judge), notes=way)
+
+
+def _judges_text(summary: Summary) -> str:
+    judges: dict[str, list[str]] = {}
+    for key, score in summary.scores.items():
+        groups = judges.setdefault(score.judge, [])
+        if score.judge and group_title(score_group(key)) not in groups:
+            groups.append(group_title(score_group(key)))
+    lines = [f"{', '.join(groups)}: judged by {judge}" for judge, groups in judges.items() if judge]
+    return "; ".join(lines)
+
+
+def averages_sheet(summary: Summary) -> Sheet:
+    """Return each score over answers, over questions and pooled; no row in earlier versions.
+
+    Only shares are pooled.
+    """
+    rows = tuple(
+        (
+            score_title(key, score.judge),
+            score_cell(score),
+            score_cell(summary.by_question.get(key)),
+            score_cell(summary.pooled[key]) if key in summary.pooled else None,
+        )
+        for key, score in summary.scores.items()
+        if summary.by_question
+    )
+    columns = (*words("Score"), *numbers("Over answers", "Over questions", "Pooled"))
+    return Sheet("Scores averaged in three ways", columns, rows)
+
+
+def system_sheet(systems: Mapping[str, Mapping[str, Score]], has_intervals: bool = True) -> Sheet:
+    """Return systems in rows, the main scores in columns; rubrics only if some were judged."""
+    keys = list(dict.fromkeys(chain.from_iterable(systems.values())))
+    has_rubrics = any(score_group(key) == "rubric" for key in keys) or not systems
+    main = [key for key in MAIN_SCORES if key in keys]
+    rows = tuple(
+        (
+            name,
+            max((score.n + score.n_unscored for score in scores.values()), default=0),
+            *(_rubric_cell(scores) for _ in range(has_rubrics)),
+            *(score_cell(scores.get(key), has_intervals) for key in main),
+        )
+        for name, scores in systems.items()
+    )
+    titles = (*(RUBRIC_MEAN,) * has_rubrics, *map(score_title, main))
+    return Sheet("Systems", (*words("System"), *numbers("Answers", *titles)), rows)
+
+
+def every_score_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
+    """Return every score in rows, systems in columns."""
+    rows = tuple(
+        (
+            score_title(key, _judge(scores.get(key) for scores in systems.values())),
+            *(score_cell(scores.get(key)) for scores in systems.values()),
+        )
+        for key in dict.fromkeys(chain.from_iterable(systems.values()))
+    )
+    named = (Column("", name or " ", is_number=True, is_name=True) for name in systems)
+    return Sheet("Every score by system", (*words("Score"), *named), rows)
+
+
+def _judge(scores: Iterable[Score | None]) -> str:
+    """Return who gave scores, if it was one."""
+    judges = {score.judge for score in scores if score is not None}
+    return judges.pop() if len(judges) == 1 else ""
+
+
+def _rubric_cell(scores: Mapping[str, Score]) -> Shown:
+    mean = rubric_mean(scores)
+    return value_cell(rubric_mean_text(scores), mean is not None and is_number(mean.value))
+
+
+def answer_sheet(evaluations: Sequence[Outlined]) -> Sheet:
+    """Return one row for each answer, in the given order; a score only if some answer has it.
+
+    A serious finding makes the number of findings bold and red.
+    """
+    keys = {key for evaluation in evaluations for key in evaluation.scores}
+    has_rubrics = any(score_group(key) == "rubric" for key in keys)
+    shares = [key for key in ANSWER_SCORES if key in keys]
+    rows = tuple(
+        (
+            one.record_id,
+            one.system or "not named",
+            *(_rubric_cell(one.scores) for _ in range(has_rubrics)),
+            *(score_cell(one.scores.get(key), has_interval=False) for key in shares),
+            Shown(
+                f"{len(one.heads):,}",
+                style="bad" if any(is_serious(finding.kind) for finding in one.heads) else "",
+            ),
+        )
+        for one in evaluations
+    )
+    titles = (*(RUBRIC_MEAN,) * has_rubrics, *map(score_title, shares), "Findings")
+    return Sheet("Answers", (*words("Answer", "System"), *numbers(*titles)), rows)
+
+
+def cost_sheet(summary: Summary) -> Sheet:
+    """Return a row a part, and the sum; none where no model was called, or nobody knows by what.
+
+    The rows add up to the sum.
+    """
+    parts = {part_title(part): usage for part, usage in summary.usage_by_part.items()}
+    rows = [_bill(*one) for one in (*parts.items(), ("All", summary.usage))] if parts else []
+    columns = (
+        *(Column("part", "Part"), number("n_calls", "Calls"), number("n_sent", "Tokens sent")),
+        *(number("n_cached", "Read from a cache"), number("n_written", "Written to a cache")),
+        *(number("n_received", "Tokens received"), number("usd", "USD")),
+    )
+    return Sheet("What it cost", columns, tuple(rows))
+
+
+def is_bill_worth_a_table(summary: Summary) -> bool:
+    """Return whether several parts have cost, and something."""
+    return len(summary.usage_by_part) > 1 and summary.usage.cost_usd != 0
+
+
+def _bill(title: str, usage: Usage) -> tuple[str | int | Shown, ...]:
+    cost = usage.cost_usd
+    return (
+        *(title, usage.n_calls, usage.n_prompt_tokens, usage.n_cached_tokens),
+        *(usage.n_cache_write_tokens, usage.n_completion_tokens),
+        Shown("unknown" if cost is None else f"{cost:.4f}", cost),
+    )
+
+
+def part_title(part: str) -> str:
+    """Return the title of a part.
+
+    Example:
+        >>> part_title("rubrics"), part_title("searches")
+        ('Rubrics', 'Searches for evidence')
+    """
+    return PART_TITLES.get(part) or humanise(part)
