@@ -242,20 +242,17 @@ def test_figures_as_csv_hold_every_number():
 
 def test_tables_fit_into_eighty_columns():
     audit = build_audit()
+    ratings = ratings_sheet(audit, has_intervals=False)
     for table in (
         certificate_sheet(audit),
-        ratings_sheet(audit, has_intervals=False),
+        ratings,
         short_attack_sheet(audit),
     ):
         assert max(map(len, shown(table))) <= 80
     certificate = "\n".join(shown(certificate_sheet(audit)))
     assert "✓ trusted" in certificate
     assert "✗ blind" in certificate
-    (row,) = [
-        line.split()
-        for line in shown(ratings)
-        if "Relevancy" in line
-    ]
+    (row,) = [line.split() for line in shown(ratings) if "Relevancy" in line]
     # 2 of 20 fell from 5 to 1: (2 * 1 + 18 * 5) / 20 = 4.6.
     assert row == ["Relevancy", "5.00", "n/a", "4.60"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from ragassay.reports.provenance import estimate_text
 
+from ragassay.reports.provenance import estimate_text
 from ragassay.runs.estimate import Estimate, SharedCalls, estimate_cost
 from ragassay.settings import load_settings
 

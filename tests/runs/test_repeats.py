@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ragassay.reports.repeats import NOTHING_REPEATED
 from typer.testing import CliRunner
 
 import ragassay
 from ragassay.cli import app
 from ragassay.errors import RunMismatchError
+from ragassay.reports.repeats import NOTHING_REPEATED
 from ragassay.runs.folder import RunFolder
 from ragassay.testing import ScriptedModel, default_reply
 from ragassay.testing.manners import manner
