@@ -20,7 +20,6 @@ from typer.testing import CliRunner
 import ragassay
 from ragassay.cli import app
 from ragassay.errors import InputError, RagassayError, SettingsError
-from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.options import (
     AuditKeywords,
@@ -246,7 +245,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
         raise Stopped("stopped")
 
     forgotten: list[Path] = []
-    monkeypatch.setattr(Run, "of", staticmethod(tools_of))
+    monkeypatch.setattr("ragassay.evaluators.build_run.build_run", tools_of)
     monkeypatch.setattr(RunFolder, "forget_failures", lambda self: forgotten.append(self.path))
     monkeypatch.setattr("ragassay.runs.evaluate.run", run)
     monkeypatch.setattr("ragassay.runs.audit.run_audit", run_audit)

@@ -25,7 +25,7 @@ MOST_FIELDS = 10
 AFFECTS_NO_RESULT = {
     *("api_base", "model_options", "timeout_s", "max_attempts"),  # options are noted as they are
     *("prompts", "evaluators"),  # their content is hashed
-    *("chroma_url", "cache_dir", "ncbi_api_key", "ncbi_email"),
+    *("chroma_url", "cache_dir", "computed_mb", "ncbi_api_key", "ncbi_email"),
     *("batch", "concurrency", "max_rpm", "max_usd", "engine", "address", "workers"),
     *("max_line_bytes", "tracing", "tracing_content", "server_key"),
 }

@@ -36,7 +36,7 @@ from ragassay.records import (
     SentenceNuggets,
     VerdictBase,
 )
-from ragassay.settings import RESULT_FIELDS, Settings
+from ragassay.settings import Settings, result_values
 from ragassay.store import Store, hash_of
 
 S = TypeVar("S")
@@ -223,7 +223,7 @@ class Run:
         rater = shipped_rater() if self.settings.measures else None
         pairs = self.models.pair_rater
         return hash_of(
-            *(str(getattr(self.settings, name)) for name in RESULT_FIELDS),
+            *map(str, result_values(self.settings).values()),
             self.prompts_sha256,
             self.retrieval.corpus.sha256,
             *self.models.digests,

@@ -1,4 +1,4 @@
-"""How sure a judge is of itself: where its distributions come from, what changes again."""
+"""Tables of how sure a judge is of itself: distributions, and what a repetition changes."""
 
 from __future__ import annotations
 

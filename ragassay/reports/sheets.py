@@ -87,7 +87,7 @@ class Shown:
 
     @property
     def below(self) -> str:
-        """What stands below the text."""
+        """The lines below the text."""
         return ", ".join(filter(None, (self.interval, *self.notes)))
 
     @property

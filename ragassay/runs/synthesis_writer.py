@@ -27,6 +27,7 @@ from ragassay.prompts import load_prompts
 from ragassay.records import Record, Usage
 from ragassay.runs.events import Event, Listener
 from ragassay.runs.following import follow_graph
+from ragassay.settings import result_values
 from ragassay.store import hash_of
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
@@ -189,9 +190,9 @@ def key_of(identity: str, question: Record, how: Writing) -> str:
 def identity_of(tools: Run) -> str:
     """Return a hash of who writes, and of what the prompt says besides question and papers."""
     predict: Any = tools.agents.synthesizer.predict
-    note = note_of(tools.settings.judge.model)
+    note, results = note_of(tools.settings.judge.model), result_values(tools.settings)
     return hash_of(
-        *(str(getattr(tools.settings, name)) for name in WRITING_FIELDS),
+        *(str(results[name]) for name in WRITING_FIELDS),
         note.weights_sha256 if note else "",
         load_prompts().context.model_dump_json(),
         predict.signature.instructions,

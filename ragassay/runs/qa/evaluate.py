@@ -77,8 +77,8 @@ def pairs_settings(
     """
     only = options.get("only") or PARTS
     chosen = settings_of({**options, "only": only}, settings, spelled)
-    if chosen.panel:
-        raise SettingsError(f"one judge rates the pairs, not {', '.join(chosen.judges)}")
+    if chosen.judge.panel:
+        raise SettingsError(f"one judge rates the pairs, not {', '.join(chosen.judge.judges)}")
     return chosen.model_copy(update={"max_sentences": MOST_SENTENCES})
 
 
