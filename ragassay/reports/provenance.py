@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ragassay.records import Bound, CardFigure, FileStamp, Manifest, ModelCard, Summary, Usage
 from ragassay.records.run import PromptStamp
 from ragassay.reports.cascade_view import usd_text
 from ragassay.reports.sheets import Sheet, numbers, words
-from ragassay.reports.text import NOT_DEFINED, count_text, format_share, format_span
+from ragassay.reports.text import NBSP, NOT_DEFINED, count_text, format_share, format_span
 
 UNKNOWN_JUDGE = (
     "Nothing is known about this judge: it comes without figures on data that it had not seen. "
     "Take its scores as untested, and check a sample by hand before you rely on them."
 )
 NO_FIGURES = "This judge has a card, but no figure on data that it had not seen."
-# A card's metric may be neither a share nor a rating, so its figures stay plain.
-_PLAIN = (-1.0, 1.0)
-
 
 BOUNDS_NOTE = (
     "Bounds: a verdict that is less sure is undecided, a finding only worth a look. Of those above "
@@ -136,18 +133,23 @@ def figures_sheet(figures: Sequence[CardFigure], has_commands: bool = True) -> S
     """Return the figures of a model's card."""
     columns = (
         *words("Held-out task", "Data", "Metric"),
-        *numbers("Value", "95 % interval", "n"),
+        *(replace(one, is_unbroken=True) for one in numbers("Value", "95 % interval", "n")),
         *words(*("Command",) * has_commands),
     )
     rows = tuple(
         (
-            *(one.task, one.data, one.metric, f"{one.value:.2f}"),
-            *(format_span(one.low, one.high, _PLAIN), one.n),
+            *(one.task, one.data, one.metric, f"{one.value:.3g}"),
+            *(_ends_text(one), one.n),
             *(one.command,) * has_commands,
         )
         for one in figures
     )
     return Sheet("Figures on data that it was not tuned on", columns, rows)
+
+
+def _ends_text(figure: CardFigure) -> str:
+    ends = (figure.low, figure.high)
+    return "" if None in ends else f"{figure.low:.3g}{NBSP}to{NBSP}{figure.high:.3g}"
 
 
 def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ...]:
