@@ -26,17 +26,17 @@ from statistics import fmean
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
-from ragassay.metrics.audit import Pair, audit_pairs
-from ragassay.metrics.intervals import share_interval
-from ragassay.optimizers.finetuning.yescieval import is_held_out
+from ragassay.metrics.stats.intervals import share_interval
+from ragassay.optimizers.finetuning.judge_replies import is_held_out
 from ragassay.records import Record
-from ragassay.retrievers.memory import Corpus
-from ragassay.runs.audit import AuditResult, run_audit
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.audit_job import AuditOptions, audit_job
 from ragassay.runs.evaluate import job_of
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import shown_progress
 from ragassay.settings import load_settings
+from ragassay.studies.audit import AuditResult, run_audit
+from ragassay.studies.audit_scores import DamagedPair, audit_pairs
 
 SETS = ("bioasq", "orkg-synthesis")
 AUDITS = ("given", "made")
@@ -58,12 +58,12 @@ def audited(records: Sequence[Record], tools: Run, options: AuditOptions, out: P
         return asyncio.run(run_audit(job, tools, RunFolder(out), listen))
 
 
-def pairs_of(result: AuditResult) -> list[Pair]:
+def pairs_of(result: AuditResult) -> list[DamagedPair]:
     evaluations = {e.record_id: e for e in result.evaluations}
     return [p for p in audit_pairs(result.damaged, evaluations) if p.target.startswith("rubric.")]
 
 
-def print_table(title: str, groups: dict[str, list[Pair]]) -> None:
+def print_table(title: str, groups: dict[str, list[DamagedPair]]) -> None:
     """Paired detection and mean ratings by group, and the means of both over the groups."""
     print(
         f"\n{title}\n| | pairs | paired detection | whole | damaged | lift |\n"
@@ -108,8 +108,8 @@ def print_named(result: AuditResult) -> None:
             print(f"| {severity} | {len(named)} | {share} |")
 
 
-def grouped(pairs: Iterable[Pair], *parts: str) -> dict[str, list[Pair]]:
-    found: dict[str, list[Pair]] = defaultdict(list)
+def grouped(pairs: Iterable[DamagedPair], *parts: str) -> dict[str, list[DamagedPair]]:
+    found: dict[str, list[DamagedPair]] = defaultdict(list)
     for pair in pairs:
         words = {
             "rubric": pair.target.removeprefix("rubric."),
@@ -141,7 +141,7 @@ def main() -> None:
         print(json.dumps({"unchanged": result.audit.n_unchanged, "failed": result.audit.n_failed}))
 
 
-def print_audit(name: str, pairs: Sequence[Pair]) -> None:
+def print_audit(name: str, pairs: Sequence[DamagedPair]) -> None:
     for family in dict.fromkeys(p.damage.family for p in pairs):
         chosen = [p for p in pairs if p.damage.family == family]
         for severity in ("extreme", "subtle"):

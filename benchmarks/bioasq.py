@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragassay.metrics.retrieval import retrieval_scores
+from ragassay.metrics.papers.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder, Encoded
 from ragassay.optimizers.finetuning.vectors import CachedEncoder
 from ragassay.retrievers.dense.chroma import embedded_text
@@ -37,10 +37,10 @@ from ragassay.retrievers.dense.embed import embed_corpus
 from ragassay.retrievers.dense.index import DenseIndex
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
-from ragassay.retrievers.hybrid import DenseCorpus, HybridCorpus
 from ragassay.retrievers.literature import Literature
-from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker
-from ragassay.retrievers.reranked import RerankedLiterature
+from ragassay.retrievers.opening import DenseCorpus, HybridCorpus
+from ragassay.retrievers.reranked_literature import RerankedLiterature
+from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,12 +17,12 @@ from statistics import fmean
 
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
-from ragassay.graphs.files import case_of
+from ragassay.graphs.case import case_of
 from ragassay.judges.signals import SignalJudge
-from ragassay.metrics.intervals import mean_interval
-from ragassay.models.signal_rater import shipped_rater
-from ragassay.optimizers.finetuning.yescieval import is_held_out
-from ragassay.perturbations.connectives import without_connectives
+from ragassay.metrics.stats.intervals import mean_interval
+from ragassay.models.fitted_raters import shipped_rater
+from ragassay.optimizers.finetuning.judge_replies import is_held_out
+from ragassay.perturbations.wording_attacks import without_connectives
 from ragassay.records import Record
 from ragassay.settings import load_settings
 

@@ -33,14 +33,14 @@ from ragassay.optimizers.compiling.job import (
     run_compile_job,
     write_compiled,
 )
-from ragassay.optimizers.compiling.measuring import may_be_chance
 from ragassay.optimizers.compiling.planning import OPTIMIZERS
+from ragassay.optimizers.compiling.student import may_be_chance
 from ragassay.optimizers.compiling.tasks import TaskOptions
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import VERDICT_SETS, Score
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
-from ragassay.text.words import tokenize
+from ragassay.text.search import tokenize
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # where the judge that improves stands

@@ -106,7 +106,7 @@ def rate(search: Callable[[str, int], object], queries: Sequence[str], k: int) -
 def against_rank_bm25(shared: Path, folder: Path, runs: int = 3) -> Iterator[dict[str, object]]:
     from ragassay.retrievers.disk.build import build_corpus
     from ragassay.retrievers.disk.corpus import DiskCorpus
-    from ragassay.text.bm25 import Bm25Index
+    from ragassay.text.search import Bm25Index
 
     rows, queries = abstracts(shared), claims(shared)
     build_corpus([shared / "data" / "corpus" / "abstracts.jsonl.gz"], folder / "real")

@@ -29,9 +29,13 @@ from ragassay.models.embeddings import Embedder, Encoded
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
 from ragassay.retrievers.literature import Literature
-from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker, reranked_texts
-from ragassay.retrievers.reranked import RerankedLiterature
-from ragassay.retrievers.token_vectors import STORE, StoredEncoder, TokenStore
+from ragassay.retrievers.reranked_literature import (
+    STORE,
+    RerankedLiterature,
+    StoredEncoder,
+    TokenStore,
+)
+from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker, reranked_texts
 
 K = 1000
 N_CLIENTS = 64

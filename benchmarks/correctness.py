@@ -25,18 +25,17 @@ from pathlib import Path
 
 import ragassay
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.files import case_of
-from ragassay.metrics.verification import verification
+from ragassay.graphs.case import case_of
 from ragassay.model_names import EMBEDDED_BASE, MINILM, MINILM_VERIFIER
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import Embedder
 from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair
 from ragassay.optimizers.finetuning.pair_classifiers import fit_classifier
 from ragassay.records import Document, Record
-from ragassay.runs.verifiers.scoring import open_models
-from ragassay.runs.verifiers.sentences import CitedDocument, CitedSentence
-from ragassay.runs.verifiers.separating import Pair, separate
 from ragassay.settings import load_settings
+from ragassay.studies.verifiers.measuring import verification
+from ragassay.studies.verifiers.sentences import CitedDocument, CitedSentence, open_models
+from ragassay.studies.verifiers.separation import SentencePair, separate
 from ragassay.text.sentences import sentences_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
@@ -133,7 +132,10 @@ async def ask_llm(pairs: Sequence[LabelledPair]) -> list[float]:
 def semantic_route(answers: Sequence[BioasqAnswer]) -> None:
     """Algorithm 1, a seeded other question's abstract as the negative."""
     chosen = [cited(answer) for answer in random.Random(SEED).sample(list(answers), N_QUESTIONS)]
-    pairs = [Pair(own, other) for own, other in zip(chosen, [*chosen[1:], chosen[0]], strict=True)]
+    pairs = [
+        SentencePair(own, other)
+        for own, other in zip(chosen, [*chosen[1:], chosen[0]], strict=True)
+    ]
     for model in open_models([MINILM_VERIFIER], [MINILM], load_settings().literature.cache_dir):
         for one in separate(pairs, model):
             found = one.result

@@ -41,7 +41,7 @@ def planned(n: int) -> tuple[int, int]:
 
 
 def compare(n: int, run: Path, wall_s: float | None) -> None:
-    from ragassay.models.prices import listed_price_usd
+    from ragassay.models.litellm_library import listed_price_usd
     from ragassay.runs.folder import RunFolder
 
     summary = RunFolder(run).summary()

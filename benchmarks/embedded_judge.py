@@ -28,12 +28,12 @@ from ragassay.agents.context import build_case
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
-from ragassay.metrics.intervals import share_interval
+from ragassay.metrics.stats.intervals import share_interval
 from ragassay.model_names import EMBEDDED_BASE
 from ragassay.records import Case, Document, Record
 from ragassay.retrievers.evidence import best_passages
-from ragassay.retrievers.passages import condense
 from ragassay.settings import load_settings
+from ragassay.text.search import condense
 from ragassay.text.segmenter import segment
 
 SEED = 11

@@ -75,10 +75,10 @@ def one(given: argparse.Namespace) -> None:
 
 def evaluated_by(given: argparse.Namespace, options: dict[str, Any]) -> Any:
     from ragassay.evaluators.build_run import build_run
+    from ragassay.process import run_sync
     from ragassay.runs.evaluate import run
     from ragassay.runs.folder import RunFolder
     from ragassay.settings import load_settings
-    from ragassay.threads import run_sync
 
     job = job_of_many(given.answers[0])
     settings = load_settings(

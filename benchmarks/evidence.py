@@ -25,12 +25,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ragassay.metrics.intervals import share_interval
-from ragassay.metrics.retrieval import retrieval_scores
+from ragassay.metrics.papers.retrieval import retrieval_scores
+from ragassay.metrics.stats.intervals import share_interval
 from ragassay.models.embeddings import Embedder
 from ragassay.records import Document, EvidenceSpan
 from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, best_passages, find_passages
-from ragassay.retrievers.rerank import EmbeddedReranker
+from ragassay.retrievers.rerankers import EmbeddedReranker
 from ragassay.text.sentences import split_sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands

@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from ragassay.evaluators.answer_findings import text_findings
+from ragassay.evaluators.findings import text_findings
 from ragassay.records import Case, Record
 from ragassay.text.segmenter import segment
 

@@ -54,7 +54,7 @@ async def measure(given: argparse.Namespace) -> None:
     from ragassay.requests import request_grading
     from ragassay.runs.folder import RunFolder
     from ragassay.runs.progress import Presenter
-    from ragassay.text.cutting import PASSAGE_WORDS
+    from ragassay.text.search import PASSAGE_WORDS
 
     presenter = Presenter()
     with scripted_process(given.latency) as url, tempfile.TemporaryDirectory() as name:

@@ -13,10 +13,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from ragassay.metrics.qa.numbers import SourceNumbers, answer_numbers
+from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
 from ragassay.records import Record
-from ragassay.text.context_marks import context_marks
 from ragassay.text.quantities import read_quantities
+from ragassay.text.questions import context_marks
 from ragassay.text.segmenter import segment
 
 FACTOR, MOST = 8, 16

@@ -46,14 +46,14 @@ print(json.dumps({
 
 def rubric_prompts() -> list[object]:
     """The nine prompts of the sample's first answer, as the adapter renders them."""
-    from ragassay.agents.adapter import SharedPrefixAdapter, response_format
+    from ragassay.agents.base import SharedPrefixAdapter, response_format
     from ragassay.agents.context import build_case
     from ragassay.agents.rubric_judge import RubricJudge
     from ragassay.formats import read_records
-    from ragassay.models.local.chat import Prompt
+    from ragassay.models.local.replies import Prompt
     from ragassay.prompts import load_rubrics
-    from ragassay.retrievers.passages import condense
     from ragassay.settings import Settings
+    from ragassay.text.search import condense
     from ragassay.text.segmenter import segment
 
     record = read_records(SAMPLE / "answers.jsonl").records[0]

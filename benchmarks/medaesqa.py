@@ -25,8 +25,8 @@ import numpy as np
 
 import ragassay
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.metrics.discrimination import discrimination
-from ragassay.metrics.nuggets import align_optimally, f1_score
+from ragassay.metrics.papers.nuggets import align_optimally, f1_score
+from ragassay.metrics.stats.classification import discrimination
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS
 from ragassay.models.verifiers import minilm_verifier

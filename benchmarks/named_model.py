@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from ragassay.testing.requests import JsonSchema, Message, request_key
+from ragassay.testing.chat_completions import JsonSchema, Message, request_key
 from ragassay.testing.script import default_reply
 
 _NAME = re.compile(rb"request:([0-9a-f]{64})")

@@ -23,9 +23,9 @@ from typing import Any
 from ragassay.models.entailment import COLUMNS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import Document
-from ragassay.text.bm25 import rank
 from ragassay.text.differences import difference_of
 from ragassay.text.number_comparison import compare_numbers
+from ragassay.text.search import rank
 from ragassay.text.sentences import sentences_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands

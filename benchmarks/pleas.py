@@ -13,8 +13,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragassay.perturbations.pools import load_pool
-from ragassay.text.pleas import speaks_to_judge
+from ragassay.perturbations.lexicon import load_pool
+from ragassay.text.faults import speaks_to_judge
 from ragassay.text.sentences import sentences_of
 
 FILES = (

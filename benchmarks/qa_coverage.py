@@ -20,9 +20,12 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ragassay.instruments.qa_measures import measure_papers
-from ragassay.metrics.intervals import mean_interval
-from ragassay.metrics.qa.coverage import (
+from ragassay.metrics.papers.sciqag import answers_with_numbers, numbers_found
+from ragassay.metrics.stats.intervals import mean_interval
+from ragassay.model_names import MINILM
+from ragassay.models.embeddings import RoleEncoder
+from ragassay.prompts.model_forms import TextRole
+from ragassay.qa.coverage import (
     TOP_SHARE,
     chance_coverage_score,
     chunk_share,
@@ -30,13 +33,10 @@ from ragassay.metrics.qa.coverage import (
     pooled_coverage_score,
     top_count,
 )
-from ragassay.metrics.qa.diversity import pair_similarities, question_diversity
-from ragassay.metrics.qa.numbers import answers_with_numbers, numbers_found
-from ragassay.model_names import MINILM
-from ragassay.models.text_roles import RoleEncoder
-from ragassay.prompts.embedders import TextRole
+from ragassay.qa.measures import measure_papers
+from ragassay.qa.scores import pair_similarities, question_diversity
 from ragassay.records.inputs import QAPair
-from ragassay.records.papers import Paper, PaperSection
+from ragassay.records.qa import Paper, PaperSection
 from ragassay.text.sentences import sentences_of
 
 Matrix = Sequence[Sequence[float]]

@@ -30,18 +30,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragassay.metrics.intervals import share_interval
-from ragassay.metrics.qa.numbers import (
+from ragassay.metrics.papers.sciqag import (
     SourceNumbers,
     answer_numbers,
     answers_with_numbers,
     numbers_found,
 )
-from ragassay.perturbations.wrong_numbers import WRONG
+from ragassay.metrics.stats.intervals import share_interval
+from ragassay.perturbations.numbers import WRONG
 from ragassay.records import Score
 from ragassay.records.qa import AnswerNumber
-from ragassay.text.context_marks import context_marks
 from ragassay.text.quantities import read_quantities
+from ragassay.text.questions import context_marks
 
 SEEDS = (0, 1, 2)
 

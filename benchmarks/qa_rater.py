@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from ragassay.formats.papers.pairs import read_pairs
-from ragassay.instruments.pair_signals import PaperSignals
-from ragassay.metrics.intervals import share_interval
-from ragassay.metrics.risk import bound_of
+from ragassay.instruments.pair_rater import PaperSignals
+from ragassay.metrics.stats.calibration import bound_of
+from ragassay.metrics.stats.intervals import share_interval
 from ragassay.models.embeddings import Embedder
-from ragassay.models.pair_relevance import shipped_relevance
+from ragassay.models.fitted_raters import shipped_relevance
 
 
 def main() -> None:

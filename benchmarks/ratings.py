@@ -30,12 +30,12 @@ from statistics import fmean
 
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_labels, read_records
-from ragassay.graphs.files import case_of
+from ragassay.graphs.case import case_of
 from ragassay.judges.signals import SignalJudge
-from ragassay.metrics.correlation import spearman_rho
-from ragassay.metrics.intervals import mean_interval
-from ragassay.models.signal_rater import shipped_rater
-from ragassay.optimizers.finetuning.yescieval import is_held_out
+from ragassay.metrics.stats.correlation import spearman_rho
+from ragassay.metrics.stats.intervals import mean_interval
+from ragassay.models.fitted_raters import shipped_rater
+from ragassay.optimizers.finetuning.judge_replies import is_held_out
 from ragassay.records import Document, Record
 from ragassay.settings import load_settings
 

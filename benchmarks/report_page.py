@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Evaluation
 from ragassay.reports import render_html
 from ragassay.runs.folder import RunFolder

@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ragassay.metrics.retrieval import retrieval_scores
+from ragassay.metrics.papers.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder
 from ragassay.optimizers.finetuning.vectors import CachedEncoder
-from ragassay.retrievers.fusion import reciprocal_rank_fusion
-from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker, TextEncoder
+from ragassay.retrievers.evidence import reciprocal_rank_fusion
+from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker, TextEncoder
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 

@@ -21,7 +21,7 @@ def main() -> None:
 
     import ragassay
     from ragassay.formats import read_records
-    from ragassay.models.local.chat import ChatEncoder, common_prefix_length
+    from ragassay.models.local.replies import ChatEncoder, common_prefix_length
     from ragassay.models.weights import smollm2_folder
     from ragassay.settings import Settings, load_settings
     from ragassay.testing import ScriptedModel

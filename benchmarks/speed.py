@@ -26,16 +26,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import ragassay
-from ragassay.metrics.retrieval import retrieval_scores
+from ragassay.metrics.papers.retrieval import retrieval_scores
 from ragassay.model_names import MINILM
 from ragassay.models import adapters
 from ragassay.models.cross_encoder import CrossEncoder, PairEncoder, Row, merge
 from ragassay.models.embeddings import Embedder, Encoded
-from ragassay.models.packed import pack
-from ragassay.models.pair_encoders import pair_encoder
-from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker
-from ragassay.retrievers.token_vectors import STORE, StoredEncoder, TokenStore
-from ragassay.text.reading import passage_of_sentences
+from ragassay.models.entailment import pair_encoder
+from ragassay.models.layers import pack
+from ragassay.retrievers.reranked_literature import STORE, StoredEncoder, TokenStore
+from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker
+from ragassay.text.search import passage_of_sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 

@@ -26,13 +26,13 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.evaluators.build_run import build_run
+from ragassay.process import run_sync
 from ragassay.records import Document, Record
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import job_of
 from ragassay.runs.evaluate import run as run_job
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
-from ragassay.threads import run_sync
 from ragassay.tracing import traced_call
 
 N_RUNS = 9

@@ -26,17 +26,16 @@ import numpy as np
 from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
-from ragassay.agents.tuned_verifier import TunedVerifier, passage_for
-from ragassay.metrics.agreement import agreement
-from ragassay.metrics.calibration import calibration
+from ragassay.agents.verifiers import TunedVerifier, passage_for
+from ragassay.metrics.stats.agreement import agreement
+from ragassay.metrics.stats.calibration import calibration
 from ragassay.model_names import PROVIDER, SHIPPED_VERIFIERS
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import EntailmentModel
+from ragassay.models.fitted_models import new_vectorizer, pair_features
 from ragassay.models.gateway import JudgeLM
-from ragassay.models.pair_classifier import new_vectorizer, pair_features
 from ragassay.models.verifiers import entailment_model, is_pair_verifier
-from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.optimizers.finetuning.pairs import Example, claim_examples
+from ragassay.optimizers.finetuning.claims import Example, LabelledClaim, claim_examples
 from ragassay.records import Score
 from ragassay.settings import load_settings
 

@@ -33,9 +33,8 @@ import pytrec_eval
 
 from ragassay.errors import InputError
 from ragassay.formats import RankedDocument, RetrievalRun, read_qrels, write_qrels, write_run
-from ragassay.formats.workbench.grades import GradeFilter
-from ragassay.metrics.correlation import kendall_tau
-from ragassay.runs.grades import (
+from ragassay.metrics.stats.correlation import kendall_tau
+from ragassay.workbench.evaluation import (
     LabelBy,
     leaderboards,
     read_graded,
@@ -43,6 +42,7 @@ from ragassay.runs.grades import (
     rubric_qrels,
     write_rubric_qrels,
 )
+from ragassay.workbench.grades import GradeFilter
 
 SEED = 20
 N_SYSTEMS = 30

@@ -26,15 +26,14 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from ragassay.instruments.exam_grader import EmbeddedExamGrader
-from ragassay.instruments.exam_signals import measure
-from ragassay.metrics.discrimination import discrimination
-from ragassay.metrics.risk import bound_of
+from ragassay.instruments.exam_grader import EmbeddedExamGrader, measure
+from ragassay.metrics.stats.calibration import bound_of
+from ragassay.metrics.stats.classification import discrimination
 from ragassay.models.embeddings import Embedder
-from ragassay.models.exam_rater import ExamWeights, shipped_exam_model
+from ragassay.models.fitted_raters import ExamWeights, shipped_exam_model
 from ragassay.models.verifiers import minilm_verifier
 from ragassay.records import MOST_EXAM_RATING, ExamItem, ItemKind, Score
-from ragassay.text.bm25 import Bm25Index
+from ragassay.text.search import Bm25Index
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ragassay.formats.workbench.systems import Rankings
-from ragassay.metrics.exam_leaderboard import rubric_boards, with_official
+from ragassay.workbench.cover import Rankings
+from ragassay.workbench.leaderboards import rubric_boards, with_official
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 

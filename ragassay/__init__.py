@@ -32,11 +32,11 @@ if TYPE_CHECKING:
         UnjudgedError,
         UnmeasuredError,
     )
-    from ragassay.retrievers.memory import Corpus
+    from ragassay.retrievers.literature import Corpus
     from ragassay.runs.compare import compare
-    from ragassay.runs.events import Event
-    from ragassay.runs.meta_evaluate import meta_evaluate
+    from ragassay.runs.progress import Event
     from ragassay.settings import Settings
+    from ragassay.studies.meta_evaluation import meta_evaluate
     from ragassay.writing import agenerate_pairs, asynthesize, generate_pairs, synthesize
 
 __version__ = "0.1.0"
@@ -44,7 +44,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BelowError": "ragassay.results",
     "Case": "ragassay.records",
-    "Corpus": "ragassay.retrievers.memory",
+    "Corpus": "ragassay.retrievers.literature",
     "Criteria": "ragassay.prompts",
     "Criterion": "ragassay.prompts",
     "Document": "ragassay.records",
@@ -75,7 +75,7 @@ _HOMES = {
     "evaluator": "ragassay.evaluators.own",
     "generate_pairs": "ragassay.writing",
     "grade": "ragassay.api",
-    "meta_evaluate": "ragassay.runs.meta_evaluate",
+    "meta_evaluate": "ragassay.studies.meta_evaluation",
     "plan": "ragassay.api",
     "run": "ragassay.applications.run",
     "synthesize": "ragassay.writing",
@@ -125,7 +125,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ragassay.garbage import patient_collector
+    from ragassay.process import patient_collector
 
     with patient_collector():
         return getattr(importlib.import_module(_HOMES[name]), name)

@@ -21,6 +21,7 @@ from ragassay.options import (
     settings_of,
     shows,
 )
+from ragassay.process import in_thread, run_sync
 from ragassay.records import Audit, Paper, QAPair
 from ragassay.requests import (
     EvaluationRequest,
@@ -30,18 +31,16 @@ from ragassay.requests import (
     request_pairs,
 )
 from ragassay.results import BelowError, Result, Results, UnjudgedError, UnmeasuredError
-from ragassay.runs.events import Listener
 from ragassay.runs.job import record_of
-from ragassay.runs.progress import Presenter
-from ragassay.runs.ready import check_ready
+from ragassay.runs.preflight import check_ready
+from ragassay.runs.progress import Listener, Presenter
 from ragassay.settings import Settings
-from ragassay.text.cutting import PASSAGE_WORDS
-from ragassay.threads import in_thread, run_sync
+from ragassay.text.search import PASSAGE_WORDS
 
 if TYPE_CHECKING:
+    from ragassay.qa.evaluate import JudgedPairs
     from ragassay.runs.evaluate import Plan
-    from ragassay.runs.grading import Graded
-    from ragassay.runs.qa.evaluate import JudgedPairs
+    from ragassay.workbench.grading import Graded
 
 __all__ = [
     "Answers",

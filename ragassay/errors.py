@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ragassay.records import FailureReason, Rejection
-from ragassay.redaction import without_secrets
+from ragassay.safe_text import without_secrets
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -188,7 +188,7 @@ def first_problem(error: ValidationError) -> tuple[str, str]:
 
 
 @contextmanager
-def ungrouped(*kinds: type[BaseException]) -> Iterator[None]:
+def raise_ungrouped(*kinds: type[BaseException]) -> Iterator[None]:
     """Raise the first error of these kinds in a group by itself; what else it has is dropped.
 
     A task group raises groups. `raise` in an `except*` would wrap the error in another one, before

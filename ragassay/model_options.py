@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ragassay.redaction import keep_secret
+from ragassay.safe_text import keep_secret
 
 SECRET_OPTIONS = ("headers", "extra_headers", "api_key")
 """Options that no file of a run stores."""

@@ -31,7 +31,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.judge_forms import FormChoice
+from ragassay.model_names import FormChoice
 from ragassay.model_options import written_options
 from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_file
 from ragassay.records import PARTS, Document, ExamItem, Nugget, Record
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from ragassay.evaluators.own import OwnEvaluator
-    from ragassay.formats.foreign import Node, Response, Sample, Table, TestCase, TestCases
+    from ragassay.formats.objects import Response, Sample, ScoredNode, Table, TestCase, TestCases
     from ragassay.retrievers.literature import Literature
 
     Row = Record | Mapping[str, object] | Sample | TestCase
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     Rows = One | Iterable[Row] | TestCases | Mapping[str, Sequence[object]]
     Answers = str | Path | Rows | pd.DataFrame | Table
     AnswerLike = str | Response | BaseModel | Mapping[str, object]
-    SourceLike = str | Document | Mapping[str, str] | LangChainDocument | Node
+    SourceLike = str | Document | Mapping[str, str] | LangChainDocument | ScoredNode
     CorpusLike = str | Path | Literature | BaseRetriever | Iterable[SourceLike]
     NuggetsLike = str | Path | Iterable[str | Nugget | Mapping[str, str]]
     RubricLike = str | Path | Rubric | Criteria

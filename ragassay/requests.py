@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ragassay.errors import InputError
-from ragassay.formats.column_map import column_map
-from ragassay.garbage import patient_collector
-from ragassay.limits import line_limit
+from ragassay.files import line_limit
+from ragassay.formats.row_mapping import column_map
 from ragassay.options import (
     Answers,
     AuditKeywords,
@@ -27,23 +26,23 @@ from ragassay.options import (
     own_of,
     settings_of,
 )
+from ragassay.process import patient_collector
 from ragassay.records import Paper, QAPair
 from ragassay.results import Results
 from ragassay.runs.folder import RunFolder
+from ragassay.runs.gates import Threshold, thresholds_of
 from ragassay.runs.job import Job, read_job
 from ragassay.runs.progress import Presenter
-from ragassay.runs.thresholds import Threshold, thresholds_of
 from ragassay.settings import Settings
 
 if TYPE_CHECKING:
     from ragassay.evaluators.base import Run
+    from ragassay.qa.evaluate import GivenPairs, JudgedPairs
     from ragassay.retrievers.literature import Literature
-    from ragassay.runs.audit import AuditResult
     from ragassay.runs.audit_job import AuditJob, AuditOptions
     from ragassay.runs.evaluate import Plan
-    from ragassay.runs.grading import Graded
-    from ragassay.runs.qa.evaluate import JudgedPairs
-    from ragassay.runs.qa.inputs import GivenPairs
+    from ragassay.studies.audit import AuditResult
+    from ragassay.workbench.grading import Graded
 
 T = TypeVar("T")
 
@@ -120,9 +119,9 @@ class EvaluationRequest(Request[Results]):
 
     def plan(self) -> Plan:
         """Count calls and tokens, those of repetitions and of the audit too."""
-        from ragassay.runs.audit import plan_audit
         from ragassay.runs.audit_job import AuditOptions, audit_job
         from ragassay.runs.evaluate import plan
+        from ragassay.studies.audit import plan_audit
 
         found = once = plan(self.job, self.tools)
         for _ in range(1, self.n_times):
@@ -137,10 +136,10 @@ class EvaluationRequest(Request[Results]):
         self, folder: RunFolder | None, presenter: Presenter, kind: type[Results] = Results
     ) -> Results:
         """Judge the answers, judge them again, audit the judge, and compare with the thresholds."""
-        from ragassay.runs.audit import audit_of_run, job_of_run
         from ragassay.runs.audit_job import AuditOptions
         from ragassay.runs.evaluate import run
-        from ragassay.runs.repeats import repeat_run
+        from ragassay.studies.audit import audit_of_run, job_of_run
+        from ragassay.studies.repeats import repeat_run
 
         job, tools = self.job, self.tools
         with presenter.bar(len(job.records), "evaluating") as listen:
@@ -219,15 +218,14 @@ def request_pairs_audit(
     presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
     """Read question-answer pairs and damage them; a judge rates each alone with its paper."""
-    from ragassay.runs.qa.audit import PART, pairs_audit_job
+    from ragassay.qa.audit import PART, pairs_audit_job
 
     given, tools = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)
     return _audit_of(pairs_audit_job(given, damage), tools)
 
 
 def _audit_of(damaged: AuditJob, tools: Run) -> SimpleRequest[AuditResult]:
-    from ragassay.runs.audit import plan_audit, run_audit
-    from ragassay.runs.paraphrasing import paraphraser_name
+    from ragassay.studies.audit import paraphraser_name, plan_audit, run_audit
 
     return SimpleRequest(
         tools,
@@ -252,7 +250,7 @@ def request_grading(
     """Read passages and what they are graded by; see `ragassay.grade`."""
     from ragassay.evaluators.build_run import build_run
     from ragassay.runs.evaluate import plan
-    from ragassay.runs.grading import (
+    from ragassay.workbench.grading import (
         grade_passages,
         grading_job,
         grading_settings,
@@ -283,9 +281,8 @@ def request_pairs(
     presenter: Presenter,
 ) -> SimpleRequest[JudgedPairs]:
     """Read question-answer pairs and their papers; see `ragassay.evaluate_pairs`."""
+    from ragassay.qa.evaluate import judge_pairs, pairs_job
     from ragassay.runs.evaluate import plan
-    from ragassay.runs.qa.evaluate import judge_pairs
-    from ragassay.runs.qa.inputs import pairs_job
 
     given, tools = _read_pairs(pairs, papers, options, settings, presenter)
     return SimpleRequest(
@@ -304,8 +301,7 @@ def _read_pairs(
     settings: Settings | None,
     presenter: Presenter,
 ) -> tuple[GivenPairs, Run]:
-    from ragassay.runs.qa.evaluate import pairs_settings
-    from ragassay.runs.qa.inputs import read_paper_pairs
+    from ragassay.qa.evaluate import pairs_settings, read_paper_pairs
 
     chosen = pairs_settings(options, settings, presenter.spelled)
     with line_limit(chosen.limits.max_line_bytes):
@@ -370,7 +366,7 @@ def open_tools(
     with presenter.phase("loading libraries"), patient_collector():
         from ragassay.evaluators.build_run import build_run
 
-        importlib.import_module("ragassay.runs.audit")  # the rest of what a run needs
+        importlib.import_module("ragassay.studies.audit")  # the rest of what a run needs
         return build_run(settings, corpus, *own_of(options))
 
 
@@ -381,7 +377,7 @@ def folder_of(options: Keywords) -> RunFolder | None:
         return None
     folder = RunFolder(Path(out))
     if options.get("retry_failed"):
-        from ragassay.runs.paraphrasing import forget_failed_paraphrases
+        from ragassay.studies.audit import forget_failed_paraphrases
 
         folder.forget_failures()
         folder.audit_folder.forget_failures()

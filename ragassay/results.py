@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ragassay.runs.evaluate import RunResult
-    from ragassay.runs.thresholds import Verdict
+    from ragassay.runs.gates import ThresholdVerdict
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Results(Sequence[Evaluation]):
         run: RunResult,
         audit: Audit | None = None,
         repeats: Repeats | None = None,
-        verdicts: Sequence[Verdict] = (),
+        verdicts: Sequence[ThresholdVerdict] = (),
     ) -> None:
         self.audit = audit
         self.repeats = repeats

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import is_local, provider_of
-from ragassay.redaction import without_known, without_secrets
+from ragassay.safe_text import without_known, without_secrets
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer, TracerProvider
@@ -154,7 +154,7 @@ def answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
     """Open the root of an answer's trace, and yield what takes its evaluation."""
     tracing = _CURRENT.get()
     if tracing is None:
-        yield _untraced
+        yield _ignore_result
         return
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": "invoke_workflow",
@@ -173,7 +173,7 @@ def answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
         yield functools.partial(_note_evaluation, span)
 
 
-def _untraced(result: object) -> None:
+def _ignore_result(result: object) -> None:
     """Take a result that nobody traces."""
 
 
@@ -236,7 +236,7 @@ def call_span(
     """Open the span of a model call, and yield what takes LiteLLM's response."""
     tracing = _CURRENT.get()
     if tracing is None:
-        yield _untraced
+        yield _ignore_result
         return
     provider = provider_of(model)
     name = model.removeprefix(f"{provider}/")

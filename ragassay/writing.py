@@ -7,20 +7,19 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ragassay.api import Progress, check
+from ragassay.files import line_limit
 from ragassay.graphs.qa_state import QAJob
 from ragassay.graphs.synthesis import WORDS
-from ragassay.limits import line_limit
 from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
+from ragassay.process import run_sync
+from ragassay.qa.evaluate import papers_of
+from ragassay.qa.generate import Generated, check_writer, make_pairs, qa_tools
 from ragassay.records import Paper
 from ragassay.runs.progress import Presenter
-from ragassay.runs.qa.generate import Generated, check_writer, make_pairs, qa_tools
-from ragassay.runs.qa.inputs import papers_of
-from ragassay.runs.syntheses import Syntheses, make_syntheses, writing_settings
-from ragassay.runs.synthesis_papers import N_PAPERS
-from ragassay.runs.synthesis_questions import Queries
-from ragassay.runs.synthesis_writer import Writing
 from ragassay.settings import Settings
-from ragassay.threads import run_sync
+from ragassay.studies.syntheses import Syntheses, make_syntheses, writing_settings
+from ragassay.studies.synthesis_questions import N_PAPERS, Queries
+from ragassay.studies.synthesis_writer import Writing
 
 __all__ = ["agenerate_pairs", "asynthesize", "generate_pairs", "synthesize"]
 

@@ -79,7 +79,7 @@ def written_run(
     path: Path, evaluations: Sequence[Evaluation], *, is_finished: bool = True, **fields: object
 ) -> Path:
     """A run folder that holds evaluations."""
-    from ragassay.metrics.summary import summarize
+    from ragassay.metrics.stats.summary import summarize
 
     folder = RunFolder(path)
     path.mkdir(parents=True)

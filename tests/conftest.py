@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 import typer.main
 
-from ragassay.garbage import THRESHOLDS
+from ragassay.process import THRESHOLDS
 
 # Set before anything imports the libraries that read them.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -125,7 +125,7 @@ def only_endpoints_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from ragassay.models.probe import check_judges
 
     monkeypatch.setattr(
-        "ragassay.runs.ready.check_judges",
+        "ragassay.runs.preflight.check_judges",
         lambda judges: check_judges([one for one in judges if one.judge.api_base]),
     )
 

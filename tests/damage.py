@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from answers import answer
 
-from ragassay.metrics.audit import Pair, audit_pairs
 from ragassay.records import AttackFamily, DamagedAnswer, Evaluation, Record, Score, Severity
+from ragassay.studies.audit_scores import DamagedPair, audit_pairs
 
 LIKERT = (1.0, 5.0)
 
@@ -46,7 +46,7 @@ def pairs_of(
     target: str = "rubric.cohesion",
     topics: Sequence[str] | None = None,
     **fields: object,
-) -> tuple[Pair, ...]:
+) -> tuple[DamagedPair, ...]:
     """A pair for each two scores of one target under one attack."""
     hurt = [
         damage(n, targets=(target,), topic=topics[n] if topics else None, **fields)  # type: ignore[arg-type]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.testing.logprobs import tokenise
-from ragassay.text.words import tokenize
+from ragassay.testing.chat_completions import tokenise
+from ragassay.text.search import tokenize
 
 N_DIMENSIONS = 64
 

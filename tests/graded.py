@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from ragassay.formats import (
     DirectGrade,
-    ExamGrade,
     GradedParagraph,
     ParagraphData,
+    ParagraphExamGrade,
     ParagraphJudgment,
     ParagraphRanking,
     QueryParagraphs,
@@ -26,10 +26,10 @@ def rated(
     model: str = "m",
     prompt: str = RATED,
     kind: str = "question",
-) -> ExamGrade:
+) -> ParagraphExamGrade:
     """A self-rated grade: a rating of 1 or more is correct."""
     key = f"{kind}_id"
-    return ExamGrade(
+    return ParagraphExamGrade(
         correct_answered=tuple(item for item, rating in ratings.items() if rating >= 1),
         wrong_answered=tuple(item for item, rating in ratings.items() if rating < 1),
         self_ratings=tuple(
@@ -46,9 +46,9 @@ def rated(
 
 def extracted(
     answers: Mapping[str, str], wrong: Sequence[str] = (), *, model: str = "m"
-) -> ExamGrade:
+) -> ParagraphExamGrade:
     """A grade by extraction: what was extracted is correct, unless it is named."""
-    return ExamGrade(
+    return ParagraphExamGrade(
         correct_answered=tuple(item for item in answers if item not in wrong),
         wrong_answered=tuple(wrong),
         answers=tuple(answers.items()),
@@ -72,7 +72,7 @@ def direct(rating: int, *, error: str | None = None, model: str = "m") -> Direct
 
 def passage(
     name: str,
-    *grades: ExamGrade | DirectGrade,
+    *grades: ParagraphExamGrade | DirectGrade,
     judged: int | None = None,
     ranks: Mapping[str, int] | None = None,
     query: str = "q",
@@ -94,7 +94,7 @@ def passage(
                 for system, rank in (ranks or {}).items()
             ),
         ),
-        exam_grades=tuple(g for g in grades if isinstance(g, ExamGrade)) or None,
+        exam_grades=tuple(g for g in grades if isinstance(g, ParagraphExamGrade)) or None,
         grades=tuple(g for g in grades if isinstance(g, DirectGrade)) or None,
     )
 

@@ -26,9 +26,9 @@ from ragassay.records import (
     OwnVerdict,
     SentenceLabel,
 )
+from ragassay.review.access import Door
 from ragassay.review.app import WHO, build_app
-from ragassay.review.desk import Desk
-from ragassay.review.door import Door
+from ragassay.review.session import Desk
 
 PORT = 8123
 HOSTILE = (  # A random token holds 49 now and then, and never 60481729.

@@ -9,7 +9,7 @@ import traceback
 import pytest
 from conftest import ROOT
 
-from ragassay.errors import FatalModelError, StorageError, ungrouped
+from ragassay.errors import FatalModelError, StorageError, raise_ungrouped
 
 
 async def fail(error: Exception) -> None:
@@ -18,7 +18,7 @@ async def fail(error: Exception) -> None:
 
 async def test_the_first_error_of_a_kind_leaves_its_groups_alone():
     with pytest.raises(FatalModelError, match="a wrong key") as caught:
-        with ungrouped(FatalModelError, StorageError):
+        with raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup():
                 async with asyncio.TaskGroup() as inner:
                     inner.create_task(fail(KeyError("other")))
@@ -27,7 +27,7 @@ async def test_the_first_error_of_a_kind_leaves_its_groups_alone():
 
 
 async def test_other_errors_stay_in_their_group():
-    with pytest.raises(ExceptionGroup) as caught, ungrouped(FatalModelError):
+    with pytest.raises(ExceptionGroup) as caught, raise_ungrouped(FatalModelError):
         async with asyncio.TaskGroup() as group:
             group.create_task(fail(KeyError("other")))
     assert isinstance(caught.value.exceptions[0], KeyError)

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.garbage import THRESHOLDS, patient_collector
+from ragassay.process import THRESHOLDS, patient_collector
 
 HOSTS = (701, 11, 12)
 

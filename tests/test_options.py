@@ -29,7 +29,7 @@ from ragassay.options import (
     settings_of,
 )
 from ragassay.records import RELEVANCE_LABELS, FileStamp
-from ragassay.retrievers.opening import Opened
+from ragassay.retrievers.opening import OpenedCorpus
 from ragassay.runs.audit_job import AuditOptions
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import FIELDS, Settings, load_settings
@@ -248,7 +248,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
     monkeypatch.setattr("ragassay.evaluators.build_run.build_run", tools_of)
     monkeypatch.setattr(RunFolder, "forget_failures", lambda self: forgotten.append(self.path))
     monkeypatch.setattr("ragassay.runs.evaluate.run", run)
-    monkeypatch.setattr("ragassay.runs.audit.run_audit", run_audit)
+    monkeypatch.setattr("ragassay.studies.audit.run_audit", run_audit)
     monkeypatch.setattr("ragassay.runs.audit_job.audit_job", audit_job)
     return starts
 
@@ -257,7 +257,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Answers, and every file that an option can name."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ragassay.runs.ready.check_judges", lambda judges: None)
+    monkeypatch.setattr("ragassay.runs.preflight.check_judges", lambda judges: None)
     lines = (json.dumps(RECORD | {"id": name, "topic": name}) for name in "abc")
     (tmp_path / "answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "run.jsonl").write_text(json.dumps(WITHOUT_QUESTION), encoding="utf-8")
@@ -400,7 +400,9 @@ def test_python_warns_of_what_a_result_does_not_say(chosen, folder, monkeypatch)
     lost = r"1 lines were rejected, first .*corpus\.jsonl:2: "
     with pytest.warns(UserWarning, match=lost), pytest.raises(Stopped):
         ragassay.audit(**given)
-    opened = Opened(ragassay.Corpus(), FileStamp(name="c", sha256="", n_items=0), note="by words")
+    opened = OpenedCorpus(
+        ragassay.Corpus(), FileStamp(name="c", sha256="", n_items=0), note="by words"
+    )
     monkeypatch.setattr("ragassay.runs.job.open_literature", lambda where, settings: opened)
     for start in (ragassay.evaluate, ragassay.audit):
         with pytest.warns(UserWarning, match="by words"), pytest.raises(Stopped):

@@ -14,8 +14,7 @@ from pydantic import TypeAdapter
 from ragassay.errors import RunMismatchError, StorageError
 from ragassay.graphs.asking import VERDICTS
 from ragassay.records import EvidenceVerdict, Failure, OwnVerdict, SentenceLabel
-from ragassay.storage import opened_first
-from ragassay.store import Store, opened_store
+from ragassay.store import Store, opened_first, opened_store
 
 LABELS = [SentenceLabel(sentence=1, label="required")]
 TEXT = TypeAdapter(str)

@@ -24,7 +24,7 @@ import ragassay
 from ragassay.errors import ExtraError
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Document, Record
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import RunResult, job_of, run
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
@@ -216,11 +216,11 @@ def test_nothing_is_imported_unless_wanted():
     code = """
 import sys
 from ragassay.runs.evaluate import job_of, run
-from ragassay.threads import run_sync
+from ragassay.process import run_sync
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Record
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
 job = job_of([Record(id="a", question="Why?", answer="So.")], Corpus())
 tools = build_run(load_settings(only=("grades",)), job.corpus)

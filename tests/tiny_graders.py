@@ -8,7 +8,7 @@ from pathlib import Path
 from lazy import LazyModule
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from ragassay.prompts.graders import load_grader_prompts
+from ragassay.prompts.texts import load_grader_prompts
 
 torch = LazyModule("torch")
 transformers = LazyModule("transformers")

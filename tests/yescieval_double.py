@@ -53,7 +53,7 @@ def install_prometheus(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = folder / "prometheus_eval"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise ImportError('no fastchat')\n")
-    (package / "prompts.py").write_text(
+    (package / "optimize.py").write_text(
         "ABS_SYSTEM_PROMPT = 'Invented system.'\n"
         "ABSOLUTE_PROMPT = 'With {instruction} {response} {reference_answer} {rubric}'\n"
         "ABSOLUTE_PROMPT_WO_REF = 'Without {instruction} {response} {rubric} {other}'\n"
@@ -96,10 +96,10 @@ def own_packages() -> Iterator[None]:
 
 def forget_words() -> None:
     """Forget what was read of a package."""
-    from ragassay.agents import published_prompts
+    from ragassay.agents import published_judge
 
-    published_prompts._yescieval_class.cache_clear()
-    published_prompts._prometheus_words.cache_clear()
+    published_judge._yescieval_class.cache_clear()
+    published_judge._prometheus_words.cache_clear()
 
 
 def _modules(name: str) -> list[str]:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ragassay.models.entailment import NEUTRAL, SUPPORTS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.perturbations.negation import turn_negation
-from ragassay.text.bm25 import rank
+from ragassay.perturbations.counterfactuals import turn_negation
+from ragassay.text.search import rank
 from ragassay.text.sentences import sentences_of
 from training.edits import Made, edited
 

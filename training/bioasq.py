@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.records import Document
-from ragassay.retrievers.passages import windows
+from ragassay.text.search import windows
 from ragassay.text.sentences import split_sentences
 from training.reranking import Bm25Search
 

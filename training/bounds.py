@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.metrics.risk import bound_of, risk_bound
+from ragassay.metrics.stats.calibration import bound_of, risk_bound
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     COLUMNS,
@@ -34,12 +34,11 @@ from ragassay.models.entailment import (
     Pair,
 )
 from ragassay.models.verifiers import entailment_model
-from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED
+from ragassay.optimizers.finetuning.claims import NOT_CONTRADICTED, LabelledClaim
 from ragassay.records import Bound, Comparison
 from ragassay.settings import load_settings
 from ragassay.text.differences import is_other_value
-from ragassay.text.reading import passage_of
+from ragassay.text.search import passage_of
 from training.cited import CitedSentence, cited_sentences, is_dev, whole_answers
 from training.claims import SEED, split_scifact
 from training.edits import edited

@@ -22,10 +22,10 @@ from ragassay.formats import read_records
 from ragassay.models.entailment import NEUTRAL, SUPPORTS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import Record
-from ragassay.text.numbers import numbers_of
+from ragassay.text.quantities import numbers_of
+from ragassay.text.search import tokenize
 from ragassay.text.segmenter import segment
 from ragassay.text.sentences import sentences_of
-from ragassay.text.words import tokenize
 
 PARTS = ("bioasq", "orkg-synthesis")
 COVERED = 0.5

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ragassay.formats.fact_checks import without_citations
+from ragassay.formats.claims import without_citations
 from ragassay.models.entailment import NEUTRAL
-from ragassay.optimizers.finetuning.claims import LABEL_OF, WORDS, LabelledClaim, linked
+from ragassay.optimizers.finetuning.claims import LABEL_OF, WORDS, LabelledClaim, link_names
 from ragassay.text.sentences import sentences_of
 
 SEED = 20250714
@@ -33,7 +33,7 @@ def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
     folder = shared / "data" / "scifact"
     corpus = {row["doc_id"]: row for row in _rows(folder / "corpus.jsonl.gz")}
     pairs = list(_rows(folder / "pairs_train.jsonl"))
-    groups = linked((f"claim {p['claim_id']}", f"abstract {p['doc_id']}") for p in pairs)
+    groups = link_names((f"claim {p['claim_id']}", f"abstract {p['doc_id']}") for p in pairs)
     found: list[LabelledClaim] = []
     for pair in pairs:
         group = groups[f"claim {pair['claim_id']}"]

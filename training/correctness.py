@@ -19,8 +19,7 @@ from ragassay.models.adapters import CORRECTNESS
 from ragassay.models.entailment import SUPPORTS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, best_fragment
-from ragassay.retrievers.passages import windows
-from ragassay.text.bm25 import Bm25Index
+from ragassay.text.search import Bm25Index, windows
 from training.bioasq import BioasqAnswer, FragmentSearch, read_bioasq
 from training.claims import read_scifact_claims
 

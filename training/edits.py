@@ -13,12 +13,17 @@ from dataclasses import dataclass, replace
 
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.perturbations.negation import turn_negation
+from ragassay.perturbations.counterfactuals import (
+    Change,
+    swap_drug,
+    swap_population,
+    turn_direction,
+    turn_negation,
+)
+from ragassay.perturbations.lexicon import any_of, load_words
 from ragassay.perturbations.numbers import change_number
-from ragassay.perturbations.swaps import Change, swap_drug, swap_population, turn_direction
-from ragassay.perturbations.words import any_of, load_words
-from ragassay.text.numbers import numbers_of
-from ragassay.text.words import tokenize
+from ragassay.text.quantities import numbers_of
+from ragassay.text.search import tokenize
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 N_DRAWS = {"number": 4, "direction": 3, "negation": 1, "population": 1, "drug": 1}

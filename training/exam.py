@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import minimize
 
-from ragassay.instruments.exam_signals import measure
-from ragassay.metrics.risk import risk_bound
+from ragassay.instruments.exam_grader import measure
+from ragassay.metrics.stats.calibration import risk_bound
 from ragassay.models.embeddings import Embedder
-from ragassay.models.exam_rater import ExamModel, ExamWeights
+from ragassay.models.fitted_raters import ExamModel, ExamWeights
 from ragassay.models.verifiers import minilm_verifier
 from ragassay.records import MOST_EXAM_RATING, Bound, ItemKind
 from training.released_grades import FILE, read_released

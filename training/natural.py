@@ -30,16 +30,14 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.models.closeness import closest_cosine
-from ragassay.models.embeddings import Embedder
+from ragassay.models.embeddings import Embedder, closest_cosine
 from ragassay.models.entailment import COLUMNS, SUPPORTS, EntailmentModel
 from ragassay.models.verifiers import entailment_model
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import Document
 from ragassay.settings import load_settings
-from ragassay.text.bm25 import rank
 from ragassay.text.differences import difference_of
-from ragassay.text.reading import passage_of
+from ragassay.text.search import passage_of, rank
 from ragassay.text.sentences import sentences_of
 from training.claims import SEED, read_citation_integrity, read_healthver, split_scifact
 

@@ -32,8 +32,8 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ragassay.metrics.intervals import share_interval
-from ragassay.metrics.risk import risk_bound
+from ragassay.metrics.stats.calibration import risk_bound
+from ragassay.metrics.stats.intervals import share_interval
 from ragassay.models import adapters
 from ragassay.records import Bound, BoundLevel
 from ragassay.text.differences import is_other_value

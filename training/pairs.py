@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from ragassay.instruments.pair_signals import PaperSignals
-from ragassay.metrics.risk import risk_bound
+from ragassay.instruments.pair_rater import PaperSignals
+from ragassay.metrics.stats.calibration import risk_bound
 from ragassay.models.embeddings import Embedder
-from ragassay.models.pair_relevance import RelevanceModel
+from ragassay.models.fitted_raters import RelevanceModel
 from ragassay.records import Bound
 
 N_ABSTRACTS = 12

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
-from ragassay.instruments.signals.meter import signals_of
-from ragassay.models.signal_rater import LinearScorer, SignalRater
-from ragassay.optimizers.finetuning.yescieval import SEED
-from ragassay.prompts.signals import load_signals
+from ragassay.instruments.signals.extractor import signals_of
+from ragassay.models.fitted_raters import LinearScorer, SignalRater
+from ragassay.optimizers.finetuning.judge_replies import SEED
+from ragassay.prompts.texts import load_signals
 from ragassay.settings import load_settings
 from training.rating_examples import Example, examples_of
 from training.signal_rating import (

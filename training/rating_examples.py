@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ragassay.evaluators.base import Run
 from ragassay.formats import read_records
-from ragassay.graphs.files import case_of
-from ragassay.instruments.signals.measuring import Measured, measure
+from ragassay.graphs.case import case_of
+from ragassay.instruments.signals.extractor import AnswerMeasurements, measure
 from ragassay.models.entailment import Remembered
 from ragassay.models.verifiers import signals_verifier
-from ragassay.optimizers.finetuning.yescieval import (
+from ragassay.optimizers.finetuning.judge_replies import (
     DESIRED,
     SEED,
     is_held_out,
@@ -54,7 +54,7 @@ class Example:
         question: Id of the question.
     """
 
-    measured: Measured
+    measured: AnswerMeasurements
     ratings: dict[str, int]
     original: str = ""
     kind: str = "whole"
@@ -83,7 +83,7 @@ def examples_of(
     """
     verifier = Remembered(signals_verifier())
 
-    def measured(record: Record) -> Measured:
+    def measured(record: Record) -> AnswerMeasurements:
         case = case_of(record, tools.settings, tools.retrieval.corpus)
         return measure(case, tools.models.embedder, verifier)
 
@@ -115,7 +115,7 @@ def examples_of(
                 yield Example(measured(empty), wanted, record.id, "extreme", "nothing")
 
 
-def _example(one: DamagedAnswer, measured: Measured, wanted: int) -> Example:
+def _example(one: DamagedAnswer, measured: AnswerMeasurements, wanted: int) -> Example:
     return Example(
         measured,
         dict.fromkeys(one.record.rubrics, wanted) | OTHER_GENRE.get(one.attack, {}),

@@ -18,13 +18,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragassay.metrics.retrieval import retrieval_scores
+from ragassay.metrics.papers.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder
-from ragassay.optimizers.finetuning.claims import linked
+from ragassay.optimizers.finetuning.claims import link_names
 from ragassay.records import Document
 from ragassay.retrievers.disk.schema import ANALYZER, analyzer, build_query, build_schema, row_of
 from ragassay.retrievers.literature import ANY, Hit
-from ragassay.retrievers.rerank import DEPTH, FusionWeights, TextEncoder, features, standardised
+from ragassay.retrievers.rerankers import (
+    DEPTH,
+    FusionWeights,
+    TextEncoder,
+    features,
+    standardise_columns,
+)
 from training.tokens import CachedTokenEncoder
 
 if TYPE_CHECKING:
@@ -107,7 +113,7 @@ def group_folds(qrels: dict[str, dict[str, int]], n_folds: int, seed: int) -> di
         True
     """
     relevant = ((q, d) for q, grades in qrels.items() for d, grade in grades.items() if grade > 0)
-    names = linked((f"query {query}", f"document {document}") for query, document in relevant)
+    names = link_names((f"query {query}", f"document {document}") for query, document in relevant)
     groups: dict[str, list[str]] = {}
     for query in qrels:
         groups.setdefault(names.get(f"query {query}", query), []).append(query)
@@ -148,7 +154,7 @@ def collect(
         hits = search.search(claim, depth)
         ids = tuple(hit.document.id for hit in hits)
         relevant = [float(data.qrels[query].get(i, 0) > 0) for i in ids]
-        table = standardised(features(claim, hits, encoder))
+        table = standardise_columns(features(claim, hits, encoder))
         found[query] = Candidates(ids, table, np.array(relevant))
     return found
 

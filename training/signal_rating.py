@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragassay.models.signal_rater import MOST_DEVIATIONS, LinearScorer, RubricRater
+from ragassay.models.fitted_raters import MOST_DEVIATIONS, LinearScorer, RubricRater
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

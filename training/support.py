@@ -27,12 +27,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ragassay.metrics.discrimination import discrimination
+from ragassay.metrics.stats.classification import discrimination
 from ragassay.models.embeddings import Embedder
-from ragassay.text.bm25 import rank
-from ragassay.text.numbers import numbers_of
+from ragassay.text.quantities import numbers_of
+from ragassay.text.search import rank, tokenize
 from ragassay.text.sentences import sentences_of
-from ragassay.text.words import tokenize
 from training.claims import SEED
 from training.natural import NaturalClaim, PairRow, read_rows, read_set
 

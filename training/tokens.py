@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragassay.models.embeddings import Encoded
-from ragassay.retrievers.rerank import TextEncoder, encoded
+from ragassay.retrievers.rerankers import TextEncoder
+from ragassay.retrievers.rerankers import encode_tokens as encoded
 
 if TYPE_CHECKING:
     from types import TracebackType

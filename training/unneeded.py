@@ -18,13 +18,12 @@ from pathlib import Path
 
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
-from ragassay.graphs.files import case_of
-from ragassay.instruments.signals.measuring import measure
-from ragassay.instruments.signals.meter import signals_of
+from ragassay.graphs.case import case_of
+from ragassay.instruments.signals.extractor import measure, signals_of
 from ragassay.models.entailment import Remembered
-from ragassay.models.signal_rater import shipped_rater
+from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.verifiers import signals_verifier
-from ragassay.optimizers.finetuning.yescieval import SEED, is_held_out, some_systems
+from ragassay.optimizers.finetuning.judge_replies import SEED, is_held_out, some_systems
 from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.settings import load_settings
 

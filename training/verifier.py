@@ -24,13 +24,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ragassay.model_names import MINILM, SMOLLM2
-from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.models.pair_encoders import PACKAGED, pair_encoder
-from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.optimizers.finetuning.contradictions import contrary
-from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED, Example, claim_examples
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, PACKAGED, SUPPORTS, pair_encoder
+from ragassay.optimizers.finetuning.claims import (
+    NOT_CONTRADICTED,
+    Example,
+    LabelledClaim,
+    claim_examples,
+    contrary,
+)
 from ragassay.settings import load_settings
-from ragassay.text.bm25 import rank
+from ragassay.text.search import rank
 from training.abstracts import article_claims
 from training.bioasq import FragmentSearch, read_bioasq
 from training.cited import CitedSentence, Overlap, cited_sentences, is_dev, whole_answers
@@ -167,8 +170,7 @@ def main() -> None:
     """Train, calibrate and save."""
     import torch
 
-    from ragassay.optimizers.finetuning.adapting import train
-    from ragassay.optimizers.finetuning.calibrating import write_trained
+    from ragassay.optimizers.finetuning.adapting import train, write_trained
     from ragassay.optimizers.finetuning.tunings import TUNINGS
 
     parser = argparse.ArgumentParser(description="Train an adapter of an embedded verifier.")

@@ -5,31 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from ragassay.agents.answer_nuggetizer import AnswerNuggetizer
-from ragassay.agents.answer_reader import AnswerReader
-from ragassay.agents.asker import Asker
 from ragassay.agents.base import Agent
-from ragassay.agents.evidence_searcher import EvidenceSearcher
-from ragassay.agents.exam_writer import ExamWriter
-from ragassay.agents.fact_lister import FactLister
-from ragassay.agents.importance_scorer import ImportanceScorer
-from ragassay.agents.intent_comparer import IntentComparer
-from ragassay.agents.item_grader import AnswerChecker, ItemExtractor, ItemRater
-from ragassay.agents.nugget_assigner import NuggetAssigner
-from ragassay.agents.nugget_creator import NuggetCreator
-from ragassay.agents.nugget_writer import NuggetWriter
+from ragassay.agents.evidence_search import EvidenceSearcher, QueryWriter, SufficiencyJudge
+from ragassay.agents.labellers import (
+    ImportanceScorer,
+    NuggetAssigner,
+    RationaleAuditor,
+    SentenceLabeller,
+)
+from ragassay.agents.nugget_writers import AnswerNuggetizer, FactLister, NuggetCreator, NuggetWriter
+from ragassay.agents.pair_raters import IntentComparer, RacarRater
+from ragassay.agents.passage_graders import AnswerChecker, ItemExtractor, ItemRater, RelevanceGrader
 from ragassay.agents.qa_writer import QAMender, QAWriter, SelfQuestioner
-from ragassay.agents.query_writer import QueryWriter
-from ragassay.agents.racar_rater import RacarRater
-from ragassay.agents.rationale_auditor import RationaleAuditor
-from ragassay.agents.relevance_grader import RelevanceGrader
-from ragassay.agents.rubric_judge import RubricJudge
-from ragassay.agents.sentence_labeller import SentenceLabeller
-from ragassay.agents.sufficiency_judge import SufficiencyJudge
-from ragassay.agents.synthesizer import Synthesizer
-from ragassay.agents.tuned_judge import TunedJudge
-from ragassay.agents.tuned_verifier import TunedVerifier
-from ragassay.agents.verifier import Verifier
+from ragassay.agents.rubric_judge import Asker, RubricJudge
+from ragassay.agents.tuned_judge import AnswerReader, TunedJudge
+from ragassay.agents.verifiers import TunedVerifier, Verifier
+from ragassay.agents.writers import ExamWriter, Synthesizer
 from ragassay.records import ItemKind, RacarDimension
 
 

@@ -1,22 +1,226 @@
-"""The base of all agents: a signature from the prompts, a request, one typed call, its usage."""
+"""The base of all agents: a signature as a prompt, a request, one typed call, its usage."""
 
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import dspy
+import pydantic
 
-from ragassay.agents.adapter import CASE_FIELD, SharedPrefixAdapter, response_format
-from ragassay.agents.calls import read_call
+from ragassay.agents.replies import is_refusal, read_reply, required_fields, value_of
 from ragassay.agents.sampling import ask_judge
-from ragassay.errors import SettingsError
-from ragassay.models.gateway import metered
+from ragassay.errors import CutReplyError, RefusedError, SettingsError, UnparsableReplyError
+from ragassay.models.gateway import meter_calls
+from ragassay.models.prompt_caching import SharedPrompt
 from ragassay.prompts import load_prompts
 from ragassay.prompts.compiled import CompiledPrompt
 from ragassay.records import Usage
+
+CONTEXT_FIELD = "context"
+"""The first input field of every signature here."""
+
+CASE_FIELD = "case"
+"""The question and answer of an example, if its fields do not contain them."""
+
+
+class SharedPrefixAdapter(dspy.Adapter):
+    """Renders `context` first, then examples, the instruction, the other inputs; replies in JSON.
+
+    Every other input is shown as `name: value` in the signature's order; agents fence untrusted
+    values.
+    """
+
+    def format(
+        self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Return the two messages of a call."""
+        examples = [_example(signature, demo) for demo in demos]
+        return _messages(inputs[CONTEXT_FIELD], "\n\n", *examples, self.task(signature, inputs))
+
+    def task(self, signature: Any, inputs: Mapping[str, Any]) -> str:
+        """Return what a prompt says after the context and the examples."""
+        # The shape comes before the inputs: all calls of an agent share it.
+        return "\n".join(
+            [f"Task: {signature.instructions}", _shape(signature), *_list_inputs(signature, inputs)]
+        )
+
+    def parse(self, signature: Any, completion: str) -> dict[str, Any]:
+        """Return the reply's fields, each of its declared type.
+
+        Bounds of length and pattern are for models that can enforce them; a reply beyond them is
+        still a reply, as is one without its free text where it has a verdict.
+
+        Raises:
+            UnparsableReplyError: No JSON object, a missing field, or a value of another type.
+            RefusedError: It is an apology in place of a verdict.
+        """
+        types = {name: field.annotation for name, field in signature.output_fields.items()}
+        required = required_fields(types)
+        try:
+            found = read_reply(_unquote(completion), tuple(types), required)
+        except ValueError as error:
+            if is_refusal(completion):
+                raise RefusedError(f"the model refused: {completion[:200]!r}") from error
+            raise UnparsableReplyError(f"{error} in {completion[:200]!r}") from error
+        return {
+            name: value_of(name, found[name].value if name in found else None, kind)
+            for name, kind in types.items()
+        }
+
+
+class CompactAdapter(SharedPrefixAdapter):
+    """Renders `context` and the other inputs, and nothing else.
+
+    For a model that was fine-tuned on such prompts: it knows its task, and a schema enforces the
+    form of its reply.
+    """
+
+    def format(
+        self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Return the two messages of a call; demonstrations are not shown."""
+        return _messages(inputs[CONTEXT_FIELD], "\n", *_list_inputs(signature, inputs))
+
+
+def _messages(context: str, between: str, *parts: str) -> list[dict[str, Any]]:
+    """Return the two messages of a call; the user's remembers how far the context reaches."""
+    prompt = SharedPrompt(between.join([context, *parts]), len(context + between))
+    return [
+        {"role": "system", "content": load_prompts().system},
+        {"role": "user", "content": prompt},
+    ]
+
+
+def _unquote(completion: str) -> str:
+    """Return what a reply says that was sent as one string of JSON."""
+    text = completion.strip()
+    if text[:2] != '"{':
+        return completion
+    try:
+        return json.loads(text)
+    except ValueError:
+        return completion
+
+
+def _list_inputs(signature: Any, inputs: Mapping[str, Any]) -> list[str]:
+    names = [name for name in signature.input_fields if name != CONTEXT_FIELD]
+    return [f"{name}: {inputs[name]}" for name in names]
+
+
+def _shape(signature: Any) -> str:
+    """Return the expected reply, as JSON with a hint in place of each value."""
+    schema = response_format(signature)["json_schema"]["schema"]
+    return f"Reply with JSON: {json.dumps(_hint(schema, schema.get('$defs', {})))}"
+
+
+def _hint(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    """Return a value of a schema with a hint in place of each part."""
+    if "$ref" in schema:
+        return _hint(known[schema["$ref"].rpartition("/")[2]], known)
+    if "enum" in schema:
+        return " | ".join(str(value) for value in schema["enum"])
+    if "properties" in schema:
+        return {name: _hint(part, known) for name, part in schema["properties"].items()}
+    if schema.get("type") == "array":
+        return [_hint(schema.get("items", {}), known)]
+    return "..."
+
+
+def _example(signature: Any, demo: Mapping[str, Any]) -> str:
+    given = [
+        f"{name}: {demo[name]}"
+        for name in signature.input_fields
+        if name in demo and name != CONTEXT_FIELD
+    ]
+    about = [str(demo[CASE_FIELD])] if demo.get(CASE_FIELD) else []
+    reply = {name: demo[name] for name in signature.output_fields if name in demo}
+    return "\n".join(["Example", *about, *given, f"Reply: {json.dumps(reply)}"])
+
+
+@functools.lru_cache(maxsize=64)
+def response_format(signature: Any) -> dict[str, Any]:
+    """Return the JSON schema of a signature's outputs, as OpenAI's `response_format`."""
+    fields: dict[str, Any] = {
+        # DSPy keeps the bounds of a field apart from its type.
+        name: (Annotated[(field.annotation, *field.metadata)], ...)
+        if field.metadata
+        else (field.annotation, ...)
+        for name, field in signature.output_fields.items()
+    }
+    config = pydantic.ConfigDict(extra="forbid")
+    model = pydantic.create_model(signature.__name__, __config__=config, **fields)
+    schema = model.model_json_schema()
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": signature.__name__, "schema": _drop_titles(schema), "strict": True},
+    }
+
+
+def _drop_titles(node: Any) -> Any:
+    """Return a schema without the titles that pydantic adds; property names stay."""
+    if isinstance(node, list):
+        return [_drop_titles(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: {name: _drop_titles(value) for name, value in item.items()}
+        if key == "properties"
+        else _drop_titles(item)
+        for key, item in node.items()
+        if key != "title"
+    }
+
+
+T = TypeVar("T")
+
+
+async def read_call(
+    lm: Any,
+    messages: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+    read: Callable[[Mapping[str, Any]], T],
+) -> T:
+    """Return what is read of a model's reply.
+
+    Args:
+        lm: The model.
+        messages: The prompt.
+        options: The call's options.
+        read: Reads a reply; a reply that was cut may still be whole enough.
+
+    Raises:
+        CutReplyError: The reply was cut, and again with twice the tokens.
+        ModelError: The call failed, or its reply cannot be read.
+    """
+    reply = (await lm.acall(messages=messages, **options))[0]
+    try:
+        return read(reply)
+    except UnparsableReplyError:
+        if not reply.get("is_cut"):
+            raise
+    bound = options.get("max_tokens") or lm.kwargs.get("max_tokens")
+    if bound:
+        # Of a model that is now known to reason, the gateway multiplies it further.
+        longer = {**options, "max_tokens": bound * 2}
+        reply = (await lm.acall(messages=messages, **longer))[0]
+        try:
+            return read(reply)
+        except UnparsableReplyError:
+            if not reply.get("is_cut"):
+                raise
+    raise CutReplyError(_cut_words(lm.model, reply["text"], bound))
+
+
+def _cut_words(model: str, text: str, bound: int | None) -> str:
+    """Return what to do about a reply that was cut."""
+    what = "its reasoning took all its tokens" if not text.strip() else f"it ends {text[-60:]!r}"
+    told = "raise --max-reply-tokens" if bound else "give --model-option max_tokens=N"
+    return f"the reply of {model} was cut: {what}; {told}"
+
 
 ADAPTER = SharedPrefixAdapter()
 
@@ -25,7 +229,7 @@ NO_LOGPROBS: Mapping[str, None] = {"logprobs": None, "top_logprobs": None}
 
 
 @dataclass(frozen=True)
-class Request:
+class AgentRequest:
     """A model call that is not made yet.
 
     Attributes:
@@ -66,7 +270,7 @@ class Agent(dspy.Module):
         super().__init__()
         self.prompt = prompt or self.name
         task = load_prompts().agents[self.prompt].task
-        self.predict = dspy.Predict(_instructed(signature, task))
+        self.predict = dspy.Predict(_set_instruction(signature, task))
 
     def use(self, compiled: CompiledPrompt) -> None:
         """Use a compiled prompt in place of the shipped one.
@@ -92,14 +296,16 @@ class Agent(dspy.Module):
                     f"{strange[0]!r}; there are {', '.join(sorted(known))}"
                 )
 
-    def request(self, *args: Any, **kwargs: Any) -> Request:
+    def request(self, *args: Any, **kwargs: Any) -> AgentRequest:
         """Return the request of a call, without making it; takes the agent's arguments."""
         raise NotImplementedError
 
-    def asking(self, read: Callable[[dspy.Prediction, Usage], Any], /, **inputs: str) -> Request:
+    def asking(
+        self, read: Callable[[dspy.Prediction, Usage], Any], /, **inputs: str
+    ) -> AgentRequest:
         """Return a request with the predictor's signature and examples."""
         predictor: Any = self.predict
-        return Request(predictor.signature, inputs, tuple(predictor.demos), read)
+        return AgentRequest(predictor.signature, inputs, tuple(predictor.demos), read)
 
     def aforward(self, *args: Any, **kwargs: Any) -> Awaitable[Any]:
         """Ask a model; take `request`'s arguments, return the result of its `read`.
@@ -109,7 +315,7 @@ class Agent(dspy.Module):
         """
         return self.ask(self.request(*args, **kwargs))
 
-    async def ask(self, asked: Request) -> Any:
+    async def ask(self, asked: AgentRequest) -> Any:
         """Call the model of DSPy's settings, and read its reply.
 
         Raises:
@@ -131,7 +337,7 @@ class Agent(dspy.Module):
         async def draw(more: Mapping[str, Any]) -> dspy.Prediction:
             return await read_call(lm, messages, {**options, **more}, read)
 
-        with metered() as meter:
+        with meter_calls() as meter:
             if not self.wants_logprobs:
                 return asked.read(await draw({}), meter.usage)
             found, source = await ask_judge(draw, lm, asked.signature, messages)
@@ -139,6 +345,6 @@ class Agent(dspy.Module):
 
 
 @functools.cache
-def _instructed(signature: Any, task: str) -> Any:
+def _set_instruction(signature: Any, task: str) -> Any:
     """Return a signature with an instruction; DSPy makes a class of each, so each is made once."""
     return signature.with_instructions(task)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ragassay.prompts import load_prompts
 from ragassay.records import AnswerSentence, Case, Document, Record, Turn
-from ragassay.text.reasoning import find_reasoning
+from ragassay.text.faults import find_reasoning
 
 _FENCE = re.compile(r"<data ([0-9a-f]{8})>")
 
@@ -37,19 +37,21 @@ def build_context(
     parts: list[str] = []
     if turns:
         lines = "\n".join(f"{turn.role}: {turn.text}" for turn in turns)
-        parts += [words.turns, fenced(lines, mark)]
-    parts += [words.question, fenced(question, mark)]
+        parts += [words.turns, fence_text(lines, mark)]
+    parts += [words.question, fence_text(question, mark)]
     if sources:
-        parts += [words.sources, fenced(source_lines(sources), mark)]
+        parts += [words.sources, fence_text(source_lines(sources), mark)]
     else:
         parts.append(words.no_sources)
-    parts += [words.answer, fenced(answer, mark)]
+    parts += [words.answer, fence_text(answer, mark)]
     return "\n".join(parts)
 
 
 def passage_context(case: Case) -> str:
     """Return the common beginning of all prompts that grade an answer as a passage."""
-    return "\n".join((load_prompts().context.passage, fenced(case.judged_answer, mark_of(case))))
+    return "\n".join(
+        (load_prompts().context.passage, fence_text(case.judged_answer, mark_of(case)))
+    )
 
 
 def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
@@ -63,7 +65,7 @@ def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
     """
     paper = "\n\n".join("\n".join(filter(None, (one.title, one.text))) for one in shown)
     mark = fence_mark([paper, *texts], seed=paper)
-    return "\n".join((load_prompts().context.paper, fenced(paper, mark)))
+    return "\n".join((load_prompts().context.paper, fence_text(paper, mark)))
 
 
 def source_lines(sources: Sequence[Document]) -> str:
@@ -95,7 +97,7 @@ def fence_mark(texts: Sequence[str], seed: str = "") -> str:
         salt += 1
 
 
-def fenced(text: str, mark: str) -> str:
+def fence_text(text: str, mark: str) -> str:
     """Return text between marks. A mark inside it, possible only by chance, becomes a space."""
     # A space, not nothing: the text around a removed mark could form another one.
     return f"<data {mark}>\n{text.replace(mark, ' ')}\n</data {mark}>"

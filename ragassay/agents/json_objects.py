@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from ragassay.text.characters import with_whole_characters
+from ragassay.text.faults import with_whole_characters
 
 _OPENING = re.compile(r'\{(?=\s*")')
 _SPACE = re.compile(r"\s*")

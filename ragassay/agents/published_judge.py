@@ -1,16 +1,319 @@
-"""Rate an answer on one rubric, with a published judge, in the form that it was trained on."""
+"""Rate an answer with a published judge: prompt and reply in the form that it was trained on."""
 
 from __future__ import annotations
 
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
 import dspy
 
-from ragassay.agents.calls import read_call
-from ragassay.agents.published_prompts import render
-from ragassay.agents.published_replies import rating_distribution, read_rating
-from ragassay.judge_forms import SCALE, JudgeForm
-from ragassay.models.gateway import metered
+from ragassay.agents.base import read_call
+from ragassay.agents.replies import read_reply, value_of
+from ragassay.errors import ExtraError, UnparsableReplyError
+from ragassay.model_names import SCALE, FormName, JudgeForm
+from ragassay.models.gateway import meter_calls
 from ragassay.prompts import Rubric
-from ragassay.records import Case, Judgment
+from ragassay.prompts.texts import load_prometheus_words, published_sha256
+from ragassay.records import Case, Document, Judgment
+
+Messages = list[dict[str, str]]
+
+YESCIEVAL_CLASSES = {
+    "cohesion": ("stylistic", "Cohesion"),
+    "conciseness": ("stylistic", "Conciseness"),
+    "readability": ("stylistic", "Readability"),
+    "coherence": ("structural", "Coherence"),
+    "integration": ("structural", "Integration"),
+    "relevancy": ("structural", "Relevancy"),
+    "correctness": ("fidelity", "Correctness"),
+    "completeness": ("fidelity", "Completeness"),
+    "informativeness": ("fidelity", "Informativeness"),
+}
+"""Module and class of the package `yescieval`, by our rubrics' names."""
+
+_YESCIEVAL_TAG = re.compile(
+    r"<(?=/?(?:scientific-synthesis|research-question|paper-titles-and-abstracts)>)", re.IGNORECASE
+)
+_PROMETHEUS_HEADING = re.compile(
+    r"^###(?= ?(?:Task Desc|The instruction|Response to|Reference Answer|Score Rubric|Feedback))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_RESULT = re.compile(r"\[(result|score)\]", re.IGNORECASE)
+
+
+def is_rated_by(form: JudgeForm, rubric: Rubric, rubric_set: str) -> bool:
+    """Return whether a form can ask for a rubric.
+
+    Args:
+        form: The form.
+        rubric: The rubric.
+        rubric_set: The set that it is of.
+    """
+    if form.rubric_set:
+        return rubric_set == form.rubric_set and rubric.name in YESCIEVAL_CLASSES
+    return rubric.bounds == SCALE
+
+
+def words_of(form: JudgeForm) -> str:
+    """Return whose words a form is rendered in, with their version.
+
+    Raises:
+        ExtraError: The package is not installed, and there are no other words.
+    """
+    try:
+        return f"{form.package} {importlib.metadata.version(form.package)}"
+    except importlib.metadata.PackageNotFoundError as error:
+        if form.is_needed:
+            raise ExtraError(
+                f"{form.title} is asked in the words of its package {form.package}: "
+                f"pip install {form.package}, or ask it as any other model with --judge-form plain"
+            ) from error
+        return f"ragassay's own words, {published_sha256()[:8]}"
+
+
+def render(form: JudgeForm, case: Case, rubric: Rubric) -> Messages:
+    """Return the messages that ask for the rating of a case's answer on a rubric.
+
+    Raises:
+        ExtraError: The words of the form are not installed.
+    """
+    return _RENDERERS[form.name](case, rubric)
+
+
+def _render_yescieval(case: Case, rubric: Rubric) -> Messages:
+    """Render by YESciEval's own class for the rubric."""
+    asked = _yescieval_class(rubric.name)(
+        papers=_papers(case.sources),
+        question=_escape_tags(case.question),
+        answer=_escape_tags(case.judged_answer),
+    )
+    return [{"role": str(m["role"]), "content": str(m["content"])} for m in asked.instruct()]
+
+
+@functools.cache
+def _yescieval_class(rubric: str) -> Any:
+    group, name = YESCIEVAL_CLASSES[rubric]
+    try:
+        return getattr(importlib.import_module(f"yescieval.rubric.pointwise.{group}"), name)
+    except (ImportError, AttributeError) as error:
+        raise ExtraError(
+            f"the installed package yescieval cannot be used ({error}): "
+            "pip install 'yescieval>=0.10'"
+        ) from error
+
+
+def _papers(sources: tuple[Document, ...]) -> dict[str, str]:
+    """Return abstracts by title, as YESciEval takes them; a title that is there twice is numbered.
+
+    Example:
+        >>> _papers((Document(id="1", text="a"), Document(id="2", text="b", title="Source 1")))
+        {'Source 1': 'a', 'Source 1 (2)': 'b'}
+    """
+    papers: dict[str, str] = {}
+    for n, source in enumerate(sources, 1):
+        title = _escape_tags(source.title.strip()) or f"Source {n}"
+        papers[f"{title} ({n})" if title in papers else title] = _escape_tags(source.text)
+    return papers
+
+
+def _escape_tags(text: str) -> str:
+    """Return a text without the tags of YESciEval's form."""
+    return _YESCIEVAL_TAG.sub("&lt;", text)
+
+
+def _render_prometheus(case: Case, rubric: Rubric) -> Messages:
+    """Render the direct assessment of Prometheus 2, with the reference answer if there is one.
+
+    Its base, Mistral, has no system message: as in its training, that stands first in the user's.
+    """
+    reference = " ".join(case.reference_sentences)
+    system, template = _prometheus_words(bool(reference))
+    parts = {
+        "instruction": _instruction(case),
+        "response": _escape_headings(case.judged_answer),
+        "reference_answer": _escape_headings(reference),
+        "rubric": _score_rubric(rubric),
+    }
+    user = re.sub(r"\{(\w{1,40})\}", lambda found: parts.get(found[1], found[0]), template)
+    return [{"role": "user", "content": f"{system}\n\n{user}"}]
+
+
+def _instruction(case: Case) -> str:
+    """Return the question, with the sources that the answer may use."""
+    listed = (
+        f"[{n}] {source.title + '. ' if source.title else ''}{source.text}"
+        for n, source in enumerate(case.sources, 1)
+    )
+    sources = "\n".join(listed)
+    told = f"{case.question}\n\nAnswer from these sources:\n{sources}" if sources else case.question
+    return _escape_headings(told)
+
+
+def _score_rubric(rubric: Rubric) -> str:
+    criterion = f"{rubric.about} {rubric.question}".strip()
+    levels = (f"Score {rating}: {text}" for rating, text in sorted(rubric.scale.items()))
+    return "\n".join([f"[{rubric.title.capitalize()}: {criterion}]", *levels])
+
+
+def _escape_headings(text: str) -> str:
+    return _RESULT.sub(r"(\1)", _PROMETHEUS_HEADING.sub("##", text))
+
+
+@functools.cache
+def _prometheus_words(has_reference: bool) -> tuple[str, str]:
+    """Return the system message and the template, those of its package where that is installed."""
+    published = _prometheus_module()
+    if published is not None:
+        template = published.ABSOLUTE_PROMPT if has_reference else published.ABSOLUTE_PROMPT_WO_REF
+        return published.ABS_SYSTEM_PROMPT, template
+    words = load_prometheus_words()
+    parts = {
+        "Task Description": words.task_with_reference if has_reference else words.task,
+        "The instruction to evaluate": "{instruction}",
+        "Response to evaluate": "{response}",
+        "Reference Answer (Score 5)": "{reference_answer}" if has_reference else "",
+        "Score Rubrics": "{rubric}",
+    }
+    shown = (f"###{heading}:\n{text}\n\n" for heading, text in parts.items() if text)
+    return words.system, "".join(shown) + "###Feedback: "
+
+
+def _prometheus_module() -> ModuleType | None:
+    """Return the module of prometheus-eval that has its templates; None where there is none.
+
+    It is loaded alone: the package itself imports libraries that no judge here needs.
+    """
+    found = importlib.util.find_spec("prometheus_eval")
+    for folder in (found.submodule_search_locations if found else None) or ():
+        file = Path(folder) / "prompts.py"
+        spec = importlib.util.spec_from_file_location("_ragassay_prometheus_prompts", file)
+        if spec is not None and spec.loader is not None and file.is_file():
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    return None
+
+
+_RENDERERS: Mapping[FormName, Callable[[Case, Rubric], Messages]] = {
+    "yescieval": _render_yescieval,
+    "prometheus": _render_prometheus,
+}
+
+
+_YESCIEVAL_NAME = re.compile(
+    r"""([A-Za-z ]{1,40})["'\u2018\u2019\u201c\u201d]?\s{0,9}:\s{0,99}\{[^{}:]{0,99}:\s{0,99}$"""
+)
+"""Before the rating in a reply of YESciEval's judges: {"Cohesion": {"rating": "4", ...}}."""
+
+_PROMETHEUS = re.compile(
+    r"\[(?:RESULT|SCORE)\][\s:(\[*]{0,9}(?P<rating>\d{1,9}(?:\.\d{1,9})?)", re.I
+)
+"""The end of a reply of Prometheus 2: its feedback, then [RESULT] 4."""
+
+
+@dataclass(frozen=True)
+class PublishedRating:
+    """The rating and the reason in a reply.
+
+    Attributes:
+        rating: From 1 to 5.
+        rationale: The reason.
+        offset: Where the rating stands in the reply.
+    """
+
+    rating: int
+    rationale: str
+    offset: int
+
+
+def read_rating(form: JudgeForm, text: str, rubric: str) -> PublishedRating:
+    """Return the rating in a reply.
+
+    Args:
+        form: The form that it answers.
+        text: The reply.
+        rubric: The name of the rubric that was asked for.
+
+    Raises:
+        UnparsableReplyError: There is none at its place, or it is of another rubric.
+    """
+    return _READERS[form.name](text, rubric)
+
+
+def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[float, ...] | None:
+    """Return the probability of each rating from 1 to 5, of the token that has the rating.
+
+    Args:
+        form: The form that the reply answers.
+        logprobs: `choices[0].logprobs` of the reply; None where the model returns none.
+        rubric: The name of the rubric that was asked for.
+    """
+    tokens = list(getattr(logprobs, "content", None) or ())
+    try:
+        wanted = read_rating(form, "".join(token.token for token in tokens), rubric).offset
+    except UnparsableReplyError:
+        return None
+    start = 0
+    for token in tokens:
+        if start <= wanted < start + len(token.token):
+            return _weights(token)
+        start += len(token.token)
+    return None
+
+
+def _weights(token: Any) -> tuple[float, ...] | None:
+    """Return the share of each rating among a token's alternatives; None where there are none."""
+    low, high = SCALE
+    weights = dict.fromkeys(map(str, range(low, high + 1)), 0.0)
+    for option in token.top_logprobs or ():
+        digit = option.token.strip(" \t\r\n\"'([")
+        if digit in weights and math.isfinite(option.logprob):
+            weights[digit] += math.exp(min(0.0, option.logprob))
+    total = sum(weights.values())
+    return tuple(weight / total for weight in weights.values()) if total > 0 else None
+
+
+def _read_yescieval(text: str, rubric: str) -> PublishedRating:
+    """Read {"Cohesion": {"rating": "4", "rationale": "..."}}."""
+    try:
+        found = read_reply(text, ("rating", "rationale"), ("rating",))
+    except ValueError as error:
+        raise UnparsableReplyError(f"{error} in {text[:200]!r}") from error
+    field = found["rating"]
+    rating = value_of("rating", field.value, Literal[1, 2, 3, 4, 5])
+    named = _YESCIEVAL_NAME.search(text[max(0, field.start - 300) : field.start])
+    if named and named[1].strip().casefold() != rubric.casefold():
+        raise UnparsableReplyError(f"the reply rates {named[1].strip()!r}, not {rubric!r}")
+    reason = value_of("rationale", found["rationale"].value, str) if "rationale" in found else ""
+    return PublishedRating(rating, reason.strip(), text.find(str(rating), field.start))
+
+
+def _read_prometheus(text: str, rubric: str) -> PublishedRating:
+    """Read what follows the last mark of a result; before it stands the feedback."""
+    found = list(_PROMETHEUS.finditer(text))
+    low, high = SCALE
+    if not found:
+        raise UnparsableReplyError(f"the reply has no [RESULT] with a number: {text[-200:]!r}")
+    rating = float(found[-1]["rating"])
+    if rating not in range(low, high + 1):
+        raise UnparsableReplyError(f"the result {found[-1]['rating']} is not from {low} to {high}")
+    feedback = text[: found[-1].start()].strip().removeprefix("Feedback:").strip()
+    return PublishedRating(int(rating), feedback, found[-1].start("rating"))
+
+
+_READERS: Mapping[FormName, Callable[[str, str], PublishedRating]] = {
+    "yescieval": _read_yescieval,
+    "prometheus": _read_prometheus,
+}
 
 
 async def rate_published(case: Case, rubric: Rubric, form: JudgeForm) -> Judgment:
@@ -25,7 +328,7 @@ async def rate_published(case: Case, rubric: Rubric, form: JudgeForm) -> Judgmen
     """
     lm = dspy.settings.lm
     most = max(form.max_reply_tokens, lm.kwargs.get("max_tokens") or 0)
-    with metered() as meter:
+    with meter_calls() as meter:
         found, weights = await read_call(
             lm,
             render(form, case, rubric),

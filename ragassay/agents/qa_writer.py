@@ -16,8 +16,8 @@ from typing import Annotated, Any
 import dspy
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ragassay.agents.base import ADAPTER, Agent, Request
-from ragassay.agents.context import build_paper_context, fence_mark, fenced
+from ragassay.agents.base import ADAPTER, Agent, AgentRequest
+from ragassay.agents.context import build_paper_context, fence_mark, fence_text
 from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts
 from ragassay.records import Document, QAPair, Usage
@@ -27,7 +27,7 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 _CONTROL = re.compile(r"[\s\x00-\x1f]+")
 
 
-def _bound(n_chars: int) -> Any:
+def _limit_chars(n_chars: int) -> Any:
     # For models that enforce a schema; a longer text is still a text.
     return Field(json_schema_extra={"maxLength": n_chars})
 
@@ -49,9 +49,9 @@ class WrittenPair(BaseModel):
 
     model_config = ConfigDict(frozen=True, json_schema_extra=_as_strict)
 
-    question: str = _bound(_WORDS.nugget_chars)
-    answer: str = _bound(_WORDS.answer_chars)
-    quote: str = _bound(_WORDS.restatement_chars)
+    question: str = _limit_chars(_WORDS.nugget_chars)
+    answer: str = _limit_chars(_WORDS.answer_chars)
+    quote: str = _limit_chars(_WORDS.restatement_chars)
 
     @model_validator(mode="before")
     @classmethod
@@ -118,7 +118,7 @@ class QAWriter(Agent):
 
     def request(
         self, paper: Document, keywords: Sequence[str], number: int, known: Sequence[str] = ()
-    ) -> Request:
+    ) -> AgentRequest:
         """Return the request to write pairs.
 
         Args:
@@ -132,10 +132,10 @@ class QAWriter(Agent):
         """
         predictor: Any = self.predict
         told = predictor.signature.instructions
-        signature, inputs = _asked(told, keywords, number, known)
+        signature, inputs = _build_request(told, keywords, number, known)
         read = _reading(number)
         inputs |= {"context": paper_context(paper)}
-        return Request(signature, inputs, tuple(predictor.demos), read, n_parts=number)
+        return AgentRequest(signature, inputs, tuple(predictor.demos), read, n_parts=number)
 
 
 class QAMender(Agent):
@@ -147,7 +147,7 @@ class QAMender(Agent):
     def __init__(self) -> None:
         super().__init__(_signature("", 1, 10, "faulty"))
 
-    def request(self, paper: Document, pairs: Sequence[FaultyPair]) -> Request:
+    def request(self, paper: Document, pairs: Sequence[FaultyPair]) -> AgentRequest:
         """Return the request to repair pairs.
 
         Args:
@@ -169,7 +169,7 @@ class QAMender(Agent):
 
         shown = "\n\n".join(map(_fault_lines, pairs))
         inputs = {"context": paper_context(paper), "faulty": _own_fence(shown)}
-        return Request(signature, inputs, tuple(predictor.demos), read, n_parts=n)
+        return AgentRequest(signature, inputs, tuple(predictor.demos), read, n_parts=n)
 
 
 class SelfQuestioner(Agent):
@@ -181,13 +181,15 @@ class SelfQuestioner(Agent):
     def __init__(self) -> None:
         super().__init__(_signature("", 1, 10, "number"))
 
-    def request(self, paragraph: str, number: int = 5) -> Request:
+    def request(self, paragraph: str, number: int = 5) -> AgentRequest:
         """Return the request to write pairs on a paragraph; the paper's number is five."""
         predictor: Any = self.predict
         signature = _signature(predictor.signature.instructions, 1, number, "number")
         context = "\n".join((load_prompts().context.passage, _own_fence(paragraph)))
         inputs = {"context": context, "number": str(number)}
-        return Request(signature, inputs, tuple(predictor.demos), _reading(number), n_parts=number)
+        return AgentRequest(
+            signature, inputs, tuple(predictor.demos), _reading(number), n_parts=number
+        )
 
 
 def generator_instruction(keywords: Sequence[str], number: int) -> str:
@@ -197,7 +199,7 @@ def generator_instruction(keywords: Sequence[str], number: int) -> str:
         keywords: Of the paper.
         number: How many pairs are asked for.
     """
-    return ADAPTER.task(*_asked(_WORDS.task, keywords, number, ()))
+    return ADAPTER.task(*_build_request(_WORDS.task, keywords, number, ()))
 
 
 def generator_reply(pairs: Sequence[QAPair]) -> dict[str, list[dict[str, str]]]:
@@ -209,7 +211,7 @@ def generator_reply(pairs: Sequence[QAPair]) -> dict[str, list[dict[str, str]]]:
     return {"pairs": [pair.model_dump() for pair in written]}
 
 
-def _asked(
+def _build_request(
     instruction: str, keywords: Sequence[str], number: int, known: Sequence[str]
 ) -> tuple[type[dspy.Signature], dict[str, str]]:
     told = " ".join((instruction, _WORDS.additions["known"])) if known else instruction
@@ -237,7 +239,7 @@ def _fault_lines(pair: FaultyPair) -> str:
 
 def _own_fence(text: str) -> str:
     # A mark of its own: what comes after the paper is the same whatever the paper is.
-    return fenced(text, fence_mark([text]))
+    return fence_text(text, fence_mark([text]))
 
 
 def _plain(pair: WrittenPair) -> WrittenPair:

@@ -1,20 +1,21 @@
-"""Rate an answer on one rubric."""
+"""Rate an answer on one rubric, or on a user's own question."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import dspy
 from pydantic import Field, StringConstraints
 
-from ragassay.agents.base import Agent, Request
-from ragassay.agents.choices import choice_distribution
-from ragassay.agents.context import fenced, mark_of
+from ragassay.agents.base import Agent, AgentRequest
+from ragassay.agents.context import fence_text, mark_of
+from ragassay.agents.sampling import choice_distribution
+from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.prompts import Rubric, Strategy, load_prompts
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
-from ragassay.records import Case, Judgment, Usage
+from ragassay.records import Case, Judgment, Said, Usage
 
 LIKERT = (1, 5)
 """The scale of the signature for optimizers; a call uses the rubric's own."""
@@ -106,7 +107,7 @@ class RubricJudge(Agent):
 
     def request(
         self, case: Case, rubric: Rubric, facts: str = "", others: str = "", hint: str = ""
-    ) -> Request:
+    ) -> AgentRequest:
         """Return the request to rate the case's answer.
 
         The score is the expectation over the ratings where the judge gives a distribution, else the
@@ -123,8 +124,8 @@ class RubricJudge(Agent):
         hint = hint or self.hints.get((case.record_id, rubric.name), "")
         beside = {
             "examples": self._examples(case, rubric) if self.strategy == "few_shot" else "",
-            "facts": fenced(facts, mark) if facts else "",
-            "others": fenced(others, mark) if others else "",
+            "facts": fence_text(facts, mark) if facts else "",
+            "others": fence_text(others, mark) if others else "",
             "hint": hint,
         }
         given = {name: text for name, text in beside.items() if text}
@@ -146,11 +147,11 @@ class RubricJudge(Agent):
         def read(found: dspy.Prediction, usage: Usage) -> Judgment:
             return judgment_of(found, usage, case, rubric.name, rubric.bounds)
 
-        return Request(signature, inputs, tuple(own.demos if own else predictor.demos), read)
+        return AgentRequest(signature, inputs, tuple(own.demos if own else predictor.demos), read)
 
     def _examples(self, case: Case, rubric: Rubric) -> str:
         given = self.examples.get((case.record_id, rubric.name))
-        return fenced(given, mark_of(case)) if given else rubric.rendered_examples()
+        return fence_text(given, mark_of(case)) if given else rubric.rendered_examples()
 
 
 def judgment_of(
@@ -178,11 +179,74 @@ def judgment_of(
         score=round(min(float(high), max(float(low), score)), 4),
         distribution=tuple(round(w, 6) for w in weights.values()) if weights else None,
         rationale=found.rationale.strip(),
-        sentences=_known(found.get("sentences") or (), len(case.sentences)),
+        sentences=_keep_existing_numbers(found.get("sentences") or (), len(case.sentences)),
         usage=usage,
     )
 
 
-def _known(numbers: Iterable[int], n_sentences: int) -> tuple[int, ...]:
+def _keep_existing_numbers(numbers: Iterable[int], n_sentences: int) -> tuple[int, ...]:
     """Return the existing sentence numbers, each once."""
     return tuple(dict.fromkeys(n for n in numbers if 1 <= n <= n_sentences))
+
+
+_ASKER_WORDS = load_prompts().agents["asker"]
+
+Reason = Annotated[str, StringConstraints(max_length=_ASKER_WORDS.rationale_chars * 2)]
+
+
+@functools.lru_cache(maxsize=256)
+def _question_signature(values: tuple[str | int, ...], has_subject: bool) -> type[dspy.Signature]:
+    possible: Any = Literal[values]  # type: ignore[valid-type]
+    fields: dict[str, Any] = {"context": (str, dspy.InputField())}
+    if has_subject:
+        fields["subject"] = (str, dspy.InputField())
+    fields |= {
+        "question": (str, dspy.InputField()),
+        "reply": (possible, dspy.OutputField()),
+        "rationale": (Reason, dspy.OutputField()),
+    }
+    return dspy.make_signature(fields, _ASKER_WORDS.task, signature_name="AskOwn")
+
+
+class Asker(Agent):
+    """An agent that answers a user's question on a case with one of the given values."""
+
+    name = "asker"
+
+    def __init__(self) -> None:
+        super().__init__(_question_signature(("yes", "no"), False))
+
+    def request(
+        self, case: Case, question: str, values: Sequence[str | int], subject: str = ""
+    ) -> AgentRequest:
+        """Return the request to ask about the case's answer.
+
+        Args:
+            case: The case.
+            question: The user's question; trusted.
+            values: The possible labels or ratings, at least two.
+            subject: The sentence or text of the case in question; untrusted.
+
+        Returns:
+            The request; its reply is read as the value and its usage.
+        """
+        labels = [str(value) for value in values]
+
+        def read(found: dspy.Prediction, usage: Usage) -> tuple[Said, Usage]:
+            weights = choice_distribution(found.get("logprobs"), "reply", labels)
+            value: str | float = found.reply
+            if weights and isinstance(found.reply, int):
+                value = sum(float(label) * weight for label, weight in weights.items())
+            said = Said(
+                value=value,
+                reason=found.rationale.strip(),
+                confidence=round(weights[str(found.reply)], 4) if weights else None,
+                entropy_bits=rounded_bits(weights.values() if weights else None),
+            )
+            return said, usage
+
+        signature = _question_signature(tuple(values), bool(subject))
+        inputs = {"context": case.context, "question": question}
+        if subject:
+            inputs["subject"] = fence_text(subject, mark_of(case))
+        return AgentRequest(signature, inputs, (), read)

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragassay.applications.apps import App, Caller, Reply, opened_app
-from ragassay.applications.replies import Answered, read_reply
+from ragassay.applications.apps import App, AppAnswer, AppReply, Caller, opened_app, read_reply
 from ragassay.errors import InputError, RunMismatchError
-from ragassay.formats.answered import empty_answer
+from ragassay.formats.problems import empty_answer
 from ragassay.formats.replies.reading import UNREAD_CITATIONS
 from ragassay.records import ApplicationUse, Failure, FailureReason, Record, RecordFailure
-from ragassay.redaction import without_secrets
 from ragassay.runs.folder import RunFolder, append_line, read_lines
+from ragassay.safe_text import without_secrets
 
 ANSWERS_FILE = "answers.jsonl"
 STAGE = "ask"
@@ -52,7 +51,7 @@ class Asking:
 
 
 @dataclass
-class Asked:
+class AskedQuestions:
     """The answers and failures of an application, by record id."""
 
     answers: dict[str, Record] = field(default_factory=dict)
@@ -66,7 +65,7 @@ async def ask_all(
     how: Asking,
     folder: RunFolder | None = None,
     step: Callable[[], None] = lambda: None,
-) -> Asked:
+) -> AskedQuestions:
     """Ask an application questions that have no answer in the folder yet.
 
     Args:
@@ -80,13 +79,13 @@ async def ask_all(
     Raises:
         RunMismatchError: The folder has another application's answers.
     """
-    asked = _kept(folder, name, questions)
+    asked = _read_earlier_answers(folder, name, questions)
     waiting = [q for q in questions if q.id not in asked.answers | asked.failures]
     slots = asyncio.Semaphore(how.at_once)
 
     async def ask(caller: Caller, question: Record) -> None:
         async with slots:
-            found = await _asked(caller, name, question, how)
+            found = await _ask_question(caller, name, question, how)
         kind = asked.answers if isinstance(found, Record) else asked.failures
         kind[question.id] = found  # type: ignore[assignment]
         if folder is not None:
@@ -104,9 +103,11 @@ def _answers(folder: RunFolder) -> Path:
     return folder.path / ANSWERS_FILE
 
 
-def _kept(folder: RunFolder | None, name: str, questions: Sequence[Record]) -> Asked:
+def _read_earlier_answers(
+    folder: RunFolder | None, name: str, questions: Sequence[Record]
+) -> AskedQuestions:
     if folder is None:
-        return Asked()
+        return AskedQuestions()
     wanted = {question.id: question.question for question in questions}
     known = read_lines(_answers(folder), Record)
     other = next((r.metadata["app"] for r in known if r.metadata.get("app") != name), None)
@@ -114,13 +115,13 @@ def _kept(folder: RunFolder | None, name: str, questions: Sequence[Record]) -> A
         raise RunMismatchError(
             f"{folder.path} has answers of {other}, not of {name}; choose another folder"
         )
-    return Asked(
+    return AskedQuestions(
         {r.id: r for r in known if wanted.get(r.id) == r.question},
         {f.record_id: f for f in folder.failures() if f.stage == STAGE and f.record_id in wanted},
     )
 
 
-async def _asked(
+async def _ask_question(
     caller: Caller, name: str, question: Record, how: Asking
 ) -> Record | RecordFailure:
     """Run one unit of work: whatever the application raises becomes the question's failure."""
@@ -143,9 +144,9 @@ async def _asked(
 
 
 def _record(
-    question: Record, name: str, reply: Reply, taken_s: float, parse: Parse | None
+    question: Record, name: str, reply: AppReply, taken_s: float, parse: Parse | None
 ) -> Record:
-    found: Answered = read_reply(parse(reply.value) if parse else reply.value)
+    found: AppAnswer = read_reply(parse(reply.value) if parse else reply.value)
     counted = reply.usage
     told = {
         "latency_s": round(taken_s, 4),
@@ -193,7 +194,7 @@ def _reason(error: Exception) -> FailureReason:
     return "connection" if is_lost else "error"
 
 
-def use_of(name: str, asked: Asked) -> ApplicationUse:
+def use_of(name: str, asked: AskedQuestions) -> ApplicationUse:
     """Return what an application took to answer."""
     import numpy as np
 

@@ -9,11 +9,11 @@ from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import CaseFile
 from ragassay.evaluators.comparing import compare
 from ragassay.evaluators.own import OwnEvaluator, Subject
-from ragassay.metrics.retrieval import Qrels, run_values
-from ragassay.metrics.scoring import mean_score
+from ragassay.metrics.papers.retrieval import Qrels, run_values
+from ragassay.metrics.stats.intervals import mean_score
 from ragassay.options import RETRIEVAL
+from ragassay.process import in_thread
 from ragassay.records import Case, Document, OwnVerdict, Record, Score
-from ragassay.threads import in_thread
 
 NAME = RETRIEVAL
 SUPPORTS, OTHER = "supports", "does not support"

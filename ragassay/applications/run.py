@@ -16,6 +16,7 @@ from ragassay.applications.retrieval import RetrievalEvaluator
 from ragassay.errors import InputError
 from ragassay.formats.qrels import read_qrels
 from ragassay.options import Answers, RunKeywords, check_options, several, shows
+from ragassay.process import run_sync
 from ragassay.records import FileStamp, Rejection
 from ragassay.requests import EvaluationRequest, Request, folder_of
 from ragassay.results import Results
@@ -23,7 +24,6 @@ from ragassay.runs.folder import RunFolder
 from ragassay.runs.job import Job, question_rows
 from ragassay.runs.progress import Presenter
 from ragassay.settings import Settings
-from ragassay.threads import run_sync
 
 if TYPE_CHECKING:
     Queries = Sequence[str] | Answers
@@ -144,7 +144,7 @@ class ApplicationRequest(Request[Results]):
         rows = question_rows(queries)
         request = EvaluationRequest.of(rows, given, settings, presenter, answered=False)
         job = replace(request.job, rejections=(*request.job.rejections, *rejected))
-        return cls(replace(request, job=_stamped(job, name)), called, name, how)
+        return cls(replace(request, job=_identify_run(job, name)), called, name, how)
 
     async def run(self, folder: RunFolder | None, presenter: Presenter) -> Results:
         """Ask the questions that have no answer in the folder, and evaluate all answers."""
@@ -164,7 +164,7 @@ class ApplicationRequest(Request[Results]):
         return await replace(self.evaluation, job=job).run(folder, presenter)
 
 
-def _stamped(job: Job, name: str) -> Job:
+def _identify_run(job: Job, name: str) -> Job:
     """Identify a run by its application and questions: its answers come to be as it runs."""
     digest = hashlib.sha256(f"{name}\n{job.answers.sha256}".encode()).hexdigest()
     stamp = FileStamp(name=name, sha256=digest, n_items=len(job.records), format="application")

@@ -8,36 +8,34 @@ import warnings
 import typer
 
 from ragassay.cli.audit import audit
+from ragassay.cli.base import PlainGroup, ShortHelp
 from ragassay.cli.compare import compare
 from ragassay.cli.convert import convert
 from ragassay.cli.corpus import app as corpus_app
-from ragassay.cli.demo import demo
-from ragassay.cli.evaluate import evaluate
-from ragassay.cli.exits import PlainGroup
+from ragassay.cli.evaluate import demo, evaluate
 from ragassay.cli.finetune import finetune
 from ragassay.cli.grade import grade
 from ragassay.cli.grades import app as grades_app
-from ragassay.cli.help import ShortHelp
 from ragassay.cli.matrix import matrix
 from ragassay.cli.meta_evaluate import meta_evaluate
 from ragassay.cli.models import app as models_app
 from ragassay.cli.nuggets import app as nuggets_app
+from ragassay.cli.optimize import app as prompts_app
 from ragassay.cli.optimize import optimize
-from ragassay.cli.prompts import app as prompts_app
 from ragassay.cli.qa import app as qa_app
 from ragassay.cli.rationales import rationales
-from ragassay.cli.report import report
 from ragassay.cli.review import review
 from ragassay.cli.run import run
 from ragassay.cli.runs import app as runs_app
+from ragassay.cli.runs import report
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
 from ragassay.cli.synthesize import synthesize
 from ragassay.cli.testbank import app as testbank_app
 from ragassay.cli.verifiers import app as verifiers_app
-from ragassay.garbage import end_without_collecting, patient_collector
-from ragassay.limits import line_limit
+from ragassay.files import line_limit
+from ragassay.process import end_without_collecting, patient_collector
 
 app = typer.Typer(
     name="ragassay",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from ragassay.cli.exits import errors_as_lines, exit_audited
+from ragassay.cli.base import errors_as_lines, exit_audited
 from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, Strict, takes
 from ragassay.options import AuditKeywords
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
+from ragassay.cli.base import BELOW, PARTIAL, errors_as_lines
 from ragassay.cli.options import Clusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ragassay.metrics.changes import Change
+    from ragassay.metrics.stats.changes import Change
     from ragassay.runs.compare import SystemComparison
 
 
@@ -166,8 +166,8 @@ def _outcomes(changes: Sequence[Change]) -> int:
 
 def _gate(changes: Sequence[Change], margin: float | None) -> int:
     """Print a line for each score that failed; return the exit code, 0 where none did."""
-    from ragassay.metrics.changes import can_be_significant
-    from ragassay.runs.changes import gate
+    from ragassay.metrics.stats.changes import can_be_significant
+    from ragassay.runs.gates import gate
 
     _outcomes(changes)
     if margin is None and not any(can_be_significant(change.scores) for change in changes):
@@ -186,7 +186,7 @@ def _print(comparison: SystemComparison) -> None:
     from ragassay.reports.comparison import leaderboard_sheet, pair_test_sheet
     from ragassay.reports.sheets import sheet_table
     from ragassay.reports.text import count_text
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     console = open_console()
     for board in comparison.boards:

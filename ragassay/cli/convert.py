@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import takes
 from ragassay.options import Keywords
 
@@ -94,9 +94,9 @@ def convert(
         from ragassay.cli.output import print_rejections
         from ragassay.errors import InputError
         from ragassay.formats import read_records, write_answers
-        from ragassay.formats.answered import require_records
-        from ragassay.formats.column_map import column_map
-        from ragassay.formats.input_notes import input_notes
+        from ragassay.formats.named_fields import input_notes
+        from ragassay.formats.problems import require_records
+        from ragassay.formats.row_mapping import column_map
         from ragassay.formats.write import QUESTION_FORMATS, SENTENCE_FORMATS, WRITABLE_FORMATS
         from ragassay.reports.text import count_text
 
@@ -114,7 +114,7 @@ def convert(
         print_rejections(found.rejections)
         for note in input_notes(found.fields, found.records):
             typer.echo(note, err=True)
-        records = _named(found.records, system, team)
+        records = _name_systems(found.records, system, team)
         if to in SENTENCE_FORMATS:
             records = [_in_sentences(record) for record in records]
         result = write_answers(records, out, to)
@@ -127,7 +127,7 @@ def convert(
         raise typer.Exit(PARTIAL)
 
 
-def _named(records: Iterable[Record], system: str | None, team: str | None) -> list[Record]:
+def _name_systems(records: Iterable[Record], system: str | None, team: str | None) -> list[Record]:
     named: list[Record] = []
     for record in records:
         name = record.system or system

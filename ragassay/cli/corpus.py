@@ -2,20 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragassay.cli.exits import FAILED, PARTIAL, errors_as_lines
+from ragassay.cli.base import FAILED, PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
 from ragassay.extras import need
 from ragassay.options import Keywords, settings_of
+from ragassay.records import Article
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
-    from ragassay.retrievers.literature import Literature
+    from ragassay.retrievers.disk.corpus import DiskCorpus
+    from ragassay.retrievers.literature import Hit, Literature
+
+
+def print_corpus(folder: Path) -> None:
+    """Print a corpus's contents and its source files."""
+    from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
+    from ragassay.reports.text import count_text
+    from ragassay.retrievers.disk.corpus import DiskCorpus
+    from ragassay.safe_text import open_console
+
+    corpus = DiskCorpus(folder)
+    n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    columns = (*words("file"), *numbers("articles", "deletions", "rejected"), *words("complete"))
+    rows = tuple(
+        (file.name, file.n_articles, file.n_deleted, file.n_rejected, file.is_complete)
+        for file in corpus.ledger.files
+    )
+    console = open_console()
+    size = f"{n_bytes / 2**20:,.1f} MiB"
+    console.print(f"{folder}: {count_text(len(corpus), 'article')}, {size}", markup=False)
+    console.print(sheet_table(Sheet("", columns, rows)))
+
+
+def print_vectors(corpus: DiskCorpus, url: str) -> None:
+    """Print the models of a corpus's vectors, and whether the vectors are up to date.
+
+    Args:
+        corpus: The corpus.
+        url: Address of the Chroma server that stores them; empty if the corpus does.
+    """
+    import typer
+
+    from ragassay.retrievers.dense.index import vector_states
+
+    words = {
+        "complete": "up to date",
+        "stale": "older than the corpus: embed again",
+        "unfinished": "not finished: embed again",
+    }
+    states = vector_states(corpus.folder, url)
+    for state in states:
+        status = words[state.status(corpus)]
+        typer.echo(f"vectors by {state.embedder}: {state.n_vectors:,}, {status}")
+    if not states:
+        typer.echo(f"no vectors; `ragassay corpus embed {corpus.folder}` makes them")
+
+
+def print_hits(hits: Sequence[Hit], as_json: bool) -> None:
+    """Print the hits of a search, best first."""
+    import json
+
+    import typer
+
+    for rank, hit in enumerate(hits, 1):
+        document = hit.document
+        if as_json:
+            found = document.model_dump(mode="json", exclude_defaults=True)
+            typer.echo(json.dumps({"rank": rank, "score": round(hit.score, 4), **found}))
+            continue
+        known = ""
+        if isinstance(document, Article):
+            marks = (*document.notices, document.journal, document.published)
+            known = "; ".join(mark for mark in marks if mark)
+        typer.echo(f"{rank:>3}. {hit.score:8.4f}  {document.id}  {document.title}")
+        if known:
+            typer.echo(f"{'':15}{known}")
+    if not hits and not as_json:
+        typer.echo("nothing found")
+
 
 app = typer.Typer(
     name="corpus",
@@ -63,7 +133,6 @@ def build(
     Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl).
     """
     with errors_as_lines():
-        from ragassay.cli.corpus_shown import print_corpus
         from ragassay.reports.text import count_text
         from ragassay.retrievers.disk.build import REJECTED, build_corpus
         from ragassay.retrievers.opening import refuse_address
@@ -112,7 +181,6 @@ def embed(
       ragassay corpus search my-corpus "drugs that keep the heart from failing" --by hybrid
     """
     with errors_as_lines():
-        from ragassay.cli.corpus_shown import print_vectors
         from ragassay.models.embeddings import Embedder
         from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
         from ragassay.retrievers.disk.corpus import DiskCorpus
@@ -137,9 +205,7 @@ def info(
 ) -> None:
     """Show a corpus's contents, its source files, and whether it has vectors."""
     with errors_as_lines():
-        from ragassay.cli.corpus_shown import print_corpus, print_vectors
-        from ragassay.retrievers.disk.corpus import DiskCorpus
-        from ragassay.retrievers.disk.ledger import read_ledger
+        from ragassay.retrievers.disk.corpus import DiskCorpus, read_ledger
 
         if as_json:
             typer.echo(read_ledger(corpus).model_dump_json(indent=2))
@@ -198,10 +264,9 @@ def search(
       ragassay corpus search my-corpus "does aspirin prevent polyps?" --by hybrid --rerank embedded
     """
     with errors_as_lines():
-        from ragassay.cli.corpus_shown import print_hits
         from ragassay.retrievers.literature import Filters
 
-        literature = _opened(corpus, rerank, options)
+        literature = _open_literature(corpus, rerank, options)
         filters = Filters(since, until, tuple(kind or ()), no_retracted)
         print_hits(literature.search(query, k, filters), as_json)
 
@@ -233,10 +298,10 @@ def evaluate(
     with errors_as_lines():
         from ragassay.cli.output import print_rejections, print_scores
         from ragassay.formats.qrels import read_qrels, read_queries
-        from ragassay.metrics.retrieval import retrieval_scores
+        from ragassay.metrics.papers.retrieval import retrieval_scores
         from ragassay.runs.progress import track
 
-        literature = _opened(corpus, rerank, options)
+        literature = _open_literature(corpus, rerank, options)
         wanted, odd_judgments = read_qrels(qrels)
         texts, odd_queries = read_queries(queries)
         rejections = [*odd_judgments, *odd_queries]
@@ -251,11 +316,11 @@ def evaluate(
         raise typer.Exit(PARTIAL)
 
 
-def _opened(where: str, rerank: str, options: Mapping[str, object]) -> Literature:
+def _open_literature(where: str, rerank: str, options: Mapping[str, object]) -> Literature:
     """Open the place to search, with reranking if requested."""
     from ragassay.models.embeddings import Embedder
     from ragassay.retrievers.opening import open_literature
-    from ragassay.retrievers.reranked import reranked
+    from ragassay.retrievers.reranked_literature import rerank_literature
 
     base = load_settings(reranker=rerank or "none")
     settings = settings_of(options, base, spelled="flag")
@@ -263,4 +328,4 @@ def _opened(where: str, rerank: str, options: Mapping[str, object]) -> Literatur
     opened = open_literature(where, settings, model)
     if opened.note:
         typer.echo(opened.note, err=True)
-    return reranked(opened.literature, settings, model)
+    return rerank_literature(opened.literature, settings, model)

@@ -1,12 +1,15 @@
-"""`ragassay evaluate`."""
+"""`ragassay evaluate` and `ragassay demo`."""
 
 from __future__ import annotations
 
+import inspect
+from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Annotated, Unpack
 
 import typer
 
-from ragassay.cli.exits import errors_as_lines, exit_with
+from ragassay.cli.base import errors_as_lines, exit_with
 from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords, RunKeywords
 
@@ -84,3 +87,28 @@ def evaluate(
         request = EvaluationRequest.of(answers, {**options, **beside}, None, terminal)
         results = terminal.run(request, options, dry_run)
     exit_with(results)
+
+
+NEXT = """
+Open {report} in a browser: what leads it is wrong in an answer.
+All of it is invented. What is wrong with each answer:
+{about}
+
+Next:
+  your own answers  ragassay evaluate answers.jsonl   (ragas, DeepEval, CSV, ...)
+  a hosted judge    ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini
+  the docs          docs/quickstart.md in the source, and ragassay evaluate --help"""
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("ragassay-demo"),
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many answers.")] = None,
+) -> None:
+    """Evaluate the sample: eight invented answers, some of them wrong on purpose.
+
+    No judge, no key and no network are needed.
+    """
+    with as_file(files("ragassay") / "sample") as sample:
+        answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
+        inspect.unwrap(evaluate)(answers, corpus=corpus, out=out, limit=limit)
+        typer.echo(NEXT.format(report=out / "report.html", about=sample / "README.md"))

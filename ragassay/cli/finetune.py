@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import Quiet
 from ragassay.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ragassay.optimizers.finetuning.result import Finetuned
+    from ragassay.optimizers.finetuning.tunings import Finetuned
 
 CLASSIFYING = ("svm", "logistic", "head")
 """Methods of `finetune` that give labels, and write nothing."""
@@ -180,8 +180,8 @@ def finetune(
 
     with errors_as_lines():
         chosen = method or _default_method(task)
-        job = _given(data=tuple(data), out=out, base=base, limit=limit, work=work)
-        fit = job | _given(
+        job = _drop_unset(data=tuple(data), out=out, base=base, limit=limit, work=work)
+        fit = job | _drop_unset(
             epochs=epochs, learning_rate=learning_rate, rank=rank, seed=seed, steps=steps
         )
         is_classified = task == "correctness" or (
@@ -205,14 +205,14 @@ def finetune(
             found = train_head(HeadJob(start=start, dev=dev, **fit), say)
         else:
             from ragassay.optimizers.finetuning.job import FinetuneJob, finetune
-            from ragassay.optimizers.finetuning.training import LEARNING_RATES, Recipe
+            from ragassay.optimizers.finetuning.training import LEARNING_RATES, TrainingRecipe
 
             if dev is not None:
                 raise SettingsError("--dev is of --method head")
             if chosen in CLASSIFYING or task == "correctness":
                 raise SettingsError(f"--method {chosen} is of correctness, and this is a {task}")
             own_rate = LEARNING_RATES[chosen]
-            recipe = Recipe(
+            recipe = TrainingRecipe(
                 method=chosen,
                 learning_rate=own_rate if learning_rate is None else learning_rate,
                 share_of_layers=layers,
@@ -220,7 +220,7 @@ def finetune(
                 cap=cap,
                 seed=seed,
                 steps=steps,
-                **_given(epochs=epochs, rank=rank),
+                **_drop_unset(epochs=epochs, rank=rank),
             )
             writer = FinetuneJob(
                 task="labeller" if task == "completeness" else task,
@@ -237,7 +237,7 @@ def finetune(
     _report(found, out, dev, say, _OPTIONS[task] if is_classified else "")
 
 
-def _given(**options: Any) -> dict[str, Any]:
+def _drop_unset(**options: Any) -> dict[str, Any]:
     """Return the options that were given; a job has defaults for the others."""
     return {name: value for name, value in options.items() if value is not None}
 

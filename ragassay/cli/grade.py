@@ -1,16 +1,158 @@
-"""`ragassay grade`."""
+"""`ragassay grade`, and the options of the commands on graded files."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
-from ragassay.cli.grade_options import Depth, Words
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import DryRun, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords
+
+if TYPE_CHECKING:
+    from ragassay.workbench.evaluation import GradedFile, SystemFiles
+    from ragassay.workbench.grades import GradeFilter, GradeKind
+    from ragassay.workbench.oversight import Relevance
+
+
+Words = Annotated[int, typer.Option(min=1, help="Longer texts are cut at ends of sentences.")]
+Depth = Annotated[
+    int, typer.Option(min=0, help="Documents of a ranking that are taken; 0 for all.")
+]
+ItemKind = Literal["question", "nugget", "direct"]
+
+GradesArgument = Annotated[
+    Path,
+    typer.Argument(metavar="GRADES", help="Graded passages, as `ragassay grade` writes them."),
+]
+Model = Annotated[str, typer.Option(help="Only grades of this model.")]
+PromptClass = Annotated[str, typer.Option(help="Only grades of this class of prompts.")]
+Items = Annotated[
+    ItemKind | None, typer.Option(help="Only grades by questions, by nuggets, or direct ones.")
+]
+SelfRated = Annotated[
+    bool | None,
+    typer.Option("--self-rated/--not-self-rated", help="Only grades with ratings, or without."),
+]
+Banks = Annotated[
+    list[Path] | None,
+    typer.Option("--testbank", help="Test bank: the items' texts and facets. Repeat for more."),
+]
+MinRating = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=5, help="Least rating that covers an item; by default what is marked correct."
+    ),
+]
+Csv = Annotated[Path | None, typer.Option(help="Write all columns and rows as CSV.")]
+Limit = Annotated[int, typer.Option(min=0, help="Most rows of a table shown; 0 for all.")]
+OneQuery = Annotated[str | None, typer.Option("--query", help="Only this query.")]
+MinRelevant = Annotated[int, typer.Option(help="Least judgment that is relevant; 2 for TREC DL.")]
+RelevantFrom = Annotated[
+    int | None,
+    typer.Option(
+        metavar="MIN", help="Take direct grades rated MIN or more as relevant, not judgments."
+    ),
+]
+DirectClass = Annotated[
+    str, typer.Option(help="The direct grades' class of prompts, for --relevant-from.")
+]
+Official = Annotated[
+    Path | None,
+    typer.Option(
+        help='Official leaderboard: JSON {"system": rank}, or two columns, system and score. '
+        "Prints Spearman's rho and Kendall's tau."
+    ),
+]
+Runs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--runs",
+        metavar="RUN",
+        help="Run file of a system, named by its tag, or a folder of *.run files; repeat for more. "
+        "Without it the rankings in GRADES count.",
+    ),
+]
+
+
+Leanings = Annotated[
+    bool,
+    typer.Option(
+        "--leanings",
+        help="Count what the grader left undecided as it leant: to compare systems over many "
+        "passages, not to judge one.",
+    ),
+]
+
+
+def grade_filter(
+    model: str = "",
+    prompt_class: str = "",
+    items: GradeKind | None = None,
+    self_rated: bool | None = None,
+) -> GradeFilter:
+    """Return the filter that the options ask for."""
+    from ragassay.workbench.grades import GradeFilter
+
+    return GradeFilter(model, prompt_class, items, self_rated)
+
+
+def relevance_of(min_relevant: int, relevant_from: int | None, direct_class: str) -> Relevance:
+    """Return what makes a passage relevant by the options."""
+    from ragassay.workbench.grades import GradeFilter
+    from ragassay.workbench.oversight import Relevance
+
+    if relevant_from is None:
+        return Relevance(min_relevant)
+    return Relevance(relevant_from, GradeFilter(prompt_class=direct_class, items="direct"))
+
+
+def graded_file(
+    path: Path,
+    banks: list[Path] | None,
+    chosen: GradeFilter | None,
+    leanings: bool = False,
+) -> GradedFile:
+    """Read a graded file, report what could not be read, and whose grades count.
+
+    Args:
+        path: The file.
+        banks: Test banks.
+        chosen: Where given, several graders that it accepts are worth a note.
+        leanings: Whether what is undecided counts as it leant.
+    """
+    from ragassay.cli.output import print_rejections
+    from ragassay.workbench.evaluation import read_graded
+
+    file = read_graded(path, banks or (), leanings=leanings)
+    print_rejections(file.rejections)
+    if chosen is not None:
+        graders = file.graders(chosen)
+        if len(graders) > 1:
+            typer.echo(
+                f"note: {len(graders)} graders; of a passage's grades the first counts, "
+                f"{graders[0]}: choose with --prompt-class, --model, --items",
+                err=True,
+            )
+    return file
+
+
+def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | None) -> SystemFiles:
+    """Read what systems are ranked by, and report what could not be read."""
+    from ragassay.cli.output import print_rejections
+    from ragassay.workbench.evaluation import read_system_files
+
+    files = read_system_files(runs or (), qrels, official)
+    print_rejections(files.rejections)
+    return files
+
+
+def exit_code(*files: GradedFile | SystemFiles | None) -> None:
+    """Exit with `PARTIAL` where some of a file could not be read."""
+    if any(file is not None and file.rejections for file in files):
+        raise typer.Exit(PARTIAL)
 
 
 @takes(

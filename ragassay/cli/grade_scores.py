@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from ragassay.cli.exits import errors_as_lines
-from ragassay.cli.grade_options import (
+from ragassay.cli.base import errors_as_lines
+from ragassay.cli.grade import (
     Csv,
     GradesArgument,
     Items,
@@ -68,9 +68,9 @@ def cover(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.sheets import show_sheets
-        from ragassay.reports.exam_evaluation import cover_sheet
-        from ragassay.runs.grades import cover_tables
+        from ragassay.cli.tables import show_sheets
+        from ragassay.workbench.evaluation import cover_tables
+        from ragassay.workbench.evaluation_tables import cover_sheet
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, None, chosen, leanings)
@@ -136,9 +136,9 @@ def leaderboard(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.sheets import show_sheets
-        from ragassay.reports.exam_evaluation import board_sheet, correlation_sheet
-        from ragassay.runs.grades import leaderboards
+        from ragassay.cli.tables import show_sheets
+        from ragassay.workbench.evaluation import leaderboards
+        from ragassay.workbench.evaluation_tables import board_sheet, correlation_sheet
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, None, chosen, leanings) if grades else None
@@ -195,10 +195,10 @@ def annotators(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.sheets import show_sheets
-        from ragassay.metrics.exam_annotators import MIN_ANSWERS, annotator_tables
-        from ragassay.reports.exam_evaluation import annotator_sheets, annotators_latex
+        from ragassay.cli.tables import show_sheets
         from ragassay.runs.folder import write_whole
+        from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
+        from ragassay.workbench.evaluation_tables import annotator_sheets, annotators_latex
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, None, chosen)

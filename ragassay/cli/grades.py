@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Unpack
 import typer
 
 from ragassay.cli import grade_scores, oversight
-from ragassay.cli.exits import PARTIAL, errors_as_lines
-from ragassay.cli.grade_options import (
+from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.grade import (
     Banks,
     Depth,
     GradesArgument,
@@ -64,8 +64,8 @@ def merge(
     """
     with errors_as_lines():
         from ragassay.formats import write_graded_paragraphs
-        from ragassay.formats.workbench.merging import merge_grades
         from ragassay.reports.text import count_text
+        from ragassay.workbench.graded_files import merge_grades
 
         found = [graded_file(path, None, None) for path in files]
         merged = merge_grades([file.queries for file in found], later_wins=later_wins)
@@ -106,7 +106,7 @@ def passages(
         from ragassay.cli.output import print_rejections
         from ragassay.formats import write_graded_paragraphs
         from ragassay.reports.text import count_text
-        from ragassay.runs.grading import prepared_passages
+        from ragassay.workbench.grading import prepared_passages
 
         found = prepared_passages(responses, options, most_words=words, depth=depth, spelled="flag")
         print_rejections(found.rejections)
@@ -140,7 +140,7 @@ def filter_(
     """
     with errors_as_lines():
         from ragassay.formats import write_graded_paragraphs
-        from ragassay.formats.workbench.merging import filter_grades
+        from ragassay.workbench.graded_files import filter_grades
 
         chosen = grade_filter(model, prompt_class, items, self_rated)
         file = graded_file(grades, None, None)
@@ -191,7 +191,7 @@ def qrels(
     """
     with errors_as_lines():
         from ragassay.reports.text import count_text
-        from ragassay.runs.grades import rubric_qrels, write_item_qrels, write_rubric_qrels
+        from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, bank, chosen, leanings)

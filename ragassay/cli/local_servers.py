@@ -54,7 +54,7 @@ def print_json(servers: Sequence[LocalServer]) -> None:
 
 def print_servers(looked: Sequence[str], servers: Sequence[LocalServer]) -> None:
     """Print a table of judges for each server, and a command to paste."""
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     console = open_console()
     if not servers:
@@ -105,7 +105,7 @@ def _heading(server: LocalServer) -> list[str]:
 
 def _print_judges(server: LocalServer) -> None:
     from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     rows: list[tuple[str, ...]] = []
     for model in server.models:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import (
     DryRun,
     Json,
@@ -26,9 +26,8 @@ from ragassay.options import EvaluateKeywords, settings_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ragassay.runs.generated_matrix import CallPlan, GeneratedAnswers
-    from ragassay.runs.matrix import JudgeMatrix
     from ragassay.settings import Settings
+    from ragassay.studies.matrix import GeneratedAnswers, GenerationPlan, JudgeMatrix
 
 
 @takes(
@@ -136,7 +135,7 @@ def matrix(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or a run is incomplete.
     """
     with errors_as_lines():
-        from ragassay.runs.matrix import judge_matrix, write_judge_matrix
+        from ragassay.studies.matrix import judge_matrix, write_judge_matrix
 
         if generate or target:
             need("matplotlib")
@@ -148,8 +147,8 @@ def matrix(
         if generate is not None:
             target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
             given = generator or [], judge or generator or []
-            asked = _Asked(generate, *given, papers, words, max_tokens, target)
-            made = _generated(asked, options, dry_run, as_json, quiet)
+            asked = _MatrixArguments(generate, *given, papers, words, max_tokens, target)
+            made = _generate_matrix(asked, options, dry_run, as_json, quiet)
             if made is None:
                 return
             runs, answers = [*(runs or ()), *made.runs], answers or made.written.file
@@ -171,7 +170,7 @@ def matrix(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _MatrixArguments:
     questions: Path
     generators: Sequence[str]
     judges: Sequence[str]
@@ -181,8 +180,8 @@ class _Asked:
     out: Path
 
 
-def _generated(
-    asked: _Asked, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
+def _generate_matrix(
+    asked: _MatrixArguments, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
 ) -> GeneratedAnswers | None:
     """Write and rate the syntheses; None where it was only asked what that would take."""
     from ragassay.cli.synthesize import note_questions
@@ -191,12 +190,12 @@ def _generated(
         raise InputError("a matrix compares models that write: --generator NAME, twice or more")
     if not dry_run:
         _check(asked, options)
-    from ragassay.runs.generated_matrix import ANSWERS, generate_and_judge, planned
+    from ragassay.process import run_sync
     from ragassay.runs.progress import Presenter
-    from ragassay.runs.states import states_of
-    from ragassay.runs.syntheses import prepared_questions, writers_of, writing_settings
-    from ragassay.runs.synthesis_writer import Writing
-    from ragassay.threads import run_sync
+    from ragassay.runs.resume import states_of
+    from ragassay.studies.matrix import ANSWERS, generate_and_judge, plan_calls
+    from ragassay.studies.syntheses import prepared_questions, writers_of, writing_settings
+    from ragassay.studies.synthesis_writer import Writing
 
     named: EvaluateKeywords = {**options, "model": asked.generators}
     settings = writing_settings(named, spelled="flag")
@@ -209,7 +208,7 @@ def _generated(
     )
     note_questions(questions)
     if dry_run:
-        _print_plan(planned(questions, writers, judges, asked.words), asked, as_json)
+        _print_plan(plan_calls(questions, writers, judges, asked.words), asked, as_json)
         return None
     how = Writing(asked.words, asked.max_tokens, bool(options.get("retry_failed")))
     made = generate_and_judge(questions, writers, judges, asked.out, how, bar)
@@ -218,8 +217,8 @@ def _generated(
     return made
 
 
-def _check(asked: _Asked, options: EvaluateKeywords) -> None:
-    from ragassay.runs.ready import check_ready
+def _check(asked: _MatrixArguments, options: EvaluateKeywords) -> None:
+    from ragassay.runs.preflight import check_ready
 
     for name in dict.fromkeys((*asked.generators, *asked.judges)):
         read = {"queries": asked.questions, "corpus": options.get("corpus")}
@@ -232,7 +231,7 @@ def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
     return settings_of({"model": [name]} | chosen | more, spelled="flag")
 
 
-def _print_plan(plan: CallPlan, asked: _Asked, as_json: bool) -> None:
+def _print_plan(plan: GenerationPlan, asked: _MatrixArguments, as_json: bool) -> None:
     from ragassay.reports.text import count_text
 
     if as_json:
@@ -252,8 +251,8 @@ def _print_plan(plan: CallPlan, asked: _Asked, as_json: bool) -> None:
 
 
 def _print(found: JudgeMatrix, as_json: bool) -> None:
-    from ragassay.cli.matrices import print_matrices
     from ragassay.cli.output import print_rejections
+    from ragassay.cli.tables import print_matrices
 
     for warning in found.warnings:
         typer.echo(f"warning: {warning}", err=True)
@@ -261,9 +260,9 @@ def _print(found: JudgeMatrix, as_json: bool) -> None:
     if as_json:
         print_matrices(found.matrices, _fields(found))
         return
-    from ragassay.reports.self_preference import favourite_sheet, self_preference_sheet
     from ragassay.reports.sheets import sheet_table
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
+    from ragassay.studies.self_preference import favourite_sheet, self_preference_sheet
 
     print_matrices(found.matrices, None)
     console = open_console()

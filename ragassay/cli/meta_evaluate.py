@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import Clusters, RunFolderArgument
 
 if TYPE_CHECKING:
-    from ragassay.runs.meta_evaluate import MetaEvaluation
+    from ragassay.studies.meta_evaluation import MetaEvaluation
 
 
 def meta_evaluate(
@@ -65,8 +65,8 @@ def meta_evaluate(
     """
     with errors_as_lines():
         from ragassay.cli.output import tell_plots_left_out
-        from ragassay.runs.meta_evaluate import meta_evaluate as measure_run
-        from ragassay.runs.meta_evaluate import write_meta_evaluation
+        from ragassay.studies.meta_evaluation import meta_evaluate as measure_run
+        from ragassay.studies.meta_evaluation import write_meta_evaluation
 
         tell_plots_left_out(out)
         found = measure_run(run, human, clusters)
@@ -79,12 +79,12 @@ def meta_evaluate(
 
 def _print(found: MetaEvaluation) -> None:
     from ragassay.cli.output import print_rejections
-    from ragassay.metrics.panel_alike import effective_judges
+    from ragassay.metrics.stats.panel_agreement import effective_judges
     from ragassay.reports.labels import one_line
     from ragassay.reports.panel_view import alike_lines
     from ragassay.reports.sheets import sheet_table
-    from ragassay.reports.trust import ranking_sheet, task_sheets, unaligned_lines
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
+    from ragassay.studies.trust_tables import ranking_sheet, task_sheets, unaligned_lines
 
     console = open_console()
     n_fitting = found.n_labels - len(found.alignment.unaligned)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import Json
 
 if TYPE_CHECKING:
-    from ragassay.models.integrity import FileCheck
-    from ragassay.models.shelf import ShelfItem
+    from ragassay.models.registry import FileCheck, ShelfItem
     from ragassay.records import Bound, CardFigure
 
 app = typer.Typer(
@@ -78,7 +77,7 @@ def list_models(
     with errors_as_lines():
         import json
 
-        from ragassay.models.shelf import fact_checkers, shelf
+        from ragassay.models.registry import fact_checkers, shelf
         from ragassay.settings import load_settings
 
         items = (*shelf(), *fact_checkers(load_settings().literature.cache_dir))
@@ -101,7 +100,7 @@ def show(
       ragassay models show ragassay/signals
     """
     with errors_as_lines():
-        from ragassay.models.shelf import item_of
+        from ragassay.models.registry import item_of
         from ragassay.settings import load_settings
 
         item = item_of(name, load_settings().literature.cache_dir)
@@ -132,8 +131,8 @@ def get(
     Exit codes: 0 it is here; 1 no such model, or the hub cannot be reached.
     """
     with errors_as_lines():
-        from ragassay.models.fetched import fetch
-        from ragassay.models.shelf import item_of
+        from ragassay.models.availability import fetch
+        from ragassay.models.registry import item_of
         from ragassay.settings import load_settings
 
         cache_dir = load_settings().literature.cache_dir
@@ -159,9 +158,8 @@ def check(
     Exit codes: 0 all files are intact; 1 no such model; 3 a file is damaged or missing.
     """
     with errors_as_lines():
-        from ragassay.models.integrity import check as check_files
-        from ragassay.models.integrity import is_sound
-        from ragassay.models.shelf import fact_checkers, item_of, shelf
+        from ragassay.models.registry import check as check_files
+        from ragassay.models.registry import fact_checkers, is_sound, item_of, shelf
         from ragassay.settings import load_settings
 
         cache_dir = load_settings().literature.cache_dir
@@ -198,9 +196,9 @@ def merge(
     """
     with errors_as_lines():
         from ragassay.errors import InputError
-        from ragassay.models.merging import merge as merge_adapter
-        from ragassay.models.merging import write_gguf, write_hf
-        from ragassay.models.shelf import item_of
+        from ragassay.models.registry import item_of
+        from ragassay.models.tuned import merge as merge_adapter
+        from ragassay.models.tuned import write_gguf, write_hf
         from ragassay.settings import load_settings
 
         if hf is None and gguf is None:
@@ -229,7 +227,7 @@ def _fields(item: ShelfItem) -> dict[str, object]:
 
 def _print_shelf(items: Sequence[ShelfItem]) -> None:
     from ragassay.reports.sheets import Column, Sheet, numbers, sheet_table, words
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     rows: list[tuple[str, ...]] = []
     for item in items:
@@ -246,7 +244,7 @@ def _size(n_bytes: int) -> str:
 
 
 def _print_card(item: ShelfItem) -> None:
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     console = open_console()
     console.print(item.name, style="bold", markup=False, highlight=False)
@@ -274,7 +272,7 @@ def _print_card(item: ShelfItem) -> None:
 def _print_figures(figures: Sequence[CardFigure]) -> None:
     from ragassay.reports.provenance import figures_sheet
     from ragassay.reports.sheets import sheet_table
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     console = open_console()
     console.print(sheet_table(figures_sheet(figures, has_commands=False)))
@@ -286,7 +284,7 @@ def _print_bounds(bounds: Sequence[Bound]) -> None:
     """Print what a model's verdicts need, and how many of them have it."""
     from ragassay.reports.provenance import BOUNDS_NOTE, bounds_sheet
     from ragassay.reports.sheets import sheet_table
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     console = open_console()
     for line in ("", BOUNDS_NOTE):

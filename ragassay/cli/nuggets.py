@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import AnswersArgument, Quiet, takes
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, Keywords, settings_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ragassay.records import NuggetMatcher
-    from ragassay.runs.nugget_edit import EditRequest
+    from ragassay.runs.journal import EditRequest
     from ragassay.runs.nuggets import Reviewer, Rows, Written
 
 app = typer.Typer(
@@ -84,12 +84,12 @@ def create(
     call failed.
     """
     with errors_as_lines():
-        from ragassay.cli.editor import edit_in_editor, require_terminal
         from ragassay.cli.output import Terminal
+        from ragassay.cli.testbank import edit_in_editor, require_terminal
         from ragassay.formats.nuggetizer import drop_judged_below
+        from ragassay.process import run_sync
         from ragassay.reports.text import count_text
         from ragassay.requests import open_tools, read_input
-        from ragassay.threads import run_sync
 
         terminal = Terminal(quiet)
         if not (accept_all or review):
@@ -146,14 +146,14 @@ def assign(
     """
     with errors_as_lines():
         from ragassay.cli.output import Terminal
+        from ragassay.process import run_sync
         from ragassay.reports.text import count_text
         from ragassay.requests import open_tools, read_input
-        from ragassay.threads import run_sync
 
         terminal = Terminal(quiet)
         job, settings = read_input(answers, options, None, terminal)
         tools = open_tools(settings, options, terminal, job.corpus)
-        from ragassay.runs.assignment import assign_nuggets
+        from ragassay.runs.nugget_matching import assign_nuggets
 
         scores = metrics or target.with_name(f"{target.name}.metrics.jsonl")
         with terminal.bar(len(job.records), "assigning nuggets") as listen:
@@ -199,7 +199,7 @@ def fit(
     with errors_as_lines():
         from ragassay.cli.output import print_rejections
         from ragassay.models.embeddings import Embedder
-        from ragassay.runs.matching import fit_file, read_match_file
+        from ragassay.runs.nugget_matching import fit_file, read_match_file
         from ragassay.runs.progress import shown_steps
 
         need("optuna")

@@ -1,4 +1,4 @@
-"""`ragassay optimize`."""
+"""`ragassay optimize`, and `ragassay prompts`, which shows prompts and compares compiled ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import DryRun, Json, Quiet
 from ragassay.extras import need
 
@@ -15,6 +15,70 @@ if TYPE_CHECKING:
     from ragassay.optimizers.compiling.job import CompileResult
     from ragassay.prompts.compiled import PromptComparison
     from ragassay.records import Score
+
+
+app = typer.Typer(
+    name="prompts",
+    help="Prompts: list them, show one as a model sees it, compare a compiled one.",
+    no_args_is_help=True,
+)
+
+N_CHARS = 60
+"""Characters of an instruction in a list."""
+
+
+@app.command("list")
+def list_prompts() -> None:
+    """List the agents: the first words of their prompt, its hash, its fields.
+
+    Those with a star can be compiled by `ragassay optimize`.
+    """
+    with errors_as_lines():
+        from ragassay.optimizers.compiling.showing import prompt_lines
+        from ragassay.reports.sheets import Sheet, sheet_table, words
+        from ragassay.safe_text import open_console
+
+        rows: list[tuple[str, ...]] = []
+        for line in prompt_lines():
+            fields = f"{', '.join(line.inputs)} -> {', '.join(line.outputs)}"
+            star = " *" if line.can_compile else ""
+            said = line.instruction[:N_CHARS].rstrip() + "..."
+            rows.append((line.name + star, line.sha256[:12], fields, said))
+        columns = words("agent", "SHA-256", "fields", "says")
+        open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
+
+
+@app.command()
+def show(
+    agent: Annotated[str, typer.Argument(help="The agent, as `ragassay prompts list` names it.")],
+    prompts: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="With this compiled prompt.")
+    ] = None,
+) -> None:
+    """Show the whole prompt of an agent as a model sees it.
+
+    Angle brackets mark the parts that differ from call to call.
+    """
+    with errors_as_lines():
+        from ragassay.optimizers.compiling.showing import agent_of, full_prompt
+        from ragassay.prompts.compiled import read_compiled
+
+        chosen = agent_of(agent)
+        if prompts is not None:
+            chosen.use(read_compiled(prompts).model_copy(update={"rubrics": ()}))
+        typer.echo(full_prompt(chosen))
+
+
+@app.command()
+def diff(
+    path: Annotated[Path, typer.Argument(help="A file that `ragassay optimize` wrote.")],
+) -> None:
+    """Compare a compiled prompt with the shipped one: a unified diff, then its examples."""
+    with errors_as_lines():
+        from ragassay.optimizers.compiling.showing import prompt_diff
+        from ragassay.prompts.compiled import read_compiled
+
+        typer.echo(prompt_diff(read_compiled(path)))
 
 
 def optimize(
@@ -130,12 +194,11 @@ def optimize(
     usage; 3 no better prompt was found, or some of the data could not be read.
     """
     with errors_as_lines():
-        from ragassay.optimizers.compiling.compilable import check_agent
-        from ragassay.optimizers.compiling.planning import check_optimizer
+        from ragassay.optimizers.compiling.planning import check_agent, check_optimizer
 
         check_agent(agent)
         check_optimizer(optimizer)
-        from ragassay.runs.ready import check_ready
+        from ragassay.runs.preflight import check_ready
         from ragassay.settings import load_settings, seated
 
         if optimizer == "miprov2":
@@ -196,7 +259,7 @@ def optimize(
 
 def _show(found: CompileResult, written: Path | None) -> None:
     from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     prompt = found.prompt
     columns = (*words("on the measured part"), *numbers("shipped", "compiled", "gain", "items"))
@@ -214,7 +277,7 @@ def _show(found: CompileResult, written: Path | None) -> None:
 
 
 def _verdict(found: CompileResult, written: Path | None) -> list[str]:
-    from ragassay.optimizers.compiling.measuring import may_be_chance
+    from ragassay.optimizers.compiling.student import may_be_chance
     from ragassay.reports.provenance import usage_text
     from ragassay.reports.text import count_text
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_origin
 
 import typer
 
-from ragassay.cli.exits import errors_as_lines
+from ragassay.cli.base import errors_as_lines
 from ragassay.options import Option, options_of, settings_of, signature_with
 
 Json = Annotated[bool, typer.Option("--json", help="Print what was found as JSON on stdout.")]
@@ -104,7 +104,7 @@ def takes(
 
 
 def _check(given: Mapping[str, Any], *, is_whole: bool) -> None:
-    from ragassay.runs.ready import JUDGE_FIELDS, check_ready
+    from ragassay.runs.preflight import JUDGE_FIELDS, check_ready
     from ragassay.settings import RESULT_FIELDS
 
     with errors_as_lines():

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ragassay.process import run_sync
 from ragassay.records import (
     Audit,
     Evaluation,
@@ -19,12 +20,11 @@ from ragassay.records import (
 )
 from ragassay.requests import Request, folder_of
 from ragassay.runs.progress import Presenter
-from ragassay.threads import run_sync
 
 if TYPE_CHECKING:
     from ragassay.options import Keywords
     from ragassay.runs.evaluate import Plan
-    from ragassay.runs.grading import Graded
+    from ragassay.workbench.grading import Graded
 
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Terminal(Presenter):
         if not self.progress:
             yield
             return
-        from ragassay.terminal import open_console
+        from ragassay.safe_text import open_console
 
         with open_console(stderr=True).status(what):
             yield
@@ -124,7 +124,7 @@ def print_run(
     from ragassay.reports.panel_view import panel_lines
     from ragassay.reports.repeats import confidence_text
     from ragassay.reports.text import count_text
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     console = open_console()
     where = f"Report: {folder / 'report.html'}"
@@ -139,8 +139,8 @@ def print_run(
         return
     for line in _worst(evaluations):
         console.print(line, markup=False, highlight=False)
-    console.print(sheet_table(score_sheet(_measured(summary))))
-    if n_lost := len(summary.scores) - len(_measured(summary).scores):
+    console.print(sheet_table(score_sheet(_drop_unscored(summary))))
+    if n_lost := len(summary.scores) - len(_drop_unscored(summary).scores):
         console.print(f"{count_text(n_lost, 'score')} without a value: see the report.")
     if len(summary.systems) > 1:
         console.print(sheet_table(system_sheet(summary.systems, has_intervals=False)))
@@ -195,7 +195,7 @@ def _provenance(manifest: Manifest) -> Iterator[str]:
 def _print_advice(console: Any, manifest: Manifest, summary: Summary) -> None:
     """Name a better verifier where the embedded one compared without a judge."""
     from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
-    from ragassay.models.fetched import better_verifier_text
+    from ragassay.models.availability import better_verifier_text
     from ragassay.settings import load_settings
 
     compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
@@ -206,7 +206,7 @@ def _print_advice(console: Any, manifest: Manifest, summary: Summary) -> None:
 
 def _worst(evaluations: Sequence[Evaluation]) -> Iterator[str]:
     """Yield the serious findings, the worst first, as the page lists them."""
-    from ragassay.reports.finding_cards import view_cards
+    from ragassay.reports.findings_view import view_cards
     from ragassay.reports.labels import one_line
 
     serious = [card for card in view_cards(evaluations) if card.severity == "serious"]
@@ -216,7 +216,7 @@ def _worst(evaluations: Sequence[Evaluation]) -> Iterator[str]:
         yield f"  ... and {len(serious) - MOST_FINDINGS:,} more, in the report"
 
 
-def _measured(summary: Summary) -> Summary:
+def _drop_unscored(summary: Summary) -> Summary:
     """Return the summary without the scores that failed verdicts left without a value."""
     if not summary.unscored:
         return summary
@@ -226,10 +226,10 @@ def _measured(summary: Summary) -> Summary:
 
 def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     """Print who graded, what each system covers, and where to go on."""
-    from ragassay.reports.exam_evaluation import cover_sheet
     from ragassay.reports.sheets import sheet_table
-    from ragassay.runs.grading import GRADED_FILE, covers
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
+    from ragassay.workbench.evaluation_tables import cover_sheet
+    from ragassay.workbench.grading import GRADED_FILE, covers
 
     console = open_console()
     for kind, table in covers(graded).items():
@@ -253,9 +253,9 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
 
 def print_certificate(audit: Audit) -> None:
     """Print the judge's certificate."""
-    from ragassay.reports.audit import certificate_sheet
     from ragassay.reports.sheets import sheet_table
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
+    from ragassay.studies.audit_report import certificate_sheet
 
     open_console().print(sheet_table(certificate_sheet(audit)))
 
@@ -264,7 +264,7 @@ def print_repeats(repeats: Repeats) -> None:
     """Print how often the judge contradicts itself."""
     from ragassay.reports.repeats import repeats_sheet, repeats_text
     from ragassay.reports.sheets import sheet_table
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     console = open_console()
     if repeats.figures:
@@ -275,10 +275,10 @@ def print_repeats(repeats: Repeats) -> None:
 
 def print_audit(audit: Audit, folder: Path) -> None:
     """Print certificate, mean ratings, every attack, and the page's path."""
-    from ragassay.reports.audit import ratings_sheet, short_attack_sheet
     from ragassay.reports.certificate import view_certificate
     from ragassay.reports.sheets import sheet_table
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
+    from ragassay.studies.audit_report import ratings_sheet, short_attack_sheet
 
     console = open_console()
     headline = view_certificate(audit).headline
@@ -345,7 +345,7 @@ def print_rejections(rejections: Sequence[Rejection]) -> None:
     """Print a file's first unreadable lines on stderr."""
     import typer
 
-    from ragassay.formats.answered import rejection_line
+    from ragassay.formats.problems import rejection_line
 
     for rejection in rejections[:10]:
         typer.echo(f"rejected {rejection_line(rejection)}", err=True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragassay.cli.exits import errors_as_lines
-from ragassay.cli.grade_options import (
+from ragassay.cli.base import errors_as_lines
+from ragassay.cli.grade import (
     Banks,
     Csv,
     DirectClass,
@@ -28,9 +28,9 @@ from ragassay.cli.grade_options import (
 from ragassay.cli.options import Json
 
 if TYPE_CHECKING:
-    from ragassay.formats.workbench.grades import GradeFilter
-    from ragassay.metrics.oversight import CheckedItem
-    from ragassay.runs.grades import GradedFile
+    from ragassay.workbench.evaluation import GradedFile
+    from ragassay.workbench.grades import GradeFilter
+    from ragassay.workbench.oversight import CheckedItem
 
 AnswerClass = Annotated[
     str,
@@ -67,14 +67,14 @@ def verify(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.sheets import show_sheets
-        from ragassay.reports.exam_oversight import verify_sheets
+        from ragassay.cli.tables import show_sheets
+        from ragassay.workbench.tables import verify_sheets
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, bank, chosen)
         found = [
             one
-            for one in _checked(file, query, chosen, answer_class, min_rating)
+            for one in _check_items(file, query, chosen, answer_class, min_rating)
             if item.lower() in one.item.lower() or item.lower() in one.text.lower()
         ]
         show_sheets(verify_sheets(found), csv, as_json, limit)
@@ -107,13 +107,13 @@ def grid(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.sheets import show_sheets
-        from ragassay.metrics.oversight import grids
-        from ragassay.reports.exam_oversight import GRID_WIDTH, grid_sheet, legend_sheet
+        from ragassay.cli.tables import show_sheets
+        from ragassay.workbench.oversight import grids
+        from ragassay.workbench.tables import GRID_WIDTH, grid_sheet, legend_sheet
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, bank, chosen)
-        found = grids(_checked(file, query, chosen, answer_class, min_rating))
+        found = grids(_check_items(file, query, chosen, answer_class, min_rating))
         shown = [
             sheet
             for one in found
@@ -155,9 +155,9 @@ def missing(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.sheets import show_sheets
-        from ragassay.metrics.bank_oversight import missing_passages
-        from ragassay.reports.exam_oversight import missing_sheet
+        from ragassay.cli.tables import show_sheets
+        from ragassay.workbench.oversight import missing_passages
+        from ragassay.workbench.tables import missing_sheet
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, None, chosen)
@@ -198,9 +198,9 @@ def spurious(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.sheets import show_sheets
-        from ragassay.metrics.bank_oversight import item_uses
-        from ragassay.reports.exam_oversight import spurious_sheet
+        from ragassay.cli.tables import show_sheets
+        from ragassay.workbench.oversight import item_uses
+        from ragassay.workbench.tables import spurious_sheet
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, bank, chosen)
@@ -236,9 +236,9 @@ def agreement(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.sheets import show_sheets
-        from ragassay.metrics.exam_graders import grader_agreement
-        from ragassay.reports.exam_oversight import grader_sheets
+        from ragassay.cli.tables import show_sheets
+        from ragassay.workbench.agreement import grader_agreement
+        from ragassay.workbench.tables import grader_sheets
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, None, None)
@@ -248,14 +248,14 @@ def agreement(
     exit_code(file)
 
 
-def _checked(
+def _check_items(
     file: GradedFile,
     query: str | None,
     chosen: GradeFilter,
     answer_class: str,
     min_rating: int | None,
 ) -> tuple[CheckedItem, ...]:
-    from ragassay.metrics.oversight import checked_items
+    from ragassay.workbench.oversight import checked_items
 
     extracted = grade_filter(prompt_class=answer_class) if answer_class else None
     return checked_items(file.only(query), chosen, extracted, min_rating, file.texts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,9 +49,9 @@ def read(
         from ragassay.cli.output import print_rejections
         from ragassay.errors import InputError
         from ragassay.formats.papers import read_papers, write_papers
-        from ragassay.reports.papers import paper_sheet
+        from ragassay.qa.report import paper_sheet
         from ragassay.reports.sheets import sheet_table
-        from ragassay.terminal import open_console
+        from ragassay.safe_text import open_console
 
         found = read_papers(papers)
         print_rejections(found.rejections)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import DryRun, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
-    from ragassay.runs.rationales import ReasonAudit
+    from ragassay.studies.rationales import ReasonAudit
 
 
 @takes(EvaluateKeywords, "model", "api_base", "limit", "out", "concurrency", "max_rpm", "max_usd")
@@ -70,11 +70,10 @@ def rationales(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some reason failed.
     """
     with errors_as_lines():
+        from ragassay.process import run_sync
         from ragassay.reports.text import count_text
-        from ragassay.runs.judged_reasons import read_reasons
         from ragassay.runs.progress import shown_progress
-        from ragassay.runs.rationales import audit_reasons, write_reason_audit
-        from ragassay.threads import run_sync
+        from ragassay.studies.rationales import audit_reasons, read_reasons, write_reason_audit
 
         given = read_reasons(reasons, options.get("limit"), rubric_text)
         name = f"{reasons.name.split('.')[0]}-rationales"
@@ -97,8 +96,8 @@ def rationales(
 
 def _show(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
     from ragassay.cli.output import print_rejections
-    from ragassay.reports.rationales import agreement_lines, rationale_sheets
     from ragassay.reports.sheets import sheet_table
+    from ragassay.studies.rationale_tables import agreement_lines, rationale_sheets
 
     if found.given.n_without:
         typer.echo(f"ratings without a reason, left out: {found.given.n_without}", err=True)
@@ -112,7 +111,7 @@ def _show(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
         return
     if quiet:
         return
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     console = open_console()
     judges = ", ".join(dict.fromkeys(one.judge for one in found.given.reasons))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.exits import errors_as_lines
+from ragassay.cli.base import errors_as_lines
 
 if TYPE_CHECKING:
-    from ragassay.review.desk import Desk
-    from ragassay.review.door import Door
+    from ragassay.review.access import Door
+    from ragassay.review.session import Desk
 
 
 def review(

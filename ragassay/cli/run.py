@@ -7,7 +7,7 @@ from typing import Annotated, Unpack
 
 import typer
 
-from ragassay.cli.exits import errors_as_lines, exit_with
+from ragassay.cli.base import errors_as_lines, exit_with
 from ragassay.cli.options import Json, Quiet, takes
 from ragassay.options import RunKeywords
 

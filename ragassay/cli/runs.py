@@ -1,4 +1,4 @@
-"""`ragassay runs`."""
+"""`ragassay runs` and `ragassay report`: past runs, and the report of one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ragassay.cli.exits import errors_as_lines
-from ragassay.cli.options import Json
+from ragassay.cli.base import errors_as_lines
+from ragassay.cli.options import Json, RunFolderArgument
 
 RUNS = Path("runs")
 
@@ -64,7 +64,7 @@ def list_runs(
             typer.echo(f"{folder} has no runs")
             return
         from ragassay.reports.past_runs import past_run_lines
-        from ragassay.terminal import open_console
+        from ragassay.safe_text import open_console
 
         console = open_console()
         for line in past_run_lines(runs):
@@ -109,3 +109,39 @@ def open_run(
     from ragassay.cli.review import review as open_review
 
     open_review(found, no_open=no_open)
+
+
+def report(
+    run: RunFolderArgument,
+    as_json: Json = False,
+) -> None:
+    """Write report.html and report.md of a run again, and print its tables.
+
+    It also works for a stopped run: the report then covers the finished answers.
+    """
+    with errors_as_lines():
+        from ragassay.errors import InputError
+        from ragassay.metrics.stats.summary import summarize
+        from ragassay.runs.folder import RunFolder
+
+        folder = RunFolder(run)
+        manifest = folder.manifest()
+        evaluations = folder.evaluations()
+        if any(one.pairs for one in evaluations[:1]):
+            raise InputError(
+                f"{run} is a run of pairs, and does not keep their papers: repeat its `ragassay qa "
+                "evaluate`, which asks nothing again and writes qa.html anew"
+            )
+        summary = folder.summary() or summarize(
+            evaluations,
+            manifest.answers.n_items,
+            len(folder.failures()),
+            len(folder.rejections()),
+        )
+        folder.write_reports(summary)
+        if as_json:
+            typer.echo(summary.model_dump_json(indent=2))
+            return
+        from ragassay.cli.output import print_run
+
+        print_run(manifest, summary, evaluations, run, folder.audit())

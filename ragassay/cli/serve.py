@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.exits import errors_as_lines
+from ragassay.cli.base import errors_as_lines
 
 if TYPE_CHECKING:
     from ragassay.models.serving.server import Address
@@ -59,8 +59,8 @@ def serve(
     """
     with errors_as_lines():
         from ragassay.errors import SettingsError
+        from ragassay.models.registry import served_models
         from ragassay.models.serving.server import serve as run_server
-        from ragassay.models.shelf import served_models
         from ragassay.settings import load_settings
 
         if only and not model:

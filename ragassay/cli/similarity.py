@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, OnlyWhere, takes
 from ragassay.extras import EXTRAS, need
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
-    from ragassay.runs.similarity import Similarity
+    from ragassay.studies.similarity import Similarity
 
 
 @takes(EvaluateKeywords, "questions", "column_map")
@@ -88,10 +88,10 @@ def similarity(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, the rest is compared.
     """
     with errors_as_lines():
-        from ragassay.formats.column_map import column_map
+        from ragassay.formats.row_mapping import column_map
         from ragassay.model_names import MINILM
-        from ragassay.runs.similarity import similarity as compare
-        from ragassay.runs.similarity import write_similarity
+        from ragassay.studies.similarity import similarity as compare
+        from ragassay.studies.similarity import write_similarity
 
         need(*EXTRAS["similarity"], *(["matplotlib"] if out else []))
         found = compare(
@@ -114,8 +114,8 @@ def similarity(
 
 
 def _print(found: Similarity, as_json: bool) -> None:
-    from ragassay.cli.matrices import print_matrices
     from ragassay.cli.output import print_rejections
+    from ragassay.cli.tables import print_matrices
 
     notes = [f"tokens are compared by {found.embedder}"] if found.embedder else []
     for note in (*notes, *found.notes):

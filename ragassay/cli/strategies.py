@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import AnswersArgument, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
-    from ragassay.runs.strategies import StrategyStudy
+    from ragassay.studies.strategies import StrategyStudy
 
 
 @takes(
@@ -74,9 +74,9 @@ def strategies(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some rating failed.
     """
     with errors_as_lines():
-        from ragassay.formats.column_map import column_map
+        from ragassay.formats.row_mapping import column_map
         from ragassay.runs.progress import shown_progress
-        from ragassay.runs.strategies import (
+        from ragassay.studies.strategies import (
             N_WAYS,
             default_rubric_set,
             read_strategy_job,
@@ -119,9 +119,9 @@ def _show(study: StrategyStudy, written: tuple[Path, ...], as_json: bool, quiet:
 def _print(study: StrategyStudy) -> None:
     from ragassay.cli.output import print_rejections
     from ragassay.reports.sheets import sheet_table
-    from ragassay.reports.strategies import strategies_headline, strategy_sheets
     from ragassay.reports.text import count_text
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
+    from ragassay.studies.strategy_tables import strategies_headline, strategy_sheets
 
     console = open_console()
     headline = strategies_headline(study.judge, study.n_answers, study.n_labels)

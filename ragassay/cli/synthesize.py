@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, takes
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
-    from ragassay.runs.syntheses import Syntheses
-    from ragassay.runs.synthesis_questions import Questions
     from ragassay.settings import Settings
+    from ragassay.studies.syntheses import Syntheses
+    from ragassay.studies.synthesis_questions import Questions
 
 
 @takes(
@@ -101,11 +101,11 @@ def synthesize(
     paper, or some answer could not be written.
     """
     with errors_as_lines():
+        from ragassay.process import run_sync
+        from ragassay.runs.preflight import check_ready
         from ragassay.runs.progress import Presenter
-        from ragassay.runs.ready import check_ready
-        from ragassay.runs.syntheses import make_syntheses, writing_settings
-        from ragassay.runs.synthesis_writer import Writing
-        from ragassay.threads import run_sync
+        from ragassay.studies.syntheses import make_syntheses, writing_settings
+        from ragassay.studies.synthesis_writer import Writing
 
         named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
         settings = writing_settings(named, spelled="flag")
@@ -145,17 +145,17 @@ def _print_plan(
     import json
     from dataclasses import asdict
 
+    from ragassay.process import run_sync
     from ragassay.reports.text import count_text
-    from ragassay.runs.generated_matrix import planned
     from ragassay.runs.progress import Presenter
-    from ragassay.runs.syntheses import prepared_questions, writers_of
-    from ragassay.threads import run_sync
+    from ragassay.studies.matrix import plan_calls
+    from ragassay.studies.syntheses import prepared_questions, writers_of
 
     writers = writers_of(settings, words)
     preparing = prepared_questions(queries, options, settings, papers, bar=Presenter(not quiet).bar)
     questions = run_sync(preparing)
     note_questions(questions)
-    plan = planned(questions, writers)
+    plan = plan_calls(questions, writers)
     if as_json:
         typer.echo(json.dumps(asdict(plan), indent=2))
         return

@@ -1,16 +1,129 @@
-"""`ragassay testbank`: exam questions and nuggets by which responses are graded."""
+"""`ragassay testbank`: questions and nuggets for grading, printed, edited, split, merged."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, Quiet, takes
 from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
+from ragassay.errors import InputError
 from ragassay.options import Keywords, settings_of
+
+if TYPE_CHECKING:
+    from ragassay.formats import RubricBank
+    from ragassay.runs.banks import BankFile
+    from ragassay.workbench.bank_edit import Author, ItemChanges
+    from ragassay.workbench.bank_lint import Lint
+
+
+def require_terminal(way_out: str) -> None:
+    """Check that a person is at a terminal.
+
+    Raises:
+        InputError: There is no terminal; the message names the option that needs none.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InputError(f"there is no terminal to edit in: give {way_out}")
+
+
+def edit_in_editor(text: str) -> str:
+    """Open the user's editor, and return the saved text, or the text itself if unchanged.
+
+    Raises:
+        InputError: The editor cannot be started, or ends with an error.
+    """
+    import click
+
+    try:
+        saved = click.edit(text, extension=".txt")
+    except click.ClickException as error:
+        raise InputError(
+            f"{error.message} Set EDITOR to your editor, or give --accept-all"
+        ) from error
+    return text if saved is None else saved
+
+
+def opened_bank(path: Path) -> BankFile:
+    """Return a bank as people left it; report unreadable lines."""
+    from ragassay.cli.output import print_rejections
+    from ragassay.runs.banks import read_bank_file
+
+    file = read_bank_file(path)
+    print_rejections(file.rejections)
+    if file.n_stray:
+        typer.echo(f"{file.n_stray} changes are of items that {path} does not have", err=True)
+    return file
+
+
+def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) -> None:
+    """Print items, and who changed them."""
+    from ragassay.reports.sheets import sheet_table
+    from ragassay.runs.banks import all_history
+    from ragassay.safe_text import open_console
+    from ragassay.workbench.tables import bank_rows, history_sheet, items_sheet
+
+    if as_json:
+        for row in (row for bank in banks for row in bank_rows(bank, with_history)):
+            typer.echo(json.dumps(row, ensure_ascii=False))
+        return
+    console = open_console()
+    for bank in banks:
+        console.print(sheet_table(items_sheet(bank)))
+        if with_history and (said := all_history(bank)):
+            console.print(sheet_table(history_sheet(said)))
+
+
+def print_lints(found: Sequence[Lint], as_json: bool) -> None:
+    """Print what is wrong with items, a line each, and how to mend it."""
+    from ragassay.reports.labels import one_line
+    from ragassay.reports.text import count_text
+    from ragassay.workbench.bank_lint import TITLES
+    from ragassay.workbench.tables import short_id
+
+    for one in found:
+        if as_json:
+            typer.echo(json.dumps(dataclasses.asdict(one), ensure_ascii=False))
+            continue
+        typer.echo(one_line(f"{one.query} {short_id(one.item)}: {one.text}"))
+        typer.echo(one_line(f"    {TITLES[one.kind]}: {one.why}; {one.mend}"))
+    if not as_json:
+        n_items = len({(one.query, one.item) for one in found})
+        typer.echo(
+            f"{count_text(len(found), 'flaw')} of {count_text(n_items, 'item')}"
+            if found
+            else "nothing found"
+        )
+
+
+def edit_bank(file: BankFile, asked: ItemChanges, author: Author, query: str) -> BankFile:
+    """Change a bank by option, or in the user's editor; print what was changed."""
+    from ragassay.reports.sheets import sheet_table
+    from ragassay.runs.banks import read_bank_file
+    from ragassay.safe_text import open_console
+    from ragassay.workbench.bank_edit import asked_reviews, edited_by_hand, keep_reviews
+    from ragassay.workbench.tables import history_sheet
+
+    if asked.is_empty:
+        require_terminal("--item ID with --text, --answer or --remove, or --add QUERY TEXT")
+        new = edited_by_hand(
+            file, edit_in_editor, author, lambda told: typer.echo(told, err=True), query
+        )
+    else:
+        new = keep_reviews(file, asked_reviews(file, asked, author))
+    if new:
+        open_console().print(sheet_table(history_sheet(new)))
+    else:
+        typer.echo("nothing changed")
+    return read_bank_file(file.path)
+
 
 app = typer.Typer(
     name="testbank",
@@ -44,9 +157,6 @@ def show(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.testbank_shown import opened_bank, print_banks
-        from ragassay.errors import InputError
-
         file = opened_bank(bank)
         chosen = [one for one in file.banks if query in ("", one.query_id)]
         if not chosen:
@@ -108,11 +218,10 @@ def edit(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.testbank_shown import edit_bank, opened_bank
-        from ragassay.runs.testbank_edit import Asked, Author
-        from ragassay.runs.testbanks import write_new_bank
+        from ragassay.runs.banks import write_new_bank
+        from ragassay.workbench.bank_edit import Author, ItemChanges
 
-        asked = Asked(item, text, answer, secret, remove, add, kind, facet, undo)
+        asked = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
         file = edit_bank(opened_bank(bank), asked, Author(who, why), query)
         if out:
             write_new_bank(file.banks, out)
@@ -144,10 +253,9 @@ def split(
     Exit codes: 0 done; 1 error; 3 some input was rejected, or one part lacks a query.
     """
     with errors_as_lines():
-        from ragassay.cli.testbank_shown import opened_bank
-        from ragassay.runs.testbank_edit import item_of
-        from ragassay.runs.testbank_parts import split_banks
-        from ragassay.runs.testbanks import write_new_bank
+        from ragassay.runs.banks import write_new_bank
+        from ragassay.workbench.bank_edit import item_of
+        from ragassay.workbench.bank_parts import split_banks
 
         file = opened_bank(bank)
         names = [item_of(file, name)[1].id for name in secret] if secret else None
@@ -172,9 +280,8 @@ def merge(
     first one's word is taken.
     """
     with errors_as_lines():
-        from ragassay.cli.testbank_shown import opened_bank
-        from ragassay.runs.testbank_parts import merged_banks
-        from ragassay.runs.testbanks import write_new_bank
+        from ragassay.runs.banks import write_new_bank
+        from ragassay.workbench.bank_parts import merged_banks
 
         files = [opened_bank(path) for path in banks]
         found = merged_banks([file.banks for file in files])
@@ -209,8 +316,7 @@ def lint(
     Exit codes: 0 nothing found; 1 error; 3 something was found, or some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.testbank_shown import opened_bank, print_lints
-        from ragassay.runs.testbank_lint import lint_file
+        from ragassay.workbench.bank_lint import lint_file
 
         file = opened_bank(bank)
         found = lint_file(

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import Quiet, takes
 from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
     from ragassay.formats.workbench.bank_items import RubricBank
-    from ragassay.runs.testbank_create import CreatedBanks
+    from ragassay.workbench.bank_create import CreatedBanks
 
 Target = Annotated[Path, typer.Option("--out", help="The file to write; end it in .jsonl.gz.")]
 Collection = Annotated[str, typer.Option(help="Name of the queries' collection.")]
@@ -88,9 +88,9 @@ def create(
     with errors_as_lines():
         from ragassay.cli.output import print_rejections
         from ragassay.formats.exam_queries import read_exam_queries
+        from ragassay.process import run_sync
         from ragassay.runs.progress import shown_progress
-        from ragassay.runs.testbank_create import ExamPlan, exam_jobs, exam_tools, write_testbanks
-        from ragassay.threads import run_sync
+        from ragassay.workbench.bank_create import ExamPlan, exam_jobs, exam_tools, write_testbanks
 
         plan = ExamPlan(
             kinds=("questions", "nuggets") if kind == "both" else (kind,),
@@ -152,7 +152,7 @@ def import_bank(
         from ragassay.cli.output import print_rejections
         from ragassay.formats import write_test_banks
         from ragassay.formats.exam_queries import read_exam_queries
-        from ragassay.formats.workbench.importing import read_bank_import
+        from ragassay.workbench.bank_import import read_bank_import
 
         texts = {q.id: q.text for q in read_exam_queries(queries).queries} if queries else {}
         found = read_bank_import(file, query=query, kind=kind, queries=texts, collection=collection)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import AnswersArgument, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords
 
@@ -76,14 +76,17 @@ def separate(
     """
     with errors_as_lines():
         from ragassay.cli.output import Terminal
-        from ragassay.models.installed import need_verifiers
-        from ragassay.reports.verifiers import question_sheet, separation_sheet
+        from ragassay.models.availability import need_verifiers
         from ragassay.requests import read_input
         from ragassay.runs.progress import shown_steps
-        from ragassay.runs.verifiers.scoring import open_models
-        from ragassay.runs.verifiers.sentences import check_documents, labelled_sentences
-        from ragassay.runs.verifiers.separating import sample_pairs
-        from ragassay.runs.verifiers.separating import separate as separate_pairs
+        from ragassay.studies.verifiers.sentences import (
+            check_documents,
+            labelled_sentences,
+            open_models,
+        )
+        from ragassay.studies.verifiers.separation import sample_pairs
+        from ragassay.studies.verifiers.separation import separate as separate_pairs
+        from ragassay.studies.verifiers.tables import question_sheet, separation_sheet
 
         need_verifiers(verifiers or ())
         job, settings = read_input(answers, options, None, Terminal(quiet))
@@ -134,18 +137,18 @@ def support(
     """
     with errors_as_lines():
         from ragassay.cli.output import Terminal
-        from ragassay.models.installed import need_verifiers
-        from ragassay.reports.verifiers import support_sheet
+        from ragassay.models.availability import need_verifiers
         from ragassay.requests import read_input
         from ragassay.runs.progress import shown_steps
-        from ragassay.runs.verifiers.bearing import supported
-        from ragassay.runs.verifiers.scoring import open_models
-        from ragassay.runs.verifiers.sentences import (
+        from ragassay.studies.verifiers.sentences import (
             check_documents,
             cited_sentences,
             has_citation_labels,
             labelled_sentences,
+            open_models,
         )
+        from ragassay.studies.verifiers.support import measure_support
+        from ragassay.studies.verifiers.tables import support_sheet
 
         need_verifiers(verifiers or ())
         job, settings = read_input(answers, options, None, Terminal(quiet))
@@ -157,7 +160,9 @@ def support(
         n_missing = check_documents(sentences)
         models = open_models(*_scorers(verifiers, embedders), settings.literature.cache_dir)
         with shown_steps(len(sentences) * len(models), "scoring", not quiet) as step:
-            found = [supported(sentences, m, has_labels=has_labels, step=step) for m in models]
+            found = [
+                measure_support(sentences, m, has_labels=has_labels, step=step) for m in models
+            ]
         rows = [(one.model, one.threshold, one.all_cited, one.supporting) for one in found]
         tables = {"support": support_sheet(rows)}
         show_and_write(tables, folder, as_json=as_json, quiet=quiet)
@@ -206,14 +211,13 @@ def at_k(
     """
     with errors_as_lines():
         from ragassay.cli.output import Terminal, tell_plots_left_out
-        from ragassay.models.installed import need_verifiers
+        from ragassay.models.availability import need_verifiers
         from ragassay.reports.figures import can_plot, curve_plot
-        from ragassay.reports.verifiers import curve_sheet
         from ragassay.requests import read_input
         from ragassay.runs.progress import shown_steps
-        from ragassay.runs.verifiers.bearing import curves_of, n_steps, parse_ks, ways_of
-        from ragassay.runs.verifiers.scoring import open_models
-        from ragassay.runs.verifiers.sentences import cited_sentences
+        from ragassay.studies.verifiers.sentences import cited_sentences, open_models
+        from ragassay.studies.verifiers.support import curves_of, n_steps, parse_ks, ways_of
+        from ragassay.studies.verifiers.tables import curve_sheet
 
         need_verifiers(verifiers or ())
         ks, ways = parse_ks(k), ways_of(found_by)
@@ -271,7 +275,7 @@ def show_and_write(
         plots: SVG, by the names of their files.
         n_shown: Most tables on the terminal; None for all.
     """
-    from ragassay.cli.sheets import show_sheets
+    from ragassay.cli.tables import show_sheets
     from ragassay.reports.sheets import sheet_csv
     from ragassay.runs.compare import write_files
 

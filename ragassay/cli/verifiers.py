@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.base import PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, Quiet
 from ragassay.cli.verifier_answers import (
     LabelFile,
@@ -23,7 +23,7 @@ from ragassay.cli.verifier_answers import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ragassay.runs.verifiers.claims import Claims
+    from ragassay.studies.verifiers.claims import Claims
 
 app = typer.Typer(
     name="verifiers",
@@ -79,9 +79,9 @@ def kinds(as_json: Json = False) -> None:
       ragassay evaluate answers.jsonl --verifier alignscore:AlignScore-base.ckpt@roberta-base
     """
     with errors_as_lines():
-        from ragassay.cli.sheets import show_sheets
-        from ragassay.prompts.verifiers import load_verifier_kinds
-        from ragassay.reports.verifiers import kinds_sheet
+        from ragassay.cli.tables import show_sheets
+        from ragassay.prompts.model_forms import load_verifier_kinds
+        from ragassay.studies.verifiers.tables import kinds_sheet
 
         show_sheets([kinds_sheet(load_verifier_kinds())], None, as_json, 0)
 
@@ -125,12 +125,12 @@ def fit(
     """
     with errors_as_lines():
         from ragassay.errors import SettingsError
-        from ragassay.models.installed import need_verifiers
+        from ragassay.models.availability import need_verifiers
         from ragassay.runs.folder import write_whole
         from ragassay.runs.progress import shown_steps
-        from ragassay.runs.verifiers.claims import split_claims
-        from ragassay.runs.verifiers.measuring import fit as fit_thresholds
         from ragassay.settings import load_settings
+        from ragassay.studies.verifiers.claims import split_claims
+        from ragassay.studies.verifiers.measuring import fit as fit_thresholds
 
         need_verifiers([verifier])
         if out.suffix != ".json":
@@ -155,7 +155,7 @@ def fit(
             )
         write_whole(out, found.model_dump_json(indent=2))
         if not quiet:
-            from ragassay.reports.verifiers import fitted_lines
+            from ragassay.studies.verifiers.tables import fitted_lines
 
             for line in fitted_lines(found.thresholds, found.learnt, found.before, found.after):
                 typer.echo(line)
@@ -206,12 +206,12 @@ def measure(
     """
     with errors_as_lines():
         from ragassay.model_names import MINILM_VERIFIER
+        from ragassay.models.availability import need_verifiers
         from ragassay.models.embeddings import Embedder
-        from ragassay.models.installed import need_verifiers
-        from ragassay.reports.verifiers import measured_sheet
         from ragassay.runs.progress import shown_steps
-        from ragassay.runs.verifiers.measuring import measure as measure_all
         from ragassay.settings import load_settings
+        from ragassay.studies.verifiers.measuring import measure as measure_all
+        from ragassay.studies.verifiers.tables import measured_sheet
 
         names, wanted = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
         need_verifiers(names)
@@ -246,8 +246,8 @@ def _claims(paths: Sequence[Path], corpus: str | None, labels: Path | None) -> C
     """Read claims; report what could not be read."""
     from ragassay.cli.output import print_rejections
     from ragassay.retrievers.opening import open_literature
-    from ragassay.runs.verifiers.claims import read_labelled
     from ragassay.settings import load_settings
+    from ragassay.studies.verifiers.claims import read_labelled
 
     literature = open_literature(corpus, load_settings()).literature if corpus else None
     found = read_labelled(paths, literature, labels)

@@ -10,7 +10,13 @@ from ragassay.evaluators.cases import CaseFile, Cited
 from ragassay.evaluators.claims import CITATION
 from ragassay.evaluators.comparing import compare, read_of
 from ragassay.evaluators.words import Wording, Words
-from ragassay.metrics.alce import PRECISION, RECALL, CitingSentence, Support, alce_scores
+from ragassay.metrics.papers.citations import (
+    PRECISION,
+    RECALL,
+    CitingSentence,
+    Support,
+    alce_scores,
+)
 from ragassay.records import (
     AnswerSentence,
     AttributionVerdict,

@@ -1,11 +1,11 @@
-"""A run, the verdicts that stand on an answer, and the base of all evaluators."""
+"""Base of all evaluators, one item or a batch of items to a call."""
 
 from __future__ import annotations
 
 import copy
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -17,11 +17,11 @@ from ragassay.evaluators.grading import Grading
 from ragassay.evaluators.models import Models, Retrieval
 from ragassay.evaluators.words import Words
 from ragassay.judges import BaseJudge, Cascade
-from ragassay.metrics.cascade import joint_name
-from ragassay.metrics.uncertainty import parse_condition
+from ragassay.metrics.stats.joint_judgments import joint_name
+from ragassay.metrics.stats.uncertainty import parse_condition
+from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.gateway import NEEDS_JUDGE
 from ragassay.models.limiter import RunLimiter
-from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of
 from ragassay.prompts import Criteria, Rubric, load_rubrics, prompts_sha256
 from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256
@@ -418,3 +418,48 @@ class Evaluator(ABC, Generic[S]):
     def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """Return how many model calls these take at most."""
         return self.n_most_questions(file, run) if run.judge.lm else 0
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Batch(Generic[T]):
+    """Things that are asked about in one call; the first names it.
+
+    Attributes:
+        things: At least one.
+        is_sent: Whether the call is made; else another one answers for its thing too.
+    """
+
+    things: tuple[T, ...]
+    is_sent: bool
+
+
+class BatchEvaluator(Evaluator[Batch[T]]):
+    """An evaluator that asks about several things in a call."""
+
+    def tasks(self, file: CaseFile, run: Run) -> list[Task]:
+        """Return one task a call."""
+        asked = self.known_items(file, run)
+        return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
+
+    def alone(self, subject: Batch[T]) -> Batch[T]:
+        """Return the first thing: a second judge is asked about one at a time."""
+        return replace(subject, things=subject.things[:1])
+
+
+def batches(things: Sequence[T], n: int, key: Callable[[T], str]) -> dict[str, Batch[T]]:
+    """Cut things into calls of n, each thing under its key, in order.
+
+    Args:
+        things: In order; their keys differ.
+        n: Most things of a call; 0 for all.
+        key: Returns the key of a thing.
+    """
+    found: dict[str, Batch[T]] = {}
+    for start in range(0, len(things), n or len(things) or 1):
+        batch = tuple(things[start : start + (n or len(things))])
+        found[key(batch[0])] = Batch(batch, is_sent=True)
+        found |= {key(thing): Batch((thing,), is_sent=False) for thing in batch[1:]}
+    return found

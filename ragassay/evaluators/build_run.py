@@ -11,17 +11,18 @@ from langgraph.runtime import Runtime
 
 from ragassay.agents.agent_set import Agents
 from ragassay.agents.rubric_judge import RubricJudge
-from ragassay.agents.verifier import Verifier
+from ragassay.agents.verifiers import Verifier
 from ragassay.errors import SettingsError
 from ragassay.evaluators.base import Evaluator, Run, RunArguments
-from ragassay.evaluators.criteria import CriteriaEvaluator
 from ragassay.evaluators.grading import Grading
 from ragassay.evaluators.models import Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.registry import find_evaluator, registered
+from ragassay.evaluators.rubric import CriteriaEvaluator
 from ragassay.judges import build_judge
 from ragassay.models.gateway import NEEDS_JUDGE
 from ragassay.models.limiter import RunLimiter
+from ragassay.process import in_thread
 from ragassay.prompts import (
     Criteria,
     Rubric,
@@ -33,10 +34,8 @@ from ragassay.prompts import (
 )
 from ragassay.prompts.compiled import read_all_compiled
 from ragassay.records import PARTS
-from ragassay.retrievers.literature import Literature
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus, Literature
 from ragassay.settings import Settings, load_settings
-from ragassay.threads import in_thread
 
 
 def build_run(

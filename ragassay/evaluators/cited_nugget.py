@@ -90,7 +90,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
 
 
 def _windows(file: CaseFile, documents: Iterable[str]) -> dict[str, EvidenceSpan]:
-    from ragassay.agents.fact_lister import fact_windows
+    from ragassay.agents.nugget_writers import fact_windows
 
     sources = {source.id: source for source in file.case.sources}
     return {
@@ -187,7 +187,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
 
         Those of an answer that was read as a whole can be more.
         """
-        from ragassay.agents.nugget_writer import MOST_NUGGETS
+        from ragassay.agents.nugget_writers import MOST_NUGGETS
 
         has_lists = run.settings.verification.citation_evidence == "nugget-lists"
         return (1 if has_lists else MOST_NUGGETS) * file.n_citations

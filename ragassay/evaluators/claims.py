@@ -14,11 +14,11 @@ from typing import Any
 from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import CaseFile, Cited, Found
 from ragassay.evaluators.cited_nugget import CITED_NUGGET
-from ragassay.evaluators.claim_findings import citation_findings, evidence_findings
 from ragassay.evaluators.comparing import compare, read_of
+from ragassay.evaluators.findings import citation_findings, evidence_findings
 from ragassay.evaluators.words import Wording, Words
-from ragassay.metrics.citations import citation_scores, merged_citations
-from ragassay.metrics.scores import evidence_scores
+from ragassay.metrics.papers.answer_scores import evidence_scores
+from ragassay.metrics.papers.citations import citation_scores, merged_citations
 from ragassay.records import (
     Citation,
     CitationVerdict,

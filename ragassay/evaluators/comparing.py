@@ -1,4 +1,4 @@
-"""Compare a claim with a text, by whatever verifies in a run; which sources a citation means."""
+"""Compare a claim with the passages that its citation stands for, by a run's verifier."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragassay.evaluators.base import Run
-from ragassay.prompts.verifiers import load_verifier_kinds
+from ragassay.process import in_thread
+from ragassay.prompts.model_forms import load_verifier_kinds
 from ragassay.records import (
     VERDICT_SETS,
     AnswerSentence,
@@ -20,9 +21,8 @@ from ragassay.records import (
     EvidenceSpan,
     Verdict,
 )
-from ragassay.text.reading import ALL_WORDS, passage_of
+from ragassay.text.search import ALL_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
-from ragassay.threads import in_thread
 
 _NUMBER = re.compile(r"\d{1,9}")
 
@@ -127,8 +127,7 @@ async def compare(
     """
     import dspy
 
-    from ragassay.agents.chat_checker import check_by_chat
-    from ragassay.agents.tuned_verifier import passage_for
+    from ragassay.agents.verifiers import check_by_chat, passage_for
 
     if run.models.encoder is not None:
         return await asyncio.to_thread(run.models.encoder.compare, claim, text, title, beside)

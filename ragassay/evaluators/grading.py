@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from ragassay.errors import SettingsError
-from ragassay.instruments.exam import ExamInstrument
+from ragassay.instruments.exam_grader import ExamInstrument
 from ragassay.judges import BaseJudge
 from ragassay.records import DirectGrader, ExamGrader, GradeWay
 from ragassay.settings import Settings

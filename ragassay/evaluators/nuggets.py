@@ -1,23 +1,26 @@
-"""Nuggets: the facts that each sentence states, and which of them are gold (BioACE, 4.1.1)."""
+"""Nuggets that sentences state, and gold nuggets assigned to the answer (BioACE, 4.1.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import CaseFile
 from ragassay.evaluators.words import Wording, Words
-from ragassay.metrics.nuggets import (
+from ragassay.metrics.papers.answer_scores import nugget_scores
+from ragassay.metrics.papers.nuggetizer import assignment_scores
+from ragassay.metrics.papers.nuggets import (
     align_greedily,
     align_optimally,
     first_of_each,
     same_probability,
 )
-from ragassay.metrics.scores import nugget_scores
 from ragassay.records import (
+    Failure,
     Nugget,
+    NuggetAssignment,
     NuggetMatch,
     NuggetOrigin,
     Score,
@@ -27,6 +30,7 @@ from ragassay.text.clauses import clauses_of
 
 if TYPE_CHECKING:
     from ragassay.agents.base import Agent
+
 
 BY_RULE = "clauses, by rule"
 """Who writes nuggets without a judge."""
@@ -167,3 +171,85 @@ def matched_nuggets(
         counts = same >= run.models.matcher.probability_threshold
     align = align_greedily if run.settings.nuggets.nugget_alignment == "greedy" else align_optimally
     return align(similarity, counts & first_of_each([n.text for n in answer]))
+
+
+NO_JUDGE = Failure(reason="undecided", detail="only a judge can tell, and none is named")
+
+
+class GoldNugget(NamedTuple):
+    """A gold nugget, and its position."""
+
+    gold: int
+    nugget: Nugget
+
+
+class AssignmentEvaluator(Evaluator[GoldNugget]):
+    """Hold each gold nugget against the answer: stated, in part, or not.
+
+    Only given ones: those of a reference are unknown before they are written.
+    """
+
+    name = "assignment"
+    part = "nuggets"
+    record = NuggetAssignment
+    is_weighed = True
+    words = Words(
+        verdict="nugget assignment",
+        question="Gold nuggets against the answer",
+        kind="gold_nugget",
+        scores={
+            "nuggets.strict_vital": Wording("Vital nuggets, in full", "higher"),
+            "nuggets.strict_all": Wording("All nuggets, in full", "higher"),
+            "nuggets.vital": Wording("Vital nuggets, half credit", "higher"),
+            "nuggets.all": Wording("All nuggets, half credit", "higher"),
+        },
+    )
+
+    def is_wanted(self, run: Run) -> bool:
+        """Return whether nuggets are wanted, and somebody can assign them."""
+        known = (run.judge.lm, run.second)
+        return super().is_wanted(run) and any(one is not None for one in known)
+
+    def is_reported(self, run: Run) -> bool:
+        """Return whether nuggets were assigned."""
+        return self.is_wanted(run)
+
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, GoldNugget]:
+        """Return the gold nuggets with their positions; none for an answer without a sentence."""
+        gold = file.case.gold if file.case.sentences else ()
+        return {str(position): GoldNugget(position, nugget) for position, nugget in enumerate(gold)}
+
+    async def ask(
+        self, subject: GoldNugget, file: CaseFile, run: Run
+    ) -> Sequence[NuggetAssignment]:
+        """Hold one gold nugget against the answer."""
+        position, nugget = subject
+        if run.judge.lm is None:
+            return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
+        found: Any = await run.judge.ask(
+            run.agents.assigner, case=file.case, gold=position, nugget=nugget
+        )
+        return [found]
+
+    def depends_on(self, subject: GoldNugget, file: CaseFile, run: Run) -> Sequence[str]:
+        """Return the nugget."""
+        return [subject.nugget.text]
+
+    def settled(self, file: CaseFile, run: Run) -> Sequence[NuggetAssignment]:
+        """Return one a gold nugget; an empty answer states none."""
+        if file.case.sentences:
+            return super().settled(file, run)
+        gold = range(len(file.case.gold))
+        return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
+
+    def judged_by(self, run: Run) -> str:
+        """Name what assigns."""
+        return run.or_second(run.judge.answered_by)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the nuggetizer's four scores."""
+        return assignment_scores(
+            [one.assignment for one in outcome.of(NuggetAssignment)],
+            [nugget.importance for nugget in outcome.file.case.gold],
+            self.judged_by(outcome.run),
+        )

@@ -1,4 +1,4 @@
-"""From the verdicts on one answer to its evaluation."""
+"""From the verdicts on one answer to its evaluation, with the usage of its calls."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from ragassay.errors import RagassayError
-from ragassay.evaluators.answer_findings import answer_findings
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.findings import answer_findings
 from ragassay.evaluators.nuggets import matched_nuggets
 from ragassay.records import (
     NO_FAULT,
@@ -22,7 +22,7 @@ from ragassay.records import (
     Usage,
     VerdictBase,
 )
-from ragassay.text.pleas import speaks_to_judge
+from ragassay.text.faults import speaks_to_judge
 from ragassay.text.sentences import sentences_of
 
 SEARCHES = "searches"

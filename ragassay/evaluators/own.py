@@ -15,7 +15,7 @@ from ragassay.errors import EvaluatorError, SettingsError
 from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import CaseFile
 from ragassay.evaluators.words import Wording, Words
-from ragassay.metrics.scoring import mean_score
+from ragassay.metrics.stats.intervals import mean_score
 from ragassay.records import (
     AnswerSentence,
     Case,
@@ -30,7 +30,7 @@ from ragassay.records import (
 )
 
 if TYPE_CHECKING:
-    from ragassay.agents.asker import Asker
+    from ragassay.agents.rubric_judge import Asker
     from ragassay.judges import BaseJudge
 
 Of = Literal["answer", "sentence", "citation"]

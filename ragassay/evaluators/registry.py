@@ -1,4 +1,4 @@
-"""The evaluators: those that ragassay ships, those of users, and the questions that they asked."""
+"""The registry of evaluators: those shipped, those of users by name, and what they ask."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ragassay.errors import SettingsError
-from ragassay.evaluators.assignment import AssignmentEvaluator
 from ragassay.evaluators.attribution import AttributionEvaluator
 from ragassay.evaluators.base import Evaluator
 from ragassay.evaluators.cited_nugget import CITED_NUGGET, FACTS
 from ragassay.evaluators.claims import CITATION, EVIDENCE
-from ragassay.evaluators.correctness import CorrectnessEvaluator
-from ragassay.evaluators.exam_grade import ExamGradeEvaluator
-from ragassay.evaluators.intent import IntentEvaluator
-from ragassay.evaluators.nuggets import NuggetsEvaluator
+from ragassay.evaluators.nuggets import AssignmentEvaluator, NuggetsEvaluator
 from ragassay.evaluators.own import OwnEvaluator
-from ragassay.evaluators.racar import RacarEvaluator
-from ragassay.evaluators.relevance_grade import RelevanceGradeEvaluator
+from ragassay.evaluators.pairs import IntentEvaluator, RacarEvaluator
+from ragassay.evaluators.passage_grades import ExamGradeEvaluator, RelevanceGradeEvaluator
 from ragassay.evaluators.rubric import RUBRIC
-from ragassay.evaluators.sentence_label import SentenceLabelEvaluator
+from ragassay.evaluators.sentences import CorrectnessEvaluator, SentenceLabelEvaluator
 from ragassay.records import Evaluation, VerdictBase
 
 OURS: tuple[Evaluator[Any], ...] = (

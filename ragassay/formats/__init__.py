@@ -27,9 +27,15 @@ from ragassay.formats.gold import (
 )
 from ragassay.formats.labels import LabelResult, read_labels, write_labels
 from ragassay.formats.output import WriteResult
-from ragassay.formats.qrels import read_qrels, write_qrels
+from ragassay.formats.qrels import (
+    RankedDocument,
+    RetrievalRun,
+    read_qrels,
+    read_run,
+    write_qrels,
+    write_run,
+)
 from ragassay.formats.read import ReadResult, read_records, records_from_rows, with_gold
-from ragassay.formats.trec.runs import RankedDocument, RetrievalRun, read_run, write_run
 from ragassay.formats.workbench.bank_items import (
     BankItem,
     RubricBank,
@@ -40,9 +46,9 @@ from ragassay.formats.workbench.bank_items import (
 from ragassay.formats.workbench.banks import BankResult, read_test_banks, write_test_banks
 from ragassay.formats.workbench.paragraphs import (
     DirectGrade,
-    ExamGrade,
     GradedParagraph,
     ParagraphData,
+    ParagraphExamGrade,
     ParagraphJudgment,
     ParagraphRanking,
     ParagraphResult,
@@ -69,12 +75,12 @@ __all__ = [
     "BankResult",
     "CorpusResult",
     "DirectGrade",
-    "ExamGrade",
     "GradedParagraph",
     "LabelResult",
     "NuggetBank",
     "NuggetScores",
     "ParagraphData",
+    "ParagraphExamGrade",
     "ParagraphJudgment",
     "ParagraphRanking",
     "ParagraphResult",

@@ -9,16 +9,18 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, iter_items, read_once
-from ragassay.formats.nuggetizer import kept_labels, odd_importances, problems_of
-from ragassay.formats.nuggetizer_assigned import (
+from ragassay.formats.nuggetizer import (
     ASSIGNED,
     FAILED,
     RETRIEVED,
     AssignedRow,
     RetrievedRow,
+    kept_labels,
     odd_assignments,
+    odd_importances,
+    problems_of,
 )
-from ragassay.formats.output import JsonRow, restored, write_values
+from ragassay.formats.output import JsonRow, restore_metadata, write_values
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.sniff import Format, sniff
@@ -224,7 +226,7 @@ def _assigned_row(answer: AssignedAnswer) -> JsonRow:
             "run_id": answer.system,
         }
     row["nuggets"] = [_nugget_row(answer, i) for i in range(len(answer.nuggets))]
-    return restored(row, answer.metadata, ())
+    return restore_metadata(row, answer.metadata, ())
 
 
 def _nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
@@ -280,7 +282,7 @@ def _scores_row(scores: NuggetScores) -> JsonRow:
     known = {name: getattr(scores, name) for name in _SCORES}
     row: JsonRow = {"qid": scores.topic}
     row |= {name: value for name, value in known.items() if value is not None}
-    return restored(row, scores.metadata, _SCORES)
+    return restore_metadata(row, scores.metadata, _SCORES)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

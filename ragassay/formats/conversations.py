@@ -15,25 +15,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ragassay.formats.items import Item
-from ragassay.formats.json_values import parse_json
-from ragassay.formats.problems import Problem, found
+from ragassay.formats.problems import Problem, describe_value, is_list, is_mapping, is_object
 from ragassay.formats.ragassay_jsonl import read_ragassay
-from ragassay.formats.replies.builder import ReplyBuilder, StructuredReply
-from ragassay.formats.replies.messages import read_message
-from ragassay.formats.replies.reading import add_reply
-from ragassay.formats.replies.values import (
+from ragassay.formats.replies.builder import (
     NAME_NAMES,
     TITLE_NAMES,
     Fields,
+    ReplyBuilder,
+    StructuredReply,
     free_text,
     get,
     get_fields,
     get_list,
     get_text,
 )
+from ragassay.formats.replies.messages import read_message
+from ragassay.formats.replies.reading import add_reply
 from ragassay.formats.rows import as_text, distinct_ids
-from ragassay.formats.shapes import is_list, is_mapping, is_object
 from ragassay.formats.sniff import Format
+from ragassay.formats.values import parse_json
 from ragassay.records import Document, Record, Turn
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -137,13 +137,13 @@ def _read_one(message: object) -> _Message | str:
     if is_list(message) and len(message) == 2:  # LangChain's ("human", "…")
         message = {"role": message[0], "content": message[1]}
     if not is_mapping(message):
-        return f"found {found(message)}"
+        return f"found {describe_value(message)}"
     fields = {str(name): part for name, part in message.items()}
     fields = fields | get_fields(fields, "kwargs") | get_fields(fields, "data")
     name = _role_name(fields)
     role = ROLES.get(name) or ROLES.get(name.lower())
     if role is None:
-        return f"found the role {found(name)}" if name else "the message has no role"
+        return f"found the role {describe_value(name)}" if name else "the message has no role"
     content = next((part for one in _CONTENT_NAMES if (part := get(fields, one)) is not None), "")
     builder = ReplyBuilder()
     read_message({**fields, "content": content}, builder)
@@ -199,7 +199,7 @@ def _sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
             continue
         artifact = get(message.fields, "artifact")
         content = message.fields["content"] if not message.reply.text else message.reply.text
-        passages = _passages(artifact) or _passages(_parsed(content))
+        passages = _passages(artifact) or _passages(_parse_content(content))
         if not passages and isinstance(content, str) and content.strip():
             passages = [{"text": content, "title": get_text(message.fields, "name")}]
         for passage in passages:
@@ -213,7 +213,7 @@ def _sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
     )
 
 
-def _parsed(content: object) -> object:
+def _parse_content(content: object) -> object:
     if not isinstance(content, str) or not content.lstrip().startswith(("[", "{")):
         return content
     value = parse_json(content.encode("utf-8", "replace"))
@@ -246,7 +246,7 @@ def read_conversation(item: Item) -> Record | Problem | Sequence[Record | Proble
     name = next((one for one in _LISTS if is_list(item.fields.get(one))), None)
     if name is None:
         seen = next((one for one in _LISTS if one in item.fields), _LISTS[0])
-        text = f"found {found(item.fields.get(seen))}"
+        text = f"found {describe_value(item.fields.get(seen))}"
         return Problem(seen, text, 'a list of messages: [{"role": …, "content": …}]')
     given = item.fields[name]
     messages = list(given) if is_list(given) else []

@@ -20,7 +20,7 @@ _TEXT_KEYS = ("abstract", "text", "contents")
 _ARTICLE_KEYS = ("journal", "published", "doi", "publication_types", "mesh")
 
 
-def _joined(value: object) -> object:
+def _join_sentences(value: object) -> object:
     """Return a text that is given as its sentences, as SciFact's abstracts are."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return " ".join(map(str.strip, value))
@@ -31,7 +31,7 @@ class DocumentRow(Row):
     """A line of a corpus; its id is the PMID where there is one."""
 
     id: IdText = Field(validation_alias=AliasChoices(*_ID_KEYS))
-    text: Annotated[str, BeforeValidator(_joined)] = Field(
+    text: Annotated[str, BeforeValidator(_join_sentences)] = Field(
         validation_alias=AliasChoices(*_TEXT_KEYS)
     )
     title: str = ""

@@ -20,13 +20,12 @@ from typing import Annotated
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, Place, iter_items, read_once, shown
+from ragassay.formats.items import Item, Place, iter_items, read_once, shorten_text
 from ragassay.formats.known import FORMATS
 from ragassay.formats.output import JsonRow, write_values
-from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.problems import Problem, found_text, is_object, validate
 from ragassay.formats.read import read_records
 from ragassay.formats.rows import IdText, Row
-from ragassay.formats.shapes import is_object
 from ragassay.formats.topics import read_topics, whole_bytes
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
 from ragassay.records import Record, Rejection
@@ -184,7 +183,7 @@ def _of_tags(path: Path, data: bytes) -> QueryFile:
         elif name in queries:
             problem = Problem("num", f"the topic {found_text(name)} appeared before", "unique ids")
         if problem:
-            place = Place(str(path), line, f"line-{line}", shown(topic))
+            place = Place(str(path), line, f"line-{line}", shorten_text(topic))
             rejections.append(place.reject(problem))
         else:
             queries[name] = ExamQuery(name, query)

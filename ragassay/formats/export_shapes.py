@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragassay.formats.field_paths import nested_fields, value_at
+from ragassay.formats.fields import nested_fields, value_at
 from ragassay.formats.sniff import Format
 
 ROOTS = (
@@ -19,7 +19,7 @@ ROOTS = (
 
 
 @dataclass(frozen=True)
-class Shape:
+class ExportShape:
     """The shape of one tool's records.
 
     Attributes:
@@ -78,8 +78,8 @@ class Spans:
 
 _RETRIEVED = ("child_runs", "observations")
 
-SHAPES: tuple[Shape, ...] = (
-    Shape(
+SHAPES: tuple[ExportShape, ...] = (
+    ExportShape(
         tool="promptfoo",
         marks=("results.results.0.vars",),
         rows="results.results",
@@ -92,7 +92,7 @@ SHAPES: tuple[Shape, ...] = (
         example='{"results": {"version": 3, "results": [{"vars": {"question": "Q?", "context": '
         '"T one two three."}, "response": {"output": "A."}, "provider": {"id": "p"}}]}}',
     ),
-    Shape(
+    ExportShape(
         tool="promptfoo",
         marks=("vars", "response"),
         question=("vars",),
@@ -104,7 +104,7 @@ SHAPES: tuple[Shape, ...] = (
         example='{"vars": {"query": "Q?", "contexts": ["T one two three."]}, '
         '"response": {"output": "A."}}',
     ),
-    Shape(
+    ExportShape(
         tool="OpenAI evals",
         marks=("datasource_item", "sample"),
         question=("datasource_item", "sample.input"),
@@ -121,7 +121,7 @@ SHAPES: tuple[Shape, ...] = (
         '"context": "T one two three."}, "sample": {"model": "m", "output": [{"role": "assistant", '
         '"content": "A."}]}, "results": [{"name": "g", "passed": true}]}',
     ),
-    Shape(
+    ExportShape(
         tool="OpenAI evals",
         marks=("item", "sample"),
         question=("item", "sample.input"),
@@ -132,7 +132,7 @@ SHAPES: tuple[Shape, ...] = (
         example='{"item": {"question": "Q?", "documents": ["T one two three."]}, '
         '"sample": {"output_text": "A."}}',
     ),
-    Shape(
+    ExportShape(
         tool="OpenAI evals",
         marks=("event_id", "sample_id", "data.sampled"),
         question=("data.prompt",),
@@ -141,7 +141,7 @@ SHAPES: tuple[Shape, ...] = (
         example='{"run_id": "r", "event_id": 0, "sample_id": "s.1", "type": "sampling", "data": '
         '{"prompt": [{"role": "user", "content": "Q?"}], "sampled": ["A."]}}',
     ),
-    Shape(
+    ExportShape(
         tool="LangSmith",
         marks=("run.inputs", "run.outputs", "example"),
         question=("run.inputs", "example.inputs"),
@@ -153,7 +153,7 @@ SHAPES: tuple[Shape, ...] = (
         '"documents": [{"page_content": "T one two three."}]}}, '
         '"example": {"outputs": {"answer": "G."}}}',
     ),
-    Shape(
+    ExportShape(
         tool="LangSmith",
         marks=("inputs", "runs.0.outputs"),
         rows="runs",
@@ -165,7 +165,7 @@ SHAPES: tuple[Shape, ...] = (
         '[{"id": "r1", "inputs": {"question": "Q?"}, "outputs": {"answer": "A.", '
         '"contexts": ["T one two three."]}}]}',
     ),
-    Shape(
+    ExportShape(
         tool="LangSmith",
         marks=("inputs", "outputs", "dataset_id"),
         question=("inputs",),
@@ -174,7 +174,7 @@ SHAPES: tuple[Shape, ...] = (
         "an experiment, or read the references as answers with",
         example='{"dataset_id": "d", "inputs": {"question": "Q?"}, "outputs": {"answer": "G."}}',
     ),
-    Shape(
+    ExportShape(
         tool="LangSmith",
         marks=("inputs", "outputs"),
         question=("inputs",),
@@ -186,7 +186,7 @@ SHAPES: tuple[Shape, ...] = (
         '{"answer": "A.", "context": [{"page_content": "T one two three."}]}, '
         '"reference_outputs": {"answer": "G."}}',
     ),
-    Shape(
+    ExportShape(
         tool="Phoenix",
         marks=("attributes.input.value",),
         question=("attributes.input.value",),
@@ -203,7 +203,7 @@ SHAPES: tuple[Shape, ...] = (
         '"attributes.input.value": "Q?", "attributes.output.value": "A.", '
         '"attributes.retrieval.documents": [{"document.content": "T one two three."}]}',
     ),
-    Shape(
+    ExportShape(
         tool="Langfuse",
         marks=("trace.input", "trace.output"),
         question=("trace.input",),
@@ -213,7 +213,7 @@ SHAPES: tuple[Shape, ...] = (
         example='{"trace": {"id": "t1", "input": {"question": "Q?"}, "output": "A."}, '
         '"observations": [{"type": "RETRIEVER", "output": [{"content": "T one two three."}]}]}',
     ),
-    Shape(
+    ExportShape(
         tool="Langfuse",
         marks=("input", "traceId"),
         question=("input",),
@@ -229,7 +229,7 @@ SHAPES: tuple[Shape, ...] = (
         example='{"id": "o1", "traceId": "t1", "type": "SPAN", "input": {"question": "Q?"}, '
         '"output": {"answer": "A.", "contexts": ["T one two three."]}}',
     ),
-    Shape(
+    ExportShape(
         tool="Langfuse",
         marks=("input", "trace_id"),
         question=("input",),
@@ -244,7 +244,7 @@ SHAPES: tuple[Shape, ...] = (
         example='{"id": "o1", "trace_id": "t1", "type": "SPAN", "input": "Q?", "output": '
         '"{\\"answer\\": \\"A.\\", \\"contexts\\": [\\"T one two three.\\"]}"}',
     ),
-    Shape(
+    ExportShape(
         tool="Langfuse",
         marks=("input", "datasetId"),
         question=("input",),
@@ -253,7 +253,7 @@ SHAPES: tuple[Shape, ...] = (
         "run, or read the references as answers with",
         example='{"datasetId": "d", "input": {"question": "Q?"}, "expectedOutput": "G."}',
     ),
-    Shape(
+    ExportShape(
         tool="Langfuse",
         marks=("input", "output", "observations"),
         question=("input",),
@@ -264,7 +264,7 @@ SHAPES: tuple[Shape, ...] = (
         '"output": {"answer": "A."}, "observations": [{"type": "SPAN", "name": "retrieve", '
         '"output": {"documents": ["T one two three."]}}]}',
     ),
-    Shape(
+    ExportShape(
         tool="Traces",
         marks=("input", "output"),
         question=("input",),
@@ -278,13 +278,13 @@ SHAPES: tuple[Shape, ...] = (
 )
 
 
-def shape_of(fields: Mapping[str, object]) -> Shape | None:
+def shape_of(fields: Mapping[str, object]) -> ExportShape | None:
     """Return the shape of an exported record; None for any other record."""
     nested = nested_fields(fields, ROOTS)
     return next((shape for shape in SHAPES if _fits(shape, nested)), None)
 
 
-def _fits(shape: Shape, fields: Mapping[str, object]) -> bool:
+def _fits(shape: ExportShape, fields: Mapping[str, object]) -> bool:
     """Return whether a record has a value at each of the marks."""
     found = [value_at(fields, path) for path in shape.marks]
     if any(value is None for value in found):
@@ -301,7 +301,7 @@ def _is_packed(value: object) -> bool:
 class ShapeFormat(Format):
     """A format that is known by the shape of its records, not by their fields alone."""
 
-    shape: Shape | None = None
+    shape: ExportShape | None = None
 
 
 def export_format(fields: Mapping[str, object]) -> ShapeFormat | None:

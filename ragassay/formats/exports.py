@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from ragassay.formats.cells import literal
 from ragassay.formats.conversations import read_history
-from ragassay.formats.export_shapes import ROOTS, Shape, Spans, shape_of
-from ragassay.formats.field_names import (
+from ragassay.formats.export_shapes import ROOTS, ExportShape, Spans, shape_of
+from ragassay.formats.fields import (
     ANSWER_NAMES,
     QUESTION_NAMES,
     REFERENCE_NAMES,
     find_name,
+    nested_fields,
+    value_at,
 )
-from ragassay.formats.field_paths import nested_fields, value_at
 from ragassay.formats.items import Item
 from ragassay.formats.named_fields import FieldTally, find_sources, find_unread
-from ragassay.formats.problems import Problem
+from ragassay.formats.problems import Problem, is_list, is_object
 from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.rows import as_text
-from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.source_values import n_texts, source_rows
+from ragassay.formats.values import literal
 from ragassay.records import Record, Rejection, Turn
 
 _INNER = ("input", "inputs", "output", "outputs", "kwargs", "args", "messages", "data", "value")
@@ -65,7 +65,7 @@ def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
 
 
 def _record(
-    shape: Shape, fields: Mapping[str, object], label: str, tally: FieldTally
+    shape: ExportShape, fields: Mapping[str, object], label: str, tally: FieldTally
 ) -> Record | Problem:
     question = _first(fields, shape.question, QUESTION_NAMES, "question")
     answer = _first(fields, shape.answer, ANSWER_NAMES, "answer")
@@ -102,7 +102,7 @@ def _record(
 
 def _earlier_turns(fields: Mapping[str, object], path: str, question: str) -> tuple[Turn, ...]:
     """Return the turns before a question that is a message of a list."""
-    messages = _unpacked(value_at(fields, path))
+    messages = _parse_literal(value_at(fields, path))
     turns = (read_history(messages) if is_list(messages) else None) or ()
     asked = [n for n, turn in enumerate(turns) if turn.role == "user" and turn.text == question]
     return turns[: asked[-1]] if asked else ()
@@ -124,7 +124,7 @@ def _first(
 ) -> tuple[str, str] | None:
     """Return the first text that one of the paths leads to, and where it was."""
     for path in paths:
-        found = _text(_unpacked(value_at(fields, path)), names, role, path, _MAX_LEVELS, lone)
+        found = _text(_parse_literal(value_at(fields, path)), names, role, path, _MAX_LEVELS, lone)
         if found is not None:
             return found
     return None
@@ -151,7 +151,7 @@ def _text(
     texts = [name for name, part in value.items() if isinstance(part, str) and part.strip()]
     inner += texts if lone and len(texts) == 1 and len(value) <= 2 else []
     for name in inner:
-        part = _unpacked(value[name])
+        part = _parse_literal(value[name])
         found = _text(part, names, role, f"{path}.{name}", levels - 1, lone)
         if found is not None:
             return found
@@ -190,7 +190,7 @@ def _block_text(block: Mapping[str, object]) -> object:
     return block.get("text") if is_text else None
 
 
-def _unpacked(value: object) -> object:
+def _parse_literal(value: object) -> object:
     """Return the list or object that JSON text writes; any other text as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
@@ -200,10 +200,10 @@ def _unpacked(value: object) -> object:
     return value
 
 
-def _sources(fields: Mapping[str, object], shape: Shape) -> tuple[str, list[object]]:
+def _sources(fields: Mapping[str, object], shape: ExportShape) -> tuple[str, list[object]]:
     """Return the first place that has sources, and these; nothing where there are none."""
     for path in shape.sources:
-        place, rows = _found_sources(_unpacked(value_at(fields, path)), path, _MAX_LEVELS)
+        place, rows = _found_sources(_parse_literal(value_at(fields, path)), path, _MAX_LEVELS)
         if rows:
             return place, rows
     return "", []
@@ -214,7 +214,7 @@ def _found_sources(value: object, path: str, levels: int) -> tuple[str, list[obj
         return path, []
     if is_list(value):
         spans = [one for one in value if is_object(one) and _output_of(one) is not None]
-        retrieved = [_unpacked(_output_of(one)) for one in spans if _is_retriever(one)]
+        retrieved = [_parse_literal(_output_of(one)) for one in spans if _is_retriever(one)]
         if spans:
             lists = (_found_sources(output, "", levels - 1)[1] for output in retrieved)
             return path, [row for rows in lists for row in rows]
@@ -227,7 +227,7 @@ def _found_sources(value: object, path: str, levels: int) -> tuple[str, list[obj
         rows = source_rows(value[name])
         return f"{path}.{name}", rows if is_list(rows) else []
     for key in _INNER:
-        place, rows = _found_sources(_unpacked(value.get(key)), f"{path}.{key}", levels - 1)
+        place, rows = _found_sources(_parse_literal(value.get(key)), f"{path}.{key}", levels - 1)
         if rows:
             return place, rows
     return path, []
@@ -243,7 +243,7 @@ def _output_of(span: Mapping[str, object]) -> object:
 
 
 def _refusal(
-    shape: Shape,
+    shape: ExportShape,
     fields: Mapping[str, object],
     question: tuple[str, str] | None,
     answer: tuple[str, str] | None,
@@ -269,7 +269,7 @@ def _guess(fields: Mapping[str, object], paths: tuple[str, ...], name: str) -> s
 def _texts_in(fields: Mapping[str, object], paths: Iterable[str]) -> Iterator[str]:
     """Yield the paths of texts in the objects that some paths lead to."""
     for path in paths:
-        value = _unpacked(value_at(fields, path))
+        value = _parse_literal(value_at(fields, path))
         named = list(value.items())[:_MOST_NAMED] if is_object(value) else []
         yield from (f"{path}.{name}" for name, part in named if isinstance(part, str))
 
@@ -291,17 +291,17 @@ def merge_spans(items: Iterable[Item | Rejection], spans: Spans) -> Iterator[Ite
             order.append(name)
         traces.setdefault(name, []).append(item)
     for one in order:
-        yield _merged(traces[one], spans) if isinstance(one, str) else one
+        yield _merge_rows(traces[one], spans) if isinstance(one, str) else one
 
 
-def _merged(rows: list[Item], spans: Spans) -> Item:
+def _merge_rows(rows: list[Item], spans: Spans) -> Item:
     ids = {as_text(v) for row in rows if (v := _value(row, ("context.span_id", "id"))) is not None}
     roots = [row for row in rows if _is_root(row, spans, ids)]
     root = next((row for row in roots if not _is_kind(row, spans)), (roots or rows)[0])
     found: list[object] = []
     for row in rows:
         if row is not root and _is_kind(row, spans):
-            values = (_unpacked(_value(row, (path,))) for path in spans.documents)
+            values = (_parse_literal(_value(row, (path,))) for path in spans.documents)
             lists = (_found_sources(value, "", _MAX_LEVELS)[1] for value in values)
             found += next((rows for rows in lists if rows), [])
     return replace(root, fields=root.fields | {"retrieved": found}) if found else root

@@ -18,9 +18,10 @@ from pydantic import BeforeValidator
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, content_of, iter_items
-from ragassay.formats.json_values import find_bad_value, parse_json
 from ragassay.formats.nuggetizer import (
+    ASSIGNED,
     CREATED,
+    RETRIEVED,
     CreatedRow,
     GoldNuggetRow,
     gold_nuggets,
@@ -28,13 +29,20 @@ from ragassay.formats.nuggetizer import (
     odd_importances,
     problems_of,
 )
-from ragassay.formats.nuggetizer_assigned import ASSIGNED, RETRIEVED
-from ragassay.formats.output import JsonRow, restored, write_values
-from ragassay.formats.problems import Problem, dotted, found, found_text, validate
+from ragassay.formats.output import JsonRow, restore_metadata, write_values
+from ragassay.formats.problems import (
+    Problem,
+    describe_value,
+    found_text,
+    is_list,
+    is_object,
+    join_path,
+    validate,
+)
 from ragassay.formats.rows import Row, kept_fields, text_as_object
-from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.sniff import recognise
 from ragassay.formats.topics import whole_bytes
+from ragassay.formats.values import find_bad_value, parse_json
 from ragassay.formats.workbench.banks import TEST_BANK, read_bank
 from ragassay.records import Nugget, Rejection
 
@@ -153,7 +161,7 @@ def _bank_row(bank: NuggetBank) -> JsonRow:
         for nugget in bank.nuggets
     ]
     row: JsonRow = {"query": bank.question, "qid": bank.topic, "nuggets": nuggets}
-    return restored(row, bank.metadata, ())
+    return restore_metadata(row, bank.metadata, ())
 
 
 def _read_lines(items: Iterable[Item | Rejection], are_test_banks: bool, gold: _Gold) -> None:
@@ -196,7 +204,7 @@ def _read_mapping(path: Path, gold: _Gold) -> None:
     if isinstance(value, Problem):
         raise InputError(f"{path}: {value.text}; expected gold nuggets:\n{_SHAPES}")
     if not is_object(value) or not any(is_list(part) for part in value.values()):
-        raise InputError(f"{path} holds {found(value)}; expected gold nuggets:\n{_SHAPES}")
+        raise InputError(f"{path} holds {describe_value(value)}; expected gold nuggets:\n{_SHAPES}")
     for topic, entries in value.items():
         place = Place(str(path), 0, topic, content_of({topic: entries}))
         fields = {"nuggets": entries}
@@ -205,7 +213,7 @@ def _read_mapping(path: Path, gold: _Gold) -> None:
             row = Problem("", "found an empty topic", "the topic's id")
         odd = [] if isinstance(row, Problem) else list(odd_importances(row.nuggets))
         for problem in [row] if isinstance(row, Problem) else problems_of(odd):
-            field_name = f"{dotted((topic,))}{problem.field.removeprefix('nuggets')}"
+            field_name = f"{join_path((topic,))}{problem.field.removeprefix('nuggets')}"
             gold.rejections.append(place.reject(replace(problem, field=field_name)))
         if not isinstance(row, Problem):
             kept = kept_fields(row) | kept_labels(odd)

@@ -9,23 +9,64 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
-from ragassay.formats.arrays import cut_array, is_array
 from ragassay.formats.documents import (
     CutDocument,
     column_rows,
+    cut_array,
     cut_document,
+    is_array,
     is_document,
     may_be_document,
     row_list,
 )
-from ragassay.formats.json_values import MAX_DEPTH, find_bad_value, parse_json
-from ragassay.formats.junk import until_junk
-from ragassay.formats.lines import RawLine, iter_lines
-from ragassay.formats.plain import plain_row
-from ragassay.formats.problems import Problem, found
-from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.files import RawLine, iter_lines
+from ragassay.formats.problems import Problem, describe_value, is_list, is_object
 from ragassay.formats.tables import TableRow, iter_table, table_kind
+from ragassay.formats.values import MAX_DEPTH, find_bad_value, parse_json, plain_row
 from ragassay.records import Rejection
+
+MAX_JUNK = 10_000
+MAX_JUNK_SHARE = 0.9
+"""Of a file that has more unreadable lines than `MAX_JUNK` and this share, the rest is not read."""
+
+T = TypeVar("T")
+
+
+@dataclass
+class JunkCount:
+    """Counts the lines of a file that cannot be read, and ends one that is all junk."""
+
+    path: Path
+    n_bad: int = 0
+    n_lines: int = 0
+
+    def end(self, line: int, is_bad: bool) -> Rejection | None:
+        """Count a line; return the last rejection of a file that is not to be read further."""
+        self.n_lines += 1
+        self.n_bad += is_bad
+        if not is_bad or self.n_bad < MAX_JUNK or self.n_bad <= MAX_JUNK_SHARE * self.n_lines:
+            return None
+        return Rejection(
+            file=str(self.path),
+            line=line + 1,
+            field="",
+            problem=f"{self.n_bad:,} of {self.n_lines:,} lines cannot be read: the rest is left "
+            "unread",
+            expected="a file of records",
+            content="",
+        )
+
+
+def until_junk(items: Iterable[T | Rejection], path: Path) -> Iterator[T | Rejection]:
+    """Return the items of a file, up to where it turns out to be all junk."""
+    junk = JunkCount(path)
+    for item in items:
+        yield item
+        line = item.line if isinstance(item, Rejection) else 0
+        if end := junk.end(line, isinstance(item, Rejection)):
+            yield end
+            return
+
 
 MAX_CONTENT = 2_000
 MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024
@@ -114,7 +155,7 @@ def _iter_all(path: Path) -> Iterator[Item | Rejection]:
     head = list(islice(lines, 2))
     every = chain(head, lines)
     if is_document(head):
-        yield from _document_items(list(_bounded(every)), str(path))
+        yield from _document_items(list(_bound_lines(every)), str(path))
         return
     array = is_array(head)
     for count, line in enumerate(cut_array(every) if array else every, start=1):
@@ -122,7 +163,7 @@ def _iter_all(path: Path) -> Iterator[Item | Rejection]:
         yield from _line_items(line, str(path), label)
 
 
-def _bounded(lines: Iterable[RawLine]) -> Iterator[RawLine]:
+def _bound_lines(lines: Iterable[RawLine]) -> Iterator[RawLine]:
     """Return the lines of a document, which are in memory together, up to `MAX_DOCUMENT_BYTES`."""
     n_bytes = 0
     for line in lines:
@@ -217,7 +258,7 @@ def parse_line(line: RawLine, file: str, label: str, path: str = "") -> Item | R
         path: Path in its document.
     """
     text = line.data[: 4 * MAX_CONTENT].decode("utf-8", "backslashreplace")
-    place = Place(file, line.number, label, shown(text), path)
+    place = Place(file, line.number, label, shorten_text(text), path)
     if line.problem:
         return place.reject(Problem("", line.problem, line.expected))
     value = parse_json(line.data)
@@ -229,7 +270,7 @@ def parse_line(line: RawLine, file: str, label: str, path: str = "") -> Item | R
 def as_item(place: Place, value: object) -> Item | Rejection:
     """Check that a value is an object without anything that would break later steps."""
     if not is_object(value):
-        return place.reject(Problem("", f"found {found(value)}", "a JSON object: {…}"))
+        return place.reject(Problem("", f"found {describe_value(value)}", "a JSON object: {…}"))
     problem = find_bad_value(value)
     return Item(place, value) if problem is None else place.reject(problem)
 
@@ -298,12 +339,12 @@ def read_once(
 def content_of(value: object) -> str:
     """Return a value as JSON, for a rejection without a line to show."""
     try:
-        return shown(json.dumps(value, skipkeys=True, default=str))
+        return shorten_text(json.dumps(value, skipkeys=True, default=str))
     except (ValueError, RecursionError):
         return "(not to be shown as JSON)"
 
 
-def shown(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return text as a rejection shows it: shortened, without what UTF-8 cannot encode."""
     safe = text[:MAX_CONTENT].encode("utf-8", "backslashreplace").decode("utf-8")
     return safe.replace("\x00", "\\x00")[:MAX_CONTENT]

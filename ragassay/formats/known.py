@@ -1,13 +1,10 @@
-"""The formats of answers, each with its reader."""
+"""The formats of answers, each with its reader, and sources in fields that a format lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
 from ragassay.formats.conversations import CONVERSATION, read_conversation
-from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
-from ragassay.formats.expertqa import EXPERTQA, read_expertqa
 from ragassay.formats.export_shapes import export_format
 from ragassay.formats.items import Item
 from ragassay.formats.medaesqa import (
@@ -17,31 +14,31 @@ from ragassay.formats.medaesqa import (
     read_extract,
     read_medaesqa,
 )
-from ragassay.formats.nuggetizer import CREATE_INPUT, read_create_input
-from ragassay.formats.nuggetizer_assigned import (
+from ragassay.formats.named_fields import find_sources, find_unread
+from ragassay.formats.nuggetizer import (
     ASSIGNED,
+    CREATE_INPUT,
     RETRIEVED,
     read_assigned,
+    read_create_input,
     read_retrieved,
 )
 from ragassay.formats.problems import Problem
-from ragassay.formats.pubmedqa import PUBMEDQA, read_pubmedqa
-from ragassay.formats.ragas import RAGAS, read_ragas
-from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY
-from ragassay.formats.ragchecker import (
-    RAGCHECKER,
-    RAGCHECKER_PAIRS,
-    read_pair,
-    read_ragchecker,
+from ragassay.formats.qa_collections import (
+    BIOASQ,
+    EXPERTQA,
+    PUBMEDQA,
+    SUBMISSION,
+    read_bioasq,
+    read_expertqa,
+    read_pubmedqa,
 )
+from ragassay.formats.ragas_deepeval import DEEPEVAL, RAGAS, read_deepeval, read_ragas
+from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY, read_sources
+from ragassay.formats.ragchecker import RAGCHECKER, RAGCHECKER_PAIRS, read_pair, read_ragchecker
 from ragassay.formats.replies.rows import REPLY, read_answer
 from ragassay.formats.sniff import Format
-from ragassay.formats.summeval import (
-    SUMMEVAL,
-    SUMMEVAL_MEANS,
-    read_summeval,
-    read_summeval_means,
-)
+from ragassay.formats.summeval import SUMMEVAL, SUMMEVAL_MEANS, read_summeval, read_summeval_means
 from ragassay.formats.trec.biogen_2024 import BIOGEN_2024, read_biogen_2024
 from ragassay.formats.trec.biogen_2025 import (
     BIOGEN_A,
@@ -49,8 +46,14 @@ from ragassay.formats.trec.biogen_2025 import (
     read_biogen_2025_a,
     read_biogen_2025_b,
 )
-from ragassay.formats.trec.rag import RAG_2024, RAG_2025, read_rag_2024, read_rag_2025
-from ragassay.formats.trec.reports import REPORT, read_report
+from ragassay.formats.trec.rag import (
+    RAG_2024,
+    RAG_2025,
+    REPORT,
+    read_rag_2024,
+    read_rag_2025,
+    read_report,
+)
 from ragassay.formats.usr import USR, USR_MEANS, read_usr, read_usr_means
 from ragassay.formats.workbench.responses import RESPONSES, read_response
 from ragassay.formats.yescieval import YESCIEVAL
@@ -119,3 +122,35 @@ def named_format(item: Item) -> Format | None:
     if export is not None:
         return export
     return NAMED_FIELDS if NAMED_FIELDS.is_named(item.fields) else None
+
+
+OPEN_FORMATS = (RAGAS, DEEPEVAL, RAGCHECKER)
+"""Formats that people extend with fields of their own."""
+
+
+def add_named_sources(
+    record: Record, fields: Mapping[str, object], form: Format
+) -> tuple[Record, dict[str, str]]:
+    """Give a record the sources of a field that its format does not know.
+
+    Args:
+        record: As its format's reader made it.
+        fields: The fields of its line.
+        form: Its format.
+
+    Returns:
+        The record, which also names the fields with texts that were not read; and the field that
+        the sources were read from.
+    """
+    others = {key: value for key, value in fields.items() if key not in form.fields}
+    name = None if record.sources else find_sources(others)
+    sources = read_sources(others.pop(name)) if name is not None else ()
+    update: dict[str, object] = {}
+    if name is not None and isinstance(sources, tuple):
+        kept = {key: text for key, text in record.metadata.items() if key != name}
+        update = {"sources": sources, "metadata": kept}
+    unread = find_unread(others, has_sources=bool(record.sources or update))
+    if not update and not unread:
+        return record, {}
+    record = record.model_copy(update=update | {"unread": unread})
+    return record, {"sources": name} if update and name else {}

@@ -18,14 +18,14 @@ from pydantic import ConfigDict, Field
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.medaesqa import MEDAESQA, read_medaesqa_labels
-from ragassay.formats.nuggetizer_assigned import (
+from ragassay.formats.nuggetizer import (
     ASSIGNED,
     RETRIEVED,
     read_assigned_labels,
     read_retrieved_labels,
 )
 from ragassay.formats.output import write_values
-from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.problems import Problem, describe_value, found_text, validate
 from ragassay.formats.ragchecker import RAGCHECKER_PAIRS, read_pair_labels
 from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
 from ragassay.formats.rows import IdText, Row
@@ -223,7 +223,7 @@ def _label(fields: Mapping[str, object]) -> HumanLabel | Problem:
     if known is None and not re.fullmatch("-?[0-9]{1,3}", row.label):
         return Problem("label", f"found the text {found_text(row.label)}", "a whole number")
     if row.record_id is None and (row.topic is None or row.system is None):
-        text = f"the answer is not named: found {found(fields)}"
+        text = f"the answer is not named: found {describe_value(fields)}"
         return Problem("record_id", text, "record_id, or topic and system")
     return HumanLabel.model_validate(row.model_dump())
 
@@ -238,10 +238,10 @@ def write_labels(labels: Iterable[HumanLabel], path: Path) -> None:
     Raises:
         InputError: a label does not fit its task or names no answer, or the file cannot be written.
     """
-    write_values((_checked(label) for label in labels), path)
+    write_values((_check_label(label) for label in labels), path)
 
 
-def _checked(label: HumanLabel) -> dict[str, object]:
+def _check_label(label: HumanLabel) -> dict[str, object]:
     fields = label.model_dump(exclude_defaults=True)
     problem = _label(fields)
     if isinstance(problem, Problem):

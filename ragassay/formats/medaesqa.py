@@ -1,34 +1,28 @@
-"""Read MedAESQA and the assessed collection of TREC BioGen 2024: machine answers, human labels.
-
-    [{"question_id", "question"[, "expert_curated_answer"], "machine_generated_answers": {"M1": {
-        "answer", "is_answer_accurate": "yes" | "no",
-        "answer_sentences": [{"answer_sentence_id", "answer_sentence",
-            "answer_sentence_relevance": "required" | "unnecessary" | "borderline"
-                                         | "inappropriate",
-            "citation_assessment": [{"cited_pmid", "evidence_support",
-                "evidence_relation": "supporting" | "contradicting" | "neutral" | "not relevant"
-                                     | "invalid citation"}]}]}}}]
-
-The labels are left out of the records, so that no judge sees them. What TREC distributes of BioGen
-2024 has no questions: they come from the topics.
-
-Extracts of it are JSON lines: {"question", "machine_id", "answer"}, an answer of a system, and
-{"question", "evidence"}, a question with a document and no answer. Their topic is the question.
-"""
+"""Read MedAESQA and TREC BioGen 2024 as assessed: answers, labels, evidence, clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
-from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    RootModel,
+    ValidationError,
+)
 
-from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.errors import InputError, first_problem
+from ragassay.formats.items import Item, iter_items
+from ragassay.formats.problems import Problem, describe_value, found_text, is_object, validate
 from ragassay.formats.rows import IdText, Row, kept_fields
-from ragassay.formats.shapes import is_object
 from ragassay.formats.sniff import Format
+from ragassay.formats.topics import whole_bytes
 from ragassay.formats.trec.references import question_of
 from ragassay.records import (
     RELEVANCE_LABELS,
@@ -130,7 +124,7 @@ EXTRACTED_EVIDENCE = Format(
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _AssessedAnswer:
     about: AssessedQuestionRow
     system: str
     row: MachineAnswerRow
@@ -192,7 +186,7 @@ def read_medaesqa_labels(item: Item) -> list[HumanLabel | Problem]:
     return labels
 
 
-def _answers(item: Item) -> Iterator[_Answer | Problem]:
+def _answers(item: Item) -> Iterator[_AssessedAnswer | Problem]:
     about = validate(AssessedQuestionRow, item.fields)
     if isinstance(about, Problem):
         yield about
@@ -205,16 +199,16 @@ def _answers(item: Item) -> Iterator[_Answer | Problem]:
         elif not system.strip():
             yield Problem(_ANSWERS, "an answer of a machine without a name", "M1, M2, …")
         else:
-            yield _Answer(about, system, row)
+            yield _AssessedAnswer(about, system, row)
 
 
 def _machine_answer(fields: object) -> MachineAnswerRow | Problem:
     if not is_object(fields):
-        return Problem("", f"found {found(fields)}", "an object: {…}")
+        return Problem("", f"found {describe_value(fields)}", "an object: {…}")
     return validate(MachineAnswerRow, fields)
 
 
-def _record(answer: _Answer, question: str) -> Record:
+def _record(answer: _AssessedAnswer, question: str) -> Record:
     sentences = tuple(
         SentenceInput(text=row.answer_sentence, citations=_pmids(row.citation_assessment))
         for _, row in answer.sentences()
@@ -237,7 +231,7 @@ def _pmids(rows: Sequence[AssessmentRow]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.cited_pmid for row in rows if row.cited_pmid is not None))
 
 
-def _labels(answer: _Answer) -> Iterator[HumanLabel | Problem]:
+def _labels(answer: _AssessedAnswer) -> Iterator[HumanLabel | Problem]:
     where = f"{_ANSWERS}.{answer.system[:60]}"
     given = answer.row.is_answer_accurate
     yield from _label(answer, "accuracy", given, _ACCURACY, f"{where}.is_answer_accurate")
@@ -262,7 +256,7 @@ def _labels(answer: _Answer) -> Iterator[HumanLabel | Problem]:
 
 
 def _label(
-    answer: _Answer,
+    answer: _AssessedAnswer,
     task: LabelTask,
     given: str | None,
     words: Mapping[str, str],
@@ -285,3 +279,85 @@ def _label(
         sentence=sentence,
         item=item,
     )
+
+
+EvidenceKey = tuple[str, int, str]
+"""A record's id, a sentence (1-based), and the id of the document that it cites."""
+
+
+def read_evidence(path: Path) -> Mapping[EvidenceKey, tuple[str, ...]]:
+    """Return the marked evidence of each citation that has some.
+
+    Sentences and records are counted as `read_records` does. `evidence_support` is a text or a list
+    of texts; other values, and other files, have none.
+    """
+    found: dict[EvidenceKey, tuple[str, ...]] = {}
+    for item in iter_items(path):
+        if isinstance(item, Item) and "machine_generated_answers" in item.fields:
+            found.update(_of_question(item))
+    return found
+
+
+def _of_question(item: Item) -> Iterator[tuple[EvidenceKey, tuple[str, ...]]]:
+    about = validate(AssessedQuestionRow, item.fields)
+    if isinstance(about, Problem):
+        return
+    for system, fields in about.machine_generated_answers.items():
+        row = validate(MachineAnswerRow, fields) if is_object(fields) else None
+        if row is None or isinstance(row, Problem):
+            continue
+        written = [one for one in row.answer_sentences if one.answer_sentence.strip()]
+        for number, sentence in enumerate(written, 1):
+            for cited in sentence.citation_assessment:
+                texts = _texts(cited.evidence_support)
+                if cited.cited_pmid and texts:
+                    yield (f"{about.question_id}/{system}", number, cited.cited_pmid), texts
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    given = value if isinstance(value, list) else [value]
+    return tuple(one.strip() for one in given if isinstance(one, str) and one.strip())
+
+
+class _SentenceRow(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    answer_sentence_id: str
+
+    @property
+    def place(self) -> tuple[str, int]:
+        system, _, number = self.answer_sentence_id.rpartition("-")
+        return system, int(number)
+
+
+class _ClustersFile(RootModel[dict[str, dict[str, dict[str, list[_SentenceRow]]]]]):
+    """By question, kind of cluster and cluster."""
+
+
+def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int], str]]]:
+    """Read the clusters of each question's answer sentences.
+
+    Returns:
+        By question id and kind of cluster, the cluster of each sentence; a sentence is its system
+        and its number, counted from 1.
+
+    Raises:
+        InputError: The file cannot be read, or is of another shape; names the place.
+    """
+    try:
+        questions = _ClustersFile.model_validate_json(whole_bytes(path)).root
+        return {
+            question: {
+                kind: {row.place: name for name, rows in clusters.items() for row in rows}
+                for kind, clusters in kinds.items()
+            }
+            for question, kinds in questions.items()
+        }
+    except ValidationError as error:
+        where, problem = first_problem(error)
+        raise InputError(f"{path}: {where or 'the file'}: {problem}") from error
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(
+            f"{path}: an answer_sentence_id is not a system and a number, as M26-2"
+        ) from error

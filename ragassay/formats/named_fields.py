@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ragassay.formats.field_names import (
+from ragassay.formats.fields import (
     ANSWER_NAMES,
     ONE_PASSAGE_NAMES,
     PASSAGE_ID_NAMES,
@@ -19,8 +19,9 @@ from ragassay.formats.field_names import (
     has_value,
 )
 from ragassay.formats.items import METADATA_FIELDS
-from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.problems import is_list, is_object
 from ragassay.formats.source_values import n_texts, source_rows, unread_paths
+from ragassay.records import Record
 
 _NAMES = {"question": QUESTION_NAMES, "answer": ANSWER_NAMES, "reference": REFERENCE_NAMES}
 _MOST_UNREAD = 5
@@ -143,3 +144,53 @@ class FieldTally:
             for own, counts in self.names.items()
             if any(name != own for name in counts)
         }
+
+
+_OWN_ORDER = ("question", "answer", "reference", "sources")
+
+
+def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[str, ...]:
+    """Return what a reader of the results must know of how the input was read.
+
+    Args:
+        fields: The fields of other names, by the field of ours that they were read as.
+        records: The records that were read.
+
+    Example:
+        >>> input_notes({"answer": "output", "sources": "docs"}, [])
+        ('Read `output` as answer, `docs` as sources.',)
+    """
+    order = [*filter(fields.get, _OWN_ORDER), *(f for f in fields if f not in _OWN_ORDER)]
+    read = ", ".join(f"`{_escape_name(fields[own])}` as {own}" for own in order)
+    notes = [f"Read {read}."] if read else []
+    counts: dict[str, int] = {}
+    given = list(records)
+    for record in given:
+        for name in record.unread:
+            counts[name] = counts.get(name, 0) + 1
+    for name, n in counts.items():
+        answers = "1 answer has" if n == 1 else f"{n:,} answers have"
+        notes.append(
+            f"{answers} texts in `{_escape_name(name)}` that were not read; "
+            f"name it with --map sources={_escape_name(name)}"
+        )
+    notes += filter(None, [turns_note(sum(bool(record.turns) for record in given))])
+    return tuple(notes)
+
+
+def turns_note(n_answers: int) -> str:
+    """Say how many answers are the last turn of a conversation; empty for none.
+
+    Example:
+        >>> turns_note(0)
+        ''
+    """
+    if not n_answers:
+        return ""
+    are = "1 answer is" if n_answers == 1 else f"{n_answers:,} answers are"
+    return f"{are} the last turn of a conversation; earlier turns were read as context, not judged."
+
+
+def _escape_name(name: str) -> str:
+    """Return a field's name, safe for a terminal."""
+    return "".join(mark if mark.isprintable() else "\ufffd" for mark in name[:200])

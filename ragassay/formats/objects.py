@@ -1,23 +1,89 @@
-"""Turn what Python programs hold into rows and sources, without importing its libraries.
-
-Everything is told by its shape: the attributes and methods that a library's objects have.
-"""
+"""Turn what Python programs hold into rows and sources, without importing its libraries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from ragassay.errors import InputError
-from ragassay.formats.plain import passage_fields
+from ragassay.formats.problems import is_list, is_mapping, is_sequence
 from ragassay.formats.replies import StructuredReply, is_reply_object, read_structured_reply
+from ragassay.formats.replies.builder import as_plain
 from ragassay.formats.replies.rows import ANSWER_FIELDS
-from ragassay.formats.replies.values import as_plain
-from ragassay.formats.shapes import is_list, is_mapping, is_sequence
 from ragassay.formats.source_values import source_rows
 from ragassay.formats.tables import cells_of
+from ragassay.formats.values import passage_fields
 from ragassay.records import Document, Record
+
+
+class Table(Protocol):
+    """A frame of polars, an Arrow table, a dataset of Hugging Face."""
+
+    @property
+    def columns(self) -> Any:
+        """The columns, or their names."""
+        ...
+
+
+class Sample(Protocol):
+    """A single-turn sample of ragas."""
+
+    @property
+    def user_input(self) -> Any:
+        """The question."""
+        ...
+
+    @property
+    def response(self) -> Any:
+        """The answer."""
+        ...
+
+
+class TestCase(Protocol):
+    """A test case of DeepEval."""
+
+    @property
+    def input(self) -> Any:
+        """The question."""
+        ...
+
+    @property
+    def actual_output(self) -> Any:
+        """The answer."""
+        ...
+
+
+class TestCases(Protocol):
+    """A dataset of DeepEval."""
+
+    @property
+    def test_cases(self) -> Any:
+        """Its test cases."""
+        ...
+
+
+class Response(Protocol):
+    """A response of LlamaIndex."""
+
+    @property
+    def response(self) -> Any:
+        """The answer."""
+        ...
+
+    @property
+    def source_nodes(self) -> Any:
+        """The nodes that it was written from."""
+        ...
+
+
+class ScoredNode(Protocol):
+    """A node of LlamaIndex, with a score or without."""
+
+    def get_content(self) -> str:
+        """Return its text."""
+        ...
+
 
 ACCEPTED = (
     "a file, records, dictionaries, a frame of pandas or polars, an Arrow table, a dataset of "
@@ -158,7 +224,7 @@ def _has(value: Any, names: Iterable[str]) -> bool:
 
 
 def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
-    lists = {str(name): _listed(values) for name, values in columns.items()}
+    lists = {str(name): _to_list(values) for name, values in columns.items()}
     if not all(is_sequence(values) for values in lists.values()):
         named = ", ".join(map(str, columns))
         raise InputError(
@@ -171,7 +237,7 @@ def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
     return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
-def _listed(values: Any) -> Any:
+def _to_list(values: Any) -> Any:
     return values.tolist() if hasattr(values, "tolist") else values
 
 

@@ -1,16 +1,41 @@
-"""Describe what is wrong with a line, in words that help to fix it."""
+"""Describe what is wrong with a line, and reject answers of which nothing can be evaluated."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from string import punctuation, whitespace
+from typing import TypeGuard, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from ragassay.formats.shapes import is_mapping, is_sequence
+from ragassay.errors import InputError, NoRecordError
+from ragassay.records import Record, Rejection
+
+
+def is_object(value: object) -> TypeGuard[dict[str, object]]:
+    """Return whether a parsed value is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[object]]:
+    """Return whether a parsed value is a JSON array."""
+    return isinstance(value, list)
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
+    """Return whether a value of any origin is a mapping."""
+    return isinstance(value, Mapping)
+
+
+def is_sequence(value: object) -> TypeGuard[Sequence[object]]:
+    """Return whether a value of any origin is a list or a tuple."""
+    return isinstance(value, (list, tuple))
+
 
 _MAX_SHOWN = 60
 _MAX_KEYS = 6
@@ -55,7 +80,7 @@ class Problem:
     expected: str
 
 
-def dotted(path: Iterable[str | int]) -> str:
+def join_path(path: Iterable[str | int]) -> str:
     """Return the path of a field as text: `sources.0.text`; each name is cut to 60 characters."""
     parts = (str(part)[:_MAX_SHOWN] for part in path)
     return ".".join(parts).encode("utf-8", "backslashreplace").decode("utf-8")
@@ -82,7 +107,7 @@ def describe(error: ValidationError) -> Problem:
     if len(details) > 1:
         text = f"{text} (and {len(details) - 1} more)"
     path = (part for part in first["loc"] if not str(part).startswith(_BRANCH))
-    return Problem(dotted(path), text, expected)
+    return Problem(join_path(path), text, expected)
 
 
 def _words(detail: ErrorDetails) -> tuple[str, str]:
@@ -97,10 +122,10 @@ def _words(detail: ErrorDetails) -> tuple[str, str]:
         longest = context.get("max_length")
         return f"found {context.get('actual_length')} entries", f"at most {longest}"
     if kind == "literal_error":
-        return f"found {found(value)}", str(context.get("expected", ""))
+        return f"found {describe_value(value)}", str(context.get("expected", ""))
     if kind == "greater_than_equal":
-        return f"found {found(value)}", f"at least {context.get('ge')}"
-    return f"found {found(value)}", _EXPECTED.get(kind, detail["msg"])
+        return f"found {describe_value(value)}", f"at least {context.get('ge')}"
+    return f"found {describe_value(value)}", _EXPECTED.get(kind, detail["msg"])
 
 
 def missing_words(name: str, parent: object) -> tuple[str, str]:
@@ -120,7 +145,7 @@ def missing_words(name: str, parent: object) -> tuple[str, str]:
     if close is not None:
         text = f"{text}; found '{close[:_MAX_SHOWN]}'"
     elif keys:
-        text = f"{text}; found the fields {_listed(keys)}"
+        text = f"{text}; found the fields {_list_keys(keys)}"
     return text, f"the field {names}"
 
 
@@ -131,7 +156,7 @@ def close_name(name: str, keys: Iterable[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
-def found(value: object) -> str:
+def describe_value(value: object) -> str:
     """Describe a value briefly: `the number 3`, `a list of 2`, `the text "abc"`."""
     if value is None:
         return "null"
@@ -145,7 +170,7 @@ def found(value: object) -> str:
         return f"a list of {len(value)}" if value else "an empty list"
     if is_mapping(value):
         keys = [str(key) for key in value]
-        return f"an object with the fields {_listed(keys)}" if keys else "an empty object"
+        return f"an object with the fields {_list_keys(keys)}" if keys else "an empty object"
     return f"a value of type {type(value).__name__}"
 
 
@@ -158,6 +183,60 @@ def found_text(text: str) -> str:
     return f'"{safe}"'
 
 
-def _listed(keys: Sequence[str]) -> str:
+def _list_keys(keys: Sequence[str]) -> str:
     shown = ", ".join(found_text(key) for key in keys[:_MAX_KEYS])
     return f"{shown}, …" if len(keys) > _MAX_KEYS else shown
+
+
+_SHOWN = 10
+_MARKER = re.compile(r"\[[^\[\]]*\]")
+
+
+def empty_answer(record: Record, else_read: str = "") -> Problem | None:
+    """Return a problem where an answer is blank, or nothing but markers and marks.
+
+    Args:
+        record: The record.
+        else_read: How its file is read otherwise, to be told with it.
+    """
+    given = record.answer
+    text = given if isinstance(given, str) else " ".join(sentence.text for sentence in given)
+    if _MARKER.sub("", text).strip(punctuation + whitespace):
+        return None
+    expected = f"text; {else_read}" if else_read else "text"
+    return Problem("answer", "found an empty answer", expected)
+
+
+def require_records(records: Sequence[Record], rejections: Sequence[Rejection], name: str) -> None:
+    """Refuse an input without a record.
+
+    Args:
+        records: What was read.
+        rejections: What was not.
+        name: The input.
+
+    Raises:
+        NoRecordError: There is no record; the first ten rejections are named in its message.
+    """
+    if records:
+        return
+    lines = [rejection_line(rejection) for rejection in rejections[:_SHOWN]]
+    if len(rejections) > _SHOWN:
+        lines.append(f"... and {len(rejections) - _SHOWN} more rejected lines")
+    raise NoRecordError(
+        "\n  ".join([f"{name}: no record in it can be used", *lines]), tuple(rejections)
+    )
+
+
+def nothing_in(path: Path, what: str, rejections: Sequence[Rejection]) -> InputError:
+    """Return the error that a file has nothing to use, with the first reason."""
+    first = f": {rejection_line(rejections[0])}" if rejections else ""
+    return InputError(f"{path} has no {what}{first}")
+
+
+def rejection_line(rejection: Rejection) -> str:
+    """Return a rejection as one line for a person, safe for a terminal."""
+    field = f" {rejection.field}:" if rejection.field else ""
+    expected = f", expected {rejection.expected}" if rejection.expected else ""
+    line = f"{rejection.file}:{rejection.line}:{field} {rejection.problem}{expected}"
+    return "".join(mark if mark.isprintable() else "\ufffd" for mark in line)

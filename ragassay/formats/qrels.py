@@ -1,16 +1,84 @@
-"""Read and write queries and relevance judgments of retrieval experiments."""
+"""Read and write files of columns: queries, relevance judgments, rankings, as in trec_eval."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from ragassay.formats.answered import nothing_in
-from ragassay.formats.columns import read_columns, write_columns
-from ragassay.formats.items import Item, iter_items, read_once
-from ragassay.formats.problems import Problem, found, found_text
+from ragassay.errors import InputError
+from ragassay.formats.files import RawLine, encoding_note, iter_lines
+from ragassay.formats.items import Item, JunkCount, Place, iter_items, read_once, shorten_text
+from ragassay.formats.output import whole_file
+from ragassay.formats.problems import Problem, describe_value, found_text, nothing_in
+from ragassay.formats.values import find_bad_value
 from ragassay.records import Rejection
+
+
+def read_columns(
+    path: Path, add: Callable[[int, list[str]], Problem | None], separator: str | None = None
+) -> list[Rejection]:
+    """Hand over the columns of each line; a line that cannot be read does not stop the others.
+
+    Args:
+        path: Plain or gzip.
+        add: Takes a line's number and columns; returns what is wrong with them, if anything.
+        separator: Stands between columns; by default white space.
+
+    Returns:
+        The lines that could not be read.
+
+    Raises:
+        InputError: The file cannot be opened.
+    """
+    rejections: list[Rejection] = []
+    junk = JunkCount(path)
+    for line in iter_lines(path):
+        columns = _columns(line, separator)
+        problem = columns if isinstance(columns, Problem) else add(line.number, columns)
+        if problem is not None:
+            text = shorten_text(line.data.decode("utf-8", "backslashreplace"))
+            place = Place(str(path), line.number, f"line-{line.number}", text)
+            rejections.append(place.reject(problem))
+        if end := junk.end(line.number, problem is not None):
+            return [*rejections, end]
+    return rejections
+
+
+def _columns(line: RawLine, separator: str | None) -> list[str] | Problem:
+    if line.problem:
+        return Problem("", line.problem, line.expected)
+    try:
+        text = line.data.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        return Problem("", f"not UTF-8 ({error.reason}){encoding_note(line.data)}", "text in UTF-8")
+    if "\x00" in text:
+        return Problem("", "a NUL byte: not a text file", "text")
+    return text.split(separator)
+
+
+def write_columns(rows: Iterable[Sequence[str]], path: Path) -> None:
+    """Write rows of a file whose columns are separated by white space.
+
+    Raises:
+        InputError: A cell is empty or has white space in it, or the file cannot be written.
+    """
+    with whole_file(path) as handle:
+        for row in rows:
+            for cell in row:
+                if len(cell.split()) != 1 or cell.split()[0] != cell or not _is_plain(cell):
+                    raise InputError(
+                        f"{path} cannot be written: {cell!r} cannot be in a column: ids there "
+                        "have no white space"
+                    )
+            handle.write(" ".join(row).encode("utf-8") + b"\n")
+
+
+def _is_plain(cell: str) -> bool:
+    return find_bad_value(cell) is None and not cell.startswith("\ufeff")
+
 
 _ID_KEYS = ("id", "_id", "query_id", "qid", "topic_id")
 _TEXT_KEYS = ("text", "query", "claim", "question", "title")
@@ -41,7 +109,9 @@ def read_qrels(path: Path) -> tuple[dict[str, dict[str, int]], list[Rejection]]:
         if not _GRADE.fullmatch(grade):
             is_header = number == 1 and len(columns) == 3 and grade.isalpha()
             return (
-                None if is_header else Problem("grade", f"found {found(grade)}", "a whole number")
+                None
+                if is_header
+                else Problem("grade", f"found {describe_value(grade)}", "a whole number")
             )
         first = grades.get(query, {}).get(document)
         if first is not None:
@@ -93,7 +163,7 @@ def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         if len(columns) != 2:
             return Problem("", f"found {len(columns)} columns", "`qid TAB text`")
         if columns[0] in queries:
-            return _repeated(columns[0])
+            return _repeated_query_problem(columns[0])
         queries[columns[0]] = columns[1]
         return None
 
@@ -108,7 +178,7 @@ def _json_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         iter_items(path),
         read=_json_query,
         key_of=lambda query: query[0],
-        repeated=lambda query, _: _repeated(query[0]),
+        repeated=lambda query, _: _repeated_query_problem(query[0]),
     )
     if not queries:
         raise nothing_in(path, "query", rejections)
@@ -120,9 +190,112 @@ def _json_query(item: Item) -> tuple[str, str] | Problem:
     text = next((item.fields[key] for key in _TEXT_KEYS if key in item.fields), None)
     if not isinstance(name, str | int) or not isinstance(text, str):
         expected = f"an id ({', '.join(_ID_KEYS)}) and a text ({', '.join(_TEXT_KEYS)})"
-        return Problem("", f"found {found(item.fields)}", expected)
+        return Problem("", f"found {describe_value(item.fields)}", expected)
     return str(name), text
 
 
-def _repeated(name: str) -> Problem:
+def _repeated_query_problem(name: str) -> Problem:
     return Problem("", f"the query {found_text(name)} appeared before", "unique ids")
+
+
+_RANK = re.compile("[0-9]{1,9}")
+_COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
+
+
+@dataclass(frozen=True)
+class RankedDocument:
+    """A document in a ranking.
+
+    Attributes:
+        id: The document's id.
+        rank: As the file gives it; trec_eval itself uses the score.
+        score: Higher is better; finite.
+    """
+
+    id: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True)
+class RetrievalRun:
+    """The rankings of a system.
+
+    Attributes:
+        tag: The system's name.
+        rankings: Its documents query by query, in the file's order.
+    """
+
+    tag: str
+    rankings: Mapping[str, tuple[RankedDocument, ...]]
+
+
+def read_run(path: Path) -> tuple[RetrievalRun, list[Rejection]]:
+    """Read a ranking, plain or gzip.
+
+    Returns:
+        The ranking, and the lines that could not be read; such are those of another tag than the
+        first one, and a document that its query has above.
+
+    Raises:
+        InputError: The file cannot be opened, or has no ranking.
+    """
+    tag = ""
+    rankings: dict[str, dict[str, RankedDocument]] = {}
+
+    def add(_number: int, columns: list[str]) -> Problem | None:
+        nonlocal tag
+        if len(columns) != len(_COLUMNS):
+            return Problem("", f"found {len(columns)} columns", f"`{' '.join(_COLUMNS)}`")
+        query, _, name, rank, score, own_tag = columns
+        if not _RANK.fullmatch(rank):
+            return Problem("rank", f"found {describe_value(rank)}", "a whole number")
+        number = _score(score)
+        if number is None:
+            return Problem("score", f"found {describe_value(score)}", "a finite number")
+        if name in rankings.get(query, {}):
+            text = f"{found_text(query)} ranks {found_text(name)} above, which counts"
+            return Problem("docid", text, "each document once")
+        if tag and own_tag != tag:
+            return Problem(
+                "tag", f"found {describe_value(own_tag)}", f"{found_text(tag)}, as above"
+            )
+        rankings.setdefault(query, {})[name] = RankedDocument(name, int(rank), number)
+        tag = own_tag
+        return None
+
+    rejections = read_columns(path, add)
+    if not rankings:
+        raise nothing_in(path, "ranking", rejections)
+    ranked = {query: tuple(ranking.values()) for query, ranking in rankings.items()}
+    return RetrievalRun(tag, ranked), rejections
+
+
+def _score(text: str) -> float | None:
+    try:
+        score = float(text)
+    except ValueError:
+        return None
+    return score if math.isfinite(score) else None
+
+
+def write_run(run: RetrievalRun, path: Path) -> None:
+    """Write a ranking; `read_run` returns it. A query without documents is not written.
+
+    Raises:
+        InputError: An id or the tag is empty or has white space in it, a query ranks a document
+            twice, a rank is below 0, a score is not finite, or the file cannot be written.
+    """
+    rows: list[tuple[str, ...]] = []
+    for query, ranking in run.rankings.items():
+        seen: set[str] = set()
+        for document in ranking:
+            if document.id in seen or document.rank < 0 or not math.isfinite(document.score):
+                raise InputError(
+                    f"{path} cannot be written: {query} {document.id} is there twice, or its "
+                    f"rank {document.rank} or score {document.score} is not an ordinary number"
+                )
+            seen.add(document.id)
+            score = repr(float(document.score))
+            rows.append((query, "Q0", document.id, str(document.rank), score, run.tag))
+    write_columns(rows, path)

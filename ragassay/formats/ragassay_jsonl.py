@@ -16,7 +16,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from ragassay.formats.field_names import (
+from ragassay.formats.fields import (
     ANSWER_NAMES,
     QUESTION_NAMES,
     REFERENCE_NAMES,
@@ -27,8 +27,7 @@ from ragassay.formats.field_names import (
 )
 from ragassay.formats.items import Item
 from ragassay.formats.named_fields import FieldTally, rename_fields
-from ragassay.formats.passages import distinct_documents
-from ragassay.formats.problems import Problem, close_name, dotted, validate
+from ragassay.formats.problems import Problem, close_name, is_list, is_object, join_path, validate
 from ragassay.formats.rows import (
     IdText,
     NuggetEntry,
@@ -39,9 +38,9 @@ from ragassay.formats.rows import (
     SourceEntry,
     SourceRow,
     as_text,
+    distinct_documents,
     kept_fields,
 )
-from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.sniff import Format
 from ragassay.formats.source_values import source_rows
 from ragassay.records import CitedSpan, Document, Record, SentenceInput, Turn
@@ -219,4 +218,4 @@ def _unclear_metadata(row: RecordRow, unknown: Mapping[str, str]) -> Problem | N
     if not twice:
         return None
     text = "the field is both outside metadata and in it"
-    return Problem(dotted(twice[:1]), text, "one of the two")
+    return Problem(join_path(twice[:1]), text, "one of the two")

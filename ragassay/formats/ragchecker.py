@@ -21,9 +21,15 @@ from __future__ import annotations
 from pydantic import Field
 
 from ragassay.formats.items import Item
-from ragassay.formats.passages import distinct_documents
 from ragassay.formats.problems import Problem, validate
-from ragassay.formats.rows import IdText, Row, SourceEntry, SourceRow, kept_fields
+from ragassay.formats.rows import (
+    IdText,
+    Row,
+    SourceEntry,
+    SourceRow,
+    distinct_documents,
+    kept_fields,
+)
 from ragassay.formats.sniff import Format
 from ragassay.records import HumanLabel, Record
 
@@ -72,7 +78,7 @@ class SideRow(Row):
     response: str
 
 
-class PairRow(Row):
+class ComparedPairRow(Row):
     """A pair of responses that an annotator compared."""
 
     instance_id: IdText
@@ -90,7 +96,7 @@ class PairRow(Row):
 RAGCHECKER_PAIRS = Format(
     name="ragchecker-pairs",
     required=(("query",), ("model1",), ("model2",)),
-    fields=frozenset(PairRow.model_fields),
+    fields=frozenset(ComparedPairRow.model_fields),
     leading="model1",
     keys="instance_id, query_id, query, gt_answer, model1{model_name, response}, model2{…}, "
     "correctness_label, completeness_label, overall_label",
@@ -101,7 +107,7 @@ PREFERENCES = ("correctness", "completeness", "overall")
 
 def read_pair(item: Item) -> list[Record | Problem]:
     """Turn a pair into the records of its responses; their ids are `instance_id/model_name`."""
-    row = validate(PairRow, item.fields)
+    row = validate(ComparedPairRow, item.fields)
     if isinstance(row, Problem):
         return [row]
     about = {"dataset": row.dataset} if row.dataset else {}
@@ -121,7 +127,7 @@ def read_pair(item: Item) -> list[Record | Problem]:
 
 def read_pair_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return an annotator's preferences as labels of both responses, opposite to each other."""
-    row = validate(PairRow, item.fields)
+    row = validate(ComparedPairRow, item.fields)
     if isinstance(row, Problem):
         return [row]
     # The file does not name its annotators: two of them take turns.

@@ -8,28 +8,27 @@ from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.answered import empty_answer, require_records
-from ragassay.formats.column_map import with_columns
-from ragassay.formats.deepeval import DEEPEVAL
 from ragassay.formats.export_shapes import ShapeFormat
 from ragassay.formats.exports import read_export
-from ragassay.formats.field_names import ANSWER_NAMES, QUESTION_NAMES, find_name
+from ragassay.formats.fields import ANSWER_NAMES, QUESTION_NAMES, find_name
 from ragassay.formats.gold import read_nuggets
-from ragassay.formats.grouping import merged_items
 from ragassay.formats.items import ROWS_NAME, Item, Place, content_of, iter_items, iter_rows
 from ragassay.formats.known import (
     FORMATS,
     ON_TOPICS,
+    OPEN_FORMATS,
     REPEATING,
     SELF_CONTAINED,
     Mapper,
+    add_named_sources,
     named_format,
 )
 from ragassay.formats.named_fields import FieldTally
-from ragassay.formats.named_sources import OPEN_FORMATS, add_named_sources
-from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.problems import Problem, empty_answer, found_text, require_records
+from ragassay.formats.ragas_deepeval import DEEPEVAL
 from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY
 from ragassay.formats.replies.rows import read_answer
+from ragassay.formats.row_mapping import merged_items, with_columns
 from ragassay.formats.sniff import Format, sniff
 from ragassay.formats.topics import read_topics
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
@@ -108,7 +107,7 @@ def read_records(
         match, items = RESPONSES, iter_responses(path)
     else:
         match, items = sniff(given, FORMATS, str(path), named_format)
-    reading = _Reading(match, answered, tally, is_mapped=bool(columns))
+    reading = _RecordReading(match, answered, tally, is_mapped=bool(columns))
     items = merged_items(items, match)
     reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
     return with_gold(reading.result(match.name, str(path)), nuggets)
@@ -148,7 +147,7 @@ def records_from_rows(
         match, items = RAGASSAY, with_columns(given, columns, ROWS_NAME, tally)
     else:
         match, items = sniff(given, FORMATS, ROWS_NAME, named_format)
-    reading = _Reading(match, answered, tally, is_mapped=bool(columns))
+    reading = _RecordReading(match, answered, tally, is_mapped=bool(columns))
     items = merged_items(items, match)
     reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
     return with_gold(reading.result(match.name, ROWS_NAME), nuggets)
@@ -160,7 +159,7 @@ def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
         return found
     gold, rejected = read_nuggets(nuggets)
     if not any(_gold_key(record, gold) in gold for record in found.records):
-        rejected.append(_unused(nuggets))
+        rejected.append(_unused_nuggets_rejection(nuggets))
     records = (
         record.model_copy(update={"nuggets": gold.get(_gold_key(record, gold), ())})
         if not record.nuggets
@@ -191,7 +190,7 @@ def _questions(
 
 
 def _mapper(
-    match: Format, name: str, path: Path | None, questions: Path | None, reading: _Reading
+    match: Format, name: str, path: Path | None, questions: Path | None, reading: _RecordReading
 ) -> Mapper:
     on_topics = next((read for form, read in ON_TOPICS if form is match), None)
     if on_topics is not None:
@@ -229,7 +228,7 @@ def answered_records(records: Iterable[Record]) -> ReadResult:
 
 
 @dataclass
-class _Reading:
+class _RecordReading:
     match: Format
     answered: bool = False
     tally: FieldTally = field(default_factory=FieldTally)
@@ -306,7 +305,7 @@ def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
     return record.topic if record.topic is not None and record.topic in gold else record.id
 
 
-def _unused(nuggets: Path) -> Rejection:
+def _unused_nuggets_rejection(nuggets: Path) -> Rejection:
     return Rejection(
         file=str(nuggets),
         line=0,

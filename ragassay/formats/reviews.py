@@ -17,9 +17,8 @@ from pydantic import ValidationError
 
 from ragassay.errors import InputError
 from ragassay.formats.claims import iter_claims
+from ragassay.formats.files import check_file, iter_lines
 from ragassay.formats.items import Item, Place, iter_items
-from ragassay.formats.lines import iter_lines
-from ragassay.formats.opening import check_file
 from ragassay.formats.read import ReadResult, read_records
 from ragassay.formats.sniff import Format
 from ragassay.records import (

@@ -1,16 +1,16 @@
-"""Parts that the edge models of several formats share."""
+"""Parts that the edge models of several formats share, and several passages of one document."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from ragassay.formats.cells import Cell, typed
-from ragassay.formats.problems import found, wrong
-from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.problems import describe_value, is_list, is_object, wrong
+from ragassay.formats.values import TableCell, convert_cell
 from ragassay.records import Document, Importance, Nugget, NuggetMethod, NuggetOrigin, SentenceInput
 
 
@@ -35,13 +35,13 @@ class Row(BaseModel):
     @classmethod
     def _typed(cls, name: str, value: object) -> object:
         """Return a table's cell as the type of its field; any other value as it is."""
-        if not isinstance(value, Cell):
+        if not isinstance(value, TableCell):
             return value
         for field, info in cls.model_fields.items():
             alias = info.validation_alias
             names = alias.choices if isinstance(alias, AliasChoices) else [alias or field]
             if name in names:
-                return typed(value, info.annotation, cls.joint)
+                return convert_cell(value, info.annotation, cls.joint)
         return str(value)
 
 
@@ -54,7 +54,7 @@ def _id_text(value: object) -> object:
     if isinstance(value, str) and not value.strip():
         raise wrong("found an empty id", "an id that is not empty")
     if not isinstance(value, str):
-        raise wrong(f"found {found(value)}", "an id: text or a whole number")
+        raise wrong(f"found {describe_value(value)}", "an id: text or a whole number")
     return value
 
 
@@ -166,3 +166,48 @@ def _unknown(row: Row, prefix: str) -> Iterator[tuple[str, object]]:
             for i, entry in enumerate(part):
                 if isinstance(entry, Row):
                     yield from _unknown(entry, f"{prefix}{name}.{i}.")
+
+
+def distinct_documents(
+    documents: Sequence[Document], named: Sequence[bool] = ()
+) -> tuple[Document, ...]:
+    """Return sources with distinct ids; those that share one are passages of one document.
+
+    Args:
+        documents: The sources.
+        named: Whether each has an id of its own; one whose id is its position is no passage of a
+            document that has that id. Empty where all have their own.
+    """
+    owned = [is_own for is_own in named] or [True] * len(documents)
+    counts = Counter(d.id for d, is_own in zip(documents, owned, strict=True) if is_own)
+    # Those with an id of their own keep it.
+    order = sorted(range(len(documents)), key=lambda n: not owned[n])
+    ids = dict(zip(order, distinct_ids([documents[n].id for n in order]), strict=True))
+    return tuple(
+        _rename_document(document, ids[n], shares=owned[n] and counts[document.id] > 1)
+        for n, document in enumerate(documents)
+    )
+
+
+def _rename_document(document: Document, name: str, *, shares: bool) -> Document:
+    if name == document.id and not shares:
+        return document
+    update = {"id": name} | ({"part_of": document.part_of or document.id} if shares else {})
+    return document.model_copy(update=update)
+
+
+def original_id(document: Document) -> str:
+    """Return the id that a source had in its file: that of its document for "x#2" of "x".
+
+    Example:
+        >>> original_id(Document(id="x#2", text="T", part_of="x"))
+        'x'
+    """
+    base, sign, number = document.id.rpartition("#")
+    is_made = bool(sign) and base == document.part_of and number.isdecimal()
+    return document.part_of if is_made else document.id
+
+
+def original_ids(documents: Sequence[Document]) -> dict[str, str]:
+    """Return the id in its file of each source, by the source's own."""
+    return {document.id: original_id(document) for document in documents}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from ragassay.errors import InputError
-from ragassay.formats.field_names import fold
+from ragassay.formats.fields import fold
 from ragassay.formats.items import METADATA_FIELDS, Item
-from ragassay.formats.problems import close_name, found
+from ragassay.formats.problems import close_name, describe_value
 from ragassay.records import Rejection
 
 MAX_SNIFFED = 1_000
@@ -137,14 +137,14 @@ def sniff(
             match = match or _close_format(item.keys, formats)
             if match is not None:
                 return match, chain(head, stream)
-    raise InputError(_unrecognised(head[0], formats, name))
+    raise InputError(_describe_unrecognised(head[0], formats, name))
 
 
-def _unrecognised(first: Item | Rejection, formats: Sequence[Format], name: str) -> str:
+def _describe_unrecognised(first: Item | Rejection, formats: Sequence[Format], name: str) -> str:
     if isinstance(first, Rejection) and not _WRITTEN.search(first.expected):
         return f"{name}:{first.line}: {first.problem}; expected {first.expected}"
     if isinstance(first, Item):
-        seen = f"line {first.place.line} is {found(first.fields)}"
+        seen = f"line {first.place.line} is {describe_value(first.fields)}"
     else:
         seen = f"line {first.line}: {first.problem}"
     hint = next(

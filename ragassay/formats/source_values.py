@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ragassay.formats.cells import literal
-from ragassay.formats.field_names import (
+from ragassay.formats.fields import (
     INNER_NAMES,
     LISTED_NAMES,
     NO_SOURCE_NAMES,
@@ -24,10 +23,10 @@ from ragassay.formats.field_names import (
     find_name,
     fold,
     has_value,
+    nested_fields,
 )
-from ragassay.formats.field_paths import nested_fields
-from ragassay.formats.problems import Problem
-from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.problems import Problem, is_list, is_object
+from ragassay.formats.values import literal
 
 MAX_LEVELS = 4
 """Levels of lists and objects that are searched for sources."""
@@ -49,7 +48,7 @@ _UNKNOWN_KEYS = frozenset(map(fold, (*TEXT_NAMES, *INNER_NAMES, *SOURCE_ID_NAMES
 
 def source_rows(value: object) -> object:
     """Return sources as a list of objects; a value that has no text in it as it is."""
-    rows = _rows(_unpacked(value), MAX_LEVELS)
+    rows = _rows(_parse_text(value), MAX_LEVELS)
     return value if rows is None else rows
 
 
@@ -60,7 +59,7 @@ def n_texts(value: object, name: str = "") -> int:
         value: The field's value.
         name: The field; of `LISTED_NAMES`, short plain texts do not count.
     """
-    value = _unpacked(value)
+    value = _parse_text(value)
     rows = _rows(value, MAX_LEVELS)
     plain = isinstance(value, str) or (is_list(value) and any(isinstance(v, str) for v in value))
     is_doubtful = plain and fold(name) in {fold(one) for one in LISTED_NAMES}
@@ -83,7 +82,7 @@ def unread_paths(value: object, name: str, *, long_text: bool) -> list[str]:
     """
     if fold(name.rpartition(".")[2]) in _NO_SOURCES:
         return []
-    value = _unpacked(value)
+    value = _parse_text(value)
     if isinstance(value, str):
         return [name] if long_text and len(value.split()) >= _BLOB_WORDS else []
     by_id = is_object(value) and len(value) > 1 and all(map(_DIGIT.search, value))
@@ -106,7 +105,7 @@ def _is_bare(text: str) -> bool:
     return text.isdigit() or "/" in text or "_" in text
 
 
-def _unpacked(value: object) -> object:
+def _parse_text(value: object) -> object:
     """Return the list or object that a text writes."""
     if not isinstance(value, str):
         return value
@@ -183,7 +182,7 @@ def _named_text(part: dict[str, object]) -> dict[str, object] | None:
 def _text_of(part: dict[str, object], levels: int) -> tuple[str | None, str]:
     """Return the text of a source and the key that it was in."""
     for key in find_all(part, TEXT_NAMES):
-        text = _joined(part[key])
+        text = _join_texts(part[key])
         if text is not None:
             return text, key
     for name in INNER_NAMES if levels else ():
@@ -195,7 +194,7 @@ def _text_of(part: dict[str, object], levels: int) -> tuple[str | None, str]:
     return None, ""
 
 
-def _joined(value: object) -> str | None:
+def _join_texts(value: object) -> str | None:
     """Return text, or texts and blocks of text as one; None for anything else."""
     if isinstance(value, str):
         return value

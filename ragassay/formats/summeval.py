@@ -21,7 +21,7 @@ from math import floor
 from pydantic import Field
 
 from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, found, validate
+from ragassay.formats.problems import Problem, describe_value, validate
 from ragassay.formats.rows import IdText, Row, as_text, kept_fields
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record
@@ -123,7 +123,9 @@ def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
             known = " or ".join(AnnotatorRow.model_fields)
             labels.append(Problem(f"scores.{rubric[:60]}", "no rubric of SummEval", known))
         elif isinstance(mean, bool) or not isinstance(mean, int | float) or not 1 <= mean <= 5:
-            labels.append(Problem(f"scores.{rubric}", f"found {found(mean)}", "a mean, 1 to 5"))
+            labels.append(
+                Problem(f"scores.{rubric}", f"found {describe_value(mean)}", "a mean, 1 to 5")
+            )
         else:
             labels.append(
                 HumanLabel(

@@ -20,14 +20,19 @@ from zipfile import BadZipFile, ZipFile
 
 from ragassay.errors import InputError
 from ragassay.extras import need
-from ragassay.formats.cells import Cell
-from ragassay.formats.encodings import encoding_note
-from ragassay.formats.json_values import parse_json
-from ragassay.formats.lines import RawLine, iter_lines
-from ragassay.formats.opening import DAMAGE, damage_text, open_binary
+from ragassay.files import max_line_bytes
+from ragassay.formats.files import (
+    DAMAGE,
+    LARGE_BYTES,
+    MAX_RATIO,
+    RawLine,
+    damage_text,
+    encoding_note,
+    iter_lines,
+    open_binary,
+)
 from ragassay.formats.problems import Problem
-from ragassay.formats.unpacking import LARGE_BYTES, MAX_RATIO
-from ragassay.limits import max_line_bytes
+from ragassay.formats.values import TableCell, parse_json
 
 TableKind = Literal["csv", "parquet", "excel"]
 
@@ -102,7 +107,8 @@ def iter_table(path: Path, kind: TableKind) -> Iterator[TableRow]:
 def cells_of(row: Mapping[str, object]) -> dict[str, object]:
     """Return a frame's row, its texts as cells."""
     return {
-        str(name): Cell(value) if isinstance(value, str) else value for name, value in row.items()
+        str(name): TableCell(value) if isinstance(value, str) else value
+        for name, value in row.items()
     }
 
 
@@ -219,12 +225,16 @@ def _cells(columns: Sequence[str], values: Sequence[object]) -> dict[str, object
         return Problem("", f"found {len(values)} cells", f"{len(columns)}, as in the first row")
     named = [(name, value) for name, value in zip(columns, values, strict=True) if name]
     for name, value in named:
-        if isinstance(value, str) and not value.isascii() and (wrong := _undecoded(value)):
+        if (
+            isinstance(value, str)
+            and not value.isascii()
+            and (wrong := _describe_bad_encoding(value))
+        ):
             return Problem(name, wrong, "text in UTF-8")
     return {name: _cell(value) for name, value in named}
 
 
-def _undecoded(text: str) -> str:
+def _describe_bad_encoding(text: str) -> str:
     """Return what is wrong with a cell that is not UTF-8; empty where it is."""
     try:
         text.encode("utf-8")
@@ -240,7 +250,7 @@ def _cell(value: object) -> object:
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return Cell(value)
+    return TableCell(value)
 
 
 def _columns(names: Iterable[object], path: Path) -> list[str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from pydantic import AliasChoices, Field, model_validator
 
 from ragassay.errors import InputError
+from ragassay.formats.files import iter_lines
 from ragassay.formats.items import (
     Item,
     Place,
@@ -25,14 +26,20 @@ from ragassay.formats.items import (
     content_of,
     iter_items,
     read_once,
-    shown,
+    shorten_text,
+    until_junk,
 )
-from ragassay.formats.json_values import parse_json
-from ragassay.formats.junk import until_junk
-from ragassay.formats.lines import iter_lines
-from ragassay.formats.problems import Problem, dotted, found, found_text, validate
+from ragassay.formats.problems import (
+    Problem,
+    describe_value,
+    found_text,
+    is_list,
+    is_object,
+    join_path,
+    validate,
+)
 from ragassay.formats.rows import IdText, Row
-from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.values import parse_json
 from ragassay.records import Rejection
 
 _SHAPES = (
@@ -117,10 +124,10 @@ def _topics(path: Path) -> Iterator[Item | Rejection]:
         value = [value]
     if is_list(value):
         rows = {".".join(filter(None, (name, str(i)))): row for i, row in enumerate(value)}
-        return _placed(path, rows)
+        return _place_topics(path, rows)
     if is_object(value):
-        return _placed(path, {k: {"id": k, "question": part} for k, part in value.items()})
-    raise InputError(f"{path}: found {found(value)} as topics; expected {_SHAPES}")
+        return _place_topics(path, {k: {"id": k, "question": part} for k, part in value.items()})
+    raise InputError(f"{path}: found {describe_value(value)} as topics; expected {_SHAPES}")
 
 
 def _is_table(data: bytes) -> bool:
@@ -133,7 +140,7 @@ def _is_table(data: bytes) -> bool:
 def _tab_topics(path: Path) -> Iterator[Item | Rejection]:
     for line in iter_lines(path):
         text = line.data.decode("utf-8", "backslashreplace").strip()
-        place = Place(str(path), line.number, f"line-{line.number}", shown(text))
+        place = Place(str(path), line.number, f"line-{line.number}", shorten_text(text))
         name, tab, question = text.partition("\t")
         if tab and name.strip() and question.strip():
             yield as_item(place, {"id": name.strip(), "question": question.strip()})
@@ -166,7 +173,7 @@ def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
         yield as_item(Place(str(path), line, f"line-{line}", content_of(fields)), fields)
 
 
-def _placed(path: Path, values: Mapping[str, object]) -> Iterator[Item | Rejection]:
+def _place_topics(path: Path, values: Mapping[str, object]) -> Iterator[Item | Rejection]:
     """Return topics by their path in the document; lines are unknown here."""
     for where, value in values.items():
-        yield as_item(Place(str(path), 0, where, content_of(value), dotted((where,))), value)
+        yield as_item(Place(str(path), 0, where, content_of(value), join_path((where,))), value)

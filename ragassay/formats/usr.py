@@ -23,9 +23,8 @@ from collections.abc import Iterator, Mapping
 from pydantic import Field
 
 from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, found, validate
+from ragassay.formats.problems import Problem, describe_value, is_list, is_object, validate
 from ragassay.formats.rows import IdText, Row, kept_fields
-from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record
 
@@ -154,7 +153,7 @@ def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
     if isinstance(row, Problem):
         return [row]
     if not is_object(row.scores):
-        return [Problem("scores", f"found {found(row.scores)}", "an object: {…}")]
+        return [Problem("scores", f"found {describe_value(row.scores)}", "an object: {…}")]
     labels: list[HumanLabel | Problem] = []
     for field, mean in row.scores.items():
         rubric = _AVERAGED.get(field)
@@ -176,7 +175,7 @@ def _responses(item: Item) -> Iterator[tuple[str, RatedTurnRow | Problem, RatedD
         if is_object(fields):
             row = validate(RatedTurnRow, fields)
         else:
-            row = Problem("", f"found {found(fields)}", "an object: {…}")
+            row = Problem("", f"found {describe_value(fields)}", "an object: {…}")
         if isinstance(row, Problem):
             where = f"responses.{n}.{row.field}".rstrip(".")
             yield "", Problem(where, row.text, row.expected), dialogue
@@ -203,12 +202,14 @@ def _ratings(
 ) -> Iterator[HumanLabel | Problem]:
     low, high = USR_SCALES[rubric]
     if not is_list(given):
-        yield Problem(field, f"found {found(given)}", "a list of ratings")
+        yield Problem(field, f"found {describe_value(given)}", "a list of ratings")
         return
     for n, rating in enumerate(given):
         whole = _whole(rating)
         if whole is None or not low <= whole <= high:
-            yield Problem(f"{field}.{n}", f"found {found(rating)}", f"a rating, {low} to {high}")
+            yield Problem(
+                f"{field}.{n}", f"found {describe_value(rating)}", f"a rating, {low} to {high}"
+            )
         else:
             yield _label(name, system, rubric, whole, f"rater {n + 1}")
 
@@ -219,7 +220,7 @@ def _mean_labels(
     low, high = USR_SCALES[rubric]
     if isinstance(mean, bool) or not isinstance(mean, int | float) or not low <= mean <= high:
         expected = f"a mean of ratings, {low} to {high}"
-        yield Problem(f"scores.{field}", f"found {found(mean)}", expected)
+        yield Problem(f"scores.{field}", f"found {describe_value(mean)}", expected)
         return
     total = mean * N_RATERS
     if high - low == 1 and abs(total - round(total)) < 1e-6:

@@ -10,20 +10,20 @@ from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.checking import Check
 from ragassay.formats.items import Item
 from ragassay.formats.nuggetizer import create_input_row, read_create_input
 from ragassay.formats.output import (
+    Check,
     JsonRow,
     WriteResult,
     json_bytes,
     unwritable,
     whole_file,
 )
-from ragassay.formats.passages import distinct_documents, original_id
 from ragassay.formats.problems import Problem
+from ragassay.formats.ragas_deepeval import write_deepeval, write_ragas
 from ragassay.formats.ragassay_jsonl import read_ragassay
-from ragassay.formats.samples import write_deepeval, write_ragas
+from ragassay.formats.rows import distinct_documents, original_id
 from ragassay.formats.trec.biogen_2024 import biogen_2024_row, biogen_2024_run, read_biogen_2024
 from ragassay.formats.trec.biogen_2025 import (
     biogen_2025_a_row,

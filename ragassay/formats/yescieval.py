@@ -25,7 +25,7 @@ from ragassay.records import Document, HumanLabel, Record, Rejection
 _ANSWERS, _QUESTIONS, _GZIP = "-answers", "-questions", ".gz"
 
 
-class PaperRow(Row):
+class SourcePaperRow(Row):
     """A paper given as a source for the answer."""
 
     title: str = ""
@@ -37,7 +37,7 @@ class QuestionRow(Row):
 
     id: IdText
     question: str
-    papers: list[PaperRow]
+    papers: list[SourcePaperRow]
 
 
 class RatingRow(Row):
@@ -74,7 +74,7 @@ YESCIEVAL = Format(
 
 
 @dataclass(frozen=True)
-class Question:
+class SynthesisQuestion:
     """A question and its papers, numbered "1", "2", … as answers cite them."""
 
     text: str
@@ -101,7 +101,7 @@ def find_questions(answers: Path) -> Path:
     raise InputError(f"there is no {candidates[0]} in the folder of {answers}: {mend}")
 
 
-def read_questions(path: Path) -> tuple[dict[str, Question], list[Rejection]]:
+def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejection]]:
     """Read a questions file.
 
     Returns:
@@ -121,7 +121,7 @@ def read_questions(path: Path) -> tuple[dict[str, Question], list[Rejection]]:
     if not rows:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
         raise InputError(f"{path} has no YESciEval question{first}: id, question, papers[]")
-    return {row.id: Question(row.question, _papers(row)) for row in rows}, rejections
+    return {row.id: SynthesisQuestion(row.question, _papers(row)) for row in rows}, rejections
 
 
 def _papers(row: QuestionRow) -> tuple[Document, ...]:
@@ -131,7 +131,7 @@ def _papers(row: QuestionRow) -> tuple[Document, ...]:
     )
 
 
-def read_yescieval(item: Item, questions: Mapping[str, Question]) -> Record | Problem:
+def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Record | Problem:
     """Turn an answer into a record.
 
     Its id is `question_id/generator/variant`, with `/target_rubric` where there is one.

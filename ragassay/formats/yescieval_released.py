@@ -27,11 +27,10 @@ from pydantic import Field
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items
-from ragassay.formats.problems import Problem, found, validate
+from ragassay.formats.problems import Problem, describe_value, is_list, validate
 from ragassay.formats.rows import IdText, Row, as_text, kept_fields
-from ragassay.formats.shapes import is_list
 from ragassay.formats.sniff import Format
-from ragassay.formats.yescieval import PaperRow
+from ragassay.formats.yescieval import SourcePaperRow
 from ragassay.records import Document, HumanLabel, Record, Rejection
 
 BENIGN = "benign"
@@ -62,7 +61,7 @@ class RefactoredRow(Row):
     synthesizer_synthesis: str
     synthesis_evaluation_rating: object = None
     synthesis_evaluation_rationale: object = None
-    papers: list[PaperRow] = Field(default_factory=list[PaperRow])
+    papers: list[SourcePaperRow] = Field(default_factory=list[SourcePaperRow])
 
 
 YESCIEVAL_SHEET = Format(
@@ -117,7 +116,7 @@ def _are_sheets(items: Iterable[Item | Rejection]) -> bool:
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _SheetAnswer:
     generator: str
     variant: str
     rubric: str
@@ -155,7 +154,7 @@ def read_sheet_labels(item: Item) -> list[HumanLabel | Problem]:
     benign = {a.generator: a for a in answers if a.variant == BENIGN}
     labels: list[HumanLabel | Problem] = []
     for name, value in item.fields.items():
-        rated = _rated(name, benign)
+        rated = _parse_rating_column(name, benign)
         if rated is None or value is None:
             continue
         judge, generator, rubric = rated
@@ -196,19 +195,21 @@ def read_refactored_labels(item: Item) -> list[HumanLabel | Problem]:
     return [label.model_copy(update={"reason": told})]
 
 
-def _of_row(row: RefactoredRow) -> _Answer:
+def _of_row(row: RefactoredRow) -> _SheetAnswer:
     variant = _VARIANTS.get(row.eval_type, row.eval_type)
-    return _Answer(row.synthesizer_model, variant, row.quality.lower(), row.synthesizer_synthesis)
+    return _SheetAnswer(
+        row.synthesizer_model, variant, row.quality.lower(), row.synthesizer_synthesis
+    )
 
 
-def _answers(fields: Mapping[str, object]) -> Iterator[_Answer]:
+def _answers(fields: Mapping[str, object]) -> Iterator[_SheetAnswer]:
     for name, value in fields.items():
         if not isinstance(value, str) or _SCORES in name:
             continue
         if name.endswith(_SYNTHESIS):
-            yield _Answer(name.removesuffix(_SYNTHESIS), BENIGN, "", str(value))
+            yield _SheetAnswer(name.removesuffix(_SYNTHESIS), BENIGN, "", str(value))
         elif match := _DAMAGED.fullmatch(name):
-            yield _Answer(match["generator"], match["variant"], match["rubric"], str(value))
+            yield _SheetAnswer(match["generator"], match["variant"], match["rubric"], str(value))
 
 
 def _papers(fields: Mapping[str, object]) -> tuple[Document, ...]:
@@ -229,7 +230,9 @@ def _about(row: SheetRow, generators: set[str]) -> dict[str, str]:
     }
 
 
-def _rated(name: str, generators: Mapping[str, object]) -> tuple[str, str, str] | None:
+def _parse_rating_column(
+    name: str, generators: Mapping[str, object]
+) -> tuple[str, str, str] | None:
     """Return the judge, the generator and the rubric of a column of ratings."""
     start, _, rubric = name.rpartition("_")
     if not rubric.istitle() or _SCORES in name:
@@ -241,7 +244,7 @@ def _rated(name: str, generators: Mapping[str, object]) -> tuple[str, str, str] 
 
 
 def _record(
-    answer: _Answer,
+    answer: _SheetAnswer,
     question: str,
     text: str,
     papers: tuple[Document, ...],
@@ -260,11 +263,11 @@ def _record(
 
 
 def _label(
-    name: str, value: object, answer: _Answer, question: str, rubric: str, judge: str
+    name: str, value: object, answer: _SheetAnswer, question: str, rubric: str, judge: str
 ) -> HumanLabel | Problem:
     text = str(value).removesuffix(".0")
     if text not in ("1", "2", "3", "4", "5"):
-        return Problem(name, f"found {found(value)}", "a rating, 1 to 5")
+        return Problem(name, f"found {describe_value(value)}", "a rating, 1 to 5")
     return HumanLabel(
         task="rubric",
         label=text,

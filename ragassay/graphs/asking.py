@@ -11,10 +11,10 @@ from pydantic import TypeAdapter
 
 from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import CaseFile
-from ragassay.graphs.failures import failure_of, pause_before_retry
-from ragassay.graphs.keys import question_key
+from ragassay.graphs.base import failure_of, pause_before_retry
+from ragassay.graphs.case import question_key
 from ragassay.judges import BaseJudge, Question
-from ragassay.metrics.uncertainty import Condition
+from ragassay.metrics.stats.uncertainty import Condition
 from ragassay.records import Failure, Usage, VerdictBase
 from ragassay.records.evaluation import AnyVerdict
 from ragassay.tracing import step_span

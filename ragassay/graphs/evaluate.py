@@ -16,9 +16,9 @@ from langgraph.graph.state import CompiledStateGraph
 from ragassay.evaluators import OURS, Evaluator, Task
 from ragassay.evaluators.base import Run
 from ragassay.graphs import nodes
+from ragassay.graphs.base import make_drawn
+from ragassay.graphs.case import Input, Output, State
 from ragassay.graphs.evidence import build_evidence_graph
-from ragassay.graphs.picture import make_drawn
-from ragassay.graphs.state import Input, Output, State
 
 EvaluateGraph = CompiledStateGraph[State, Run, Input, Output]
 

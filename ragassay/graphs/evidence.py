@@ -20,6 +20,14 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
 from ragassay.evaluators.cases import CaseFile
 from ragassay.graphs import evidence_nodes as nodes
+from ragassay.graphs.base import (
+    file_failed_judgment,
+    file_failed_query,
+    file_failed_search,
+    make_drawn,
+    retry_policies,
+)
+from ragassay.graphs.case import opened_file, query_key, sufficiency_key
 from ragassay.graphs.evidence_state import (
     EvidenceInput,
     EvidenceOutput,
@@ -27,15 +35,6 @@ from ragassay.graphs.evidence_state import (
     QueryTask,
     SufficiencyTask,
 )
-from ragassay.graphs.failures import (
-    file_failed_judgment,
-    file_failed_query,
-    file_failed_search,
-    retry_policies,
-)
-from ragassay.graphs.files import opened_file
-from ragassay.graphs.keys import query_key, sufficiency_key
-from ragassay.graphs.picture import make_drawn
 from ragassay.records import EvidenceSearch
 
 EvidenceGraph = CompiledStateGraph[EvidenceState, Run, EvidenceInput, EvidenceOutput]

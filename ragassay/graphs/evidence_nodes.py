@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
+from ragassay.graphs.case import opened_file
 from ragassay.graphs.evidence_state import (
     Answered,
     Draft,
@@ -20,8 +21,8 @@ from ragassay.graphs.evidence_state import (
     SufficiencyJudgment,
     SufficiencyTask,
 )
-from ragassay.graphs.files import opened_file
 from ragassay.graphs.passage_choice import candidates_for, chosen_passages, cited_of
+from ragassay.process import in_thread
 from ragassay.records import (
     AnswerSentence,
     Article,
@@ -35,7 +36,6 @@ from ragassay.records import (
 )
 from ragassay.retrievers.evidence import N_CANDIDATES
 from ragassay.retrievers.literature import Literature
-from ragassay.threads import in_thread
 from ragassay.tracing import step_span
 
 Update = dict[str, Any]

@@ -1,4 +1,4 @@
-"""The graph that writes the items of a test bank, and its state."""
+"""The exam graph: from a query to the items of its test bank, in one call."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from langgraph.types import Command
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
-from ragassay.graphs.failures import failure_of, retry_policies
-from ragassay.graphs.picture import make_drawn
+from ragassay.graphs.base import failure_of, make_drawn, retry_policies
 from ragassay.records import Document, Failure, Usage
-from ragassay.retrievers.passages import condense
+from ragassay.text.search import condense
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,12 @@ from ragassay.evaluators.build_run import ready_run, run_of
 from ragassay.evaluators.cases import CaseFile, Task, VerdictKey
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.graphs.asking import CaseQuestion
-from ragassay.graphs.files import open_file, opened_file, updated_file
-from ragassay.graphs.keys import reading_key
-from ragassay.graphs.state import Input, State
+from ragassay.graphs.case import Input, State, open_file, opened_file, reading_key, updated_file
 from ragassay.judges import BaseJudge
+from ragassay.process import in_thread
 from ragassay.records import Reading, Record
-from ragassay.retrievers.hygiene import citation_findings
-from ragassay.retrievers.memory import can_look_up
-from ragassay.threads import in_thread
+from ragassay.retrievers.citation_warnings import citation_findings
+from ragassay.retrievers.literature import can_look_up
 from ragassay.tracing import step_span
 
 Update = dict[str, Any]

@@ -10,17 +10,17 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 from pydantic import TypeAdapter, ValidationError
 
-from ragassay.agents.nugget_creator import Created
+from ragassay.agents.nugget_writers import Created
 from ragassay.errors import FatalModelError, InputError, first_problem
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import ready_run, run_of
-from ragassay.graphs.failures import failure_of
+from ragassay.graphs.base import failure_of
 from ragassay.graphs.nugget_state import ImportanceTask, LeftOut, NuggetImportance, NuggetState
+from ragassay.process import in_thread
 from ragassay.records import Document, Frozen, Importance, Nugget, Usage
-from ragassay.retrievers.passages import condense
 from ragassay.store import hash_of
+from ragassay.text.search import condense
 from ragassay.text.sentences import split_sentences
-from ragassay.threads import in_thread
 
 Update = dict[str, Any]
 """A part of the state."""

@@ -15,9 +15,8 @@ from langgraph.types import Send
 
 from ragassay.evaluators.base import Run
 from ragassay.graphs import nugget_nodes as nodes
-from ragassay.graphs.failures import retry_policies
+from ragassay.graphs.base import make_drawn, retry_policies
 from ragassay.graphs.nugget_state import ImportanceTask, NuggetJob, NuggetList, NuggetState
-from ragassay.graphs.picture import make_drawn
 
 NuggetGraph = CompiledStateGraph[NuggetState, Run, NuggetJob, NuggetList]
 

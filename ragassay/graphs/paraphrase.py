@@ -13,9 +13,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
-from ragassay.agents.paraphraser import Paraphraser
-from ragassay.graphs.failures import failure_of, retry_policies
-from ragassay.graphs.picture import make_drawn
+from ragassay.agents.writers import Paraphraser
+from ragassay.graphs.base import failure_of, make_drawn, retry_policies
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Paraphrase
 

@@ -9,10 +9,8 @@ from ragassay.evaluators.cases import Cited, Found
 from ragassay.evaluators.comparing import cited_sources, joined_text
 from ragassay.graphs.evidence_state import EvidenceState
 from ragassay.records import AnswerSentence, Case, Document, EvidenceSide, EvidenceSpan
-from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages
-from ragassay.retrievers.fusion import reciprocal_rank_fusion
-from ragassay.retrievers.passages import WINDOW
-from ragassay.text.bm25 import Bm25Index
+from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages, reciprocal_rank_fusion
+from ragassay.text.search import WINDOW, Bm25Index
 
 
 def cited_of(case: Case, run: Run) -> tuple[Cited, ...]:

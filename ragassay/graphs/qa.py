@@ -1,25 +1,280 @@
-"""The graph that writes question-answer pairs from a paper (Wan et al. 2024, section 3).
-
-keywords, parts -> write each -> check by rule -> rate in five dimensions -> sort
--> repair the flawed, write the missing -> check ... until all are well, or a bound ends it.
-"""
+"""The graph that writes question-answer pairs from a paper (Wan et al. 2024, section 3)."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
+import dspy
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
+from pydantic import TypeAdapter
 
-from ragassay.graphs import qa_nodes as nodes
-from ragassay.graphs.failures import failure_of, pause_before_retry, retry_policies
-from ragassay.graphs.picture import make_drawn
-from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, RatingTask
-from ragassay.records import RACAR, Failure
+from ragassay.agents.qa_writer import FaultyPair, WrittenPair, WrittenPairs
+from ragassay.graphs.base import failure_of, make_drawn, pause_before_retry, retry_policies
+from ragassay.graphs.qa_parts import (
+    PairRules,
+    low_ratings,
+    misfit,
+    parts_of,
+    questions_of,
+    quoted_sentences,
+    shares_of,
+)
+from ragassay.graphs.qa_state import (
+    DraftPair,
+    PairFlaw,
+    QAEnd,
+    QAJob,
+    QAPairs,
+    QAState,
+    QATools,
+    RatingTask,
+)
+from ragassay.process import in_thread
+from ragassay.records import RACAR, Failure, Paper, QAPair, RacarRating, Usage
+from ragassay.store import hash_of
+from ragassay.text.keywords import find_keywords
+
+Update = dict[str, Any]
+"""A part of the state."""
+
+STATE = TypeAdapter(QAState)
+TASK = TypeAdapter(RatingTask)
+WRITTEN = TypeAdapter(WrittenPairs)
+RATINGS = TypeAdapter(list[RacarRating])
+
+
+def qa_key(tools: QATools, paper: Paper, node: str, given: bytes) -> str:
+    """Hash everything that the work on a paper, or a call on it, depends on.
+
+    Args:
+        tools: The models and the settings.
+        paper: The paper.
+        node: Which call it is.
+        given: The job, the state, or the task, as JSON.
+    """
+    return qa_prefix(tools, paper) + hash_of(node, given.decode())
+
+
+def qa_prefix(tools: QATools, paper: Paper) -> str:
+    """Return what the keys of all work on a paper begin with."""
+    windows = str((tools.window_tokens, tools.window_chars))
+    return hash_of(tools.tools.identity, tools.rater, windows, paper.model_dump_json()) + "/"
+
+
+async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
+    """Choose the keywords, cut the paper, deal the pairs, and see whether it fits."""
+    tools, paper = _known(state, runtime)
+    parts = parts_of(paper, state)
+    if not parts:
+        detail = f"{paper.id} has no running text to write from"
+        return {"failures": [Failure(reason="no_evidence", detail=detail)], "end": "done"}
+    chosen = state.keywords or paper.keywords
+    if not chosen and state.way == "pairs":
+        chosen = await in_thread(find_keywords, paper.text)
+    shares = shares_of(parts, state)
+    state = replace(state, shares=shares)
+    if problem := await in_thread(misfit, paper, parts, state, tools):
+        failure = Failure(reason="too_long", detail=problem)
+        return {"failures": [failure], "end": "does_not_fit"}
+    queue = tuple((part, n) for part, n in enumerate(shares) if n)
+    runtime.stream_writer({"expected": len(queue)})
+    return {"keywords": tuple(chosen), "shares": shares, "queue": queue}
+
+
+async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+    """Write the pairs of the next part."""
+    tools, paper = _known(state, runtime)
+    part, number = state.queue[0]
+    shown, agents = parts_of(paper, state)[part], tools.tools.agents
+    known = questions_of((*state.kept, *state.open))
+
+    async def ask() -> WrittenPairs:
+        found: Any
+        with dspy.context(lm=tools.writer):
+            if state.way == "self-questioning":
+                found = await agents.self_questioner.acall(paragraph=shown.text, number=number)
+            else:
+                found = await agents.qa_writer.acall(
+                    paper=shown, keywords=state.keywords, number=number, known=known
+                )
+        return found
+
+    key = qa_key(tools, paper, "write_pairs", STATE.dump_json(state))
+    found, is_new = await tools.tools.store.once(key, ask, WRITTEN)
+    runtime.stream_writer({"done": 1, "usage": found.usage if is_new else Usage()})
+    drafts = _drafts(found, paper, tools, part, state.n_drafted)
+    return {
+        "queue": state.queue[1:],
+        "open": (*state.open, *drafts),
+        "n_drafted": state.n_drafted + len(drafts),
+        "n_empty": found.n_empty,
+        "usage": found.usage,
+    }
+
+
+def skip_part(state: QAState, failure: Failure) -> Update:
+    """Count a part whose call failed: it is not asked for more."""
+    return {"queue": state.queue[1:], "closed": [state.queue[0][0]], "failures": [failure]}
+
+
+async def check_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+    """Drop duplicates, and have the rules name the flaws of the others."""
+    if state.way == "self-questioning" or not state.open:
+        return {}  # The baseline is what the model wrote.
+    tools, paper = _known(state, runtime)
+    drafts = (*state.kept, *sorted(state.open, key=lambda draft: draft.place))
+    again = await in_thread(tools.fold, questions_of(drafts))
+    rules = await in_thread(PairRules, paper)
+    still, dropped = list[DraftPair](), list[DraftPair]()
+    for place, draft in list(enumerate(drafts))[len(state.kept) :]:
+        if place in again:
+            earlier = drafts[again[place]].pair.question
+            flaw = PairFlaw("duplicate", f'it asks what "{earlier}" does')
+            dropped.append(replace(draft, flaws=(flaw,)))
+        else:
+            still.append(replace(draft, flaws=rules.flaws(draft.pair)))
+    return {"open": tuple(still), "dropped": dropped}
+
+
+async def rate_pairs(task: RatingTask, runtime: Runtime[QATools]) -> Update:
+    """Have the second model rate the pairs without a flaw in one dimension."""
+    tools, paper = runtime.context, runtime.context.papers[task.paper]
+
+    async def ask() -> list[RacarRating]:
+        return [*await tools.rate(paper, task.dimension, task.pairs)] if tools.rate else []
+
+    key = qa_key(tools, paper, "rate_pairs", TASK.dump_json(task))
+    ratings, is_new = await tools.tools.store.once(key, ask, RATINGS)
+    usage = sum((rating.usage for rating in ratings), Usage())
+    runtime.stream_writer({"done": 1, "usage": usage if is_new else Usage()})
+    return {"ratings": ratings, "usage": usage}
+
+
+def leave_unrated(task: RatingTask, failure: Failure) -> Update:
+    """Count a call for ratings that failed: the pairs stay, unrated in this dimension."""
+    return {"failures": [failure]}
+
+
+async def sort_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+    """Keep the pairs without a flaw; plan a round for the others and for those that are missing."""
+    low = low_ratings(state.ratings, state.least)
+    judged = [replace(d, flaws=d.flaws or low.get(d.pair.id, ())) for d in state.open]
+    kept = (*state.kept, *(draft for draft in judged if not draft.flaws))
+    flawed = tuple(draft for draft in judged if draft.flaws)
+    queue = _missing(state, kept, flawed) if state.way == "pairs" else ()
+    end: QAEnd | None = None
+    if not flawed and not queue:
+        end = "done"
+    elif not state.has_tokens:
+        end = "out_of_tokens"
+    elif state.round >= state.rounds:
+        end = "out_of_rounds"
+    if end:
+        ordered = sorted(kept, key=lambda draft: (draft.part, draft.place))
+        return {
+            "kept": tuple(ordered),
+            "open": (),
+            "queue": (),
+            "dropped": list(flawed),
+            "end": end,
+        }
+    n_calls = len({draft.part for draft in flawed}) + len(queue)
+    runtime.stream_writer({"expected": n_calls})
+    return {"kept": kept, "open": flawed, "queue": queue, "round": state.round + 1}
+
+
+async def mend_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+    """Repair the flawed pairs of a part of the paper, all in one call."""
+    tools, paper = _known(state, runtime)
+    part, chosen = _next_flawed(state)
+    faulty = [
+        FaultyPair(d.pair.question, d.pair.answer, tuple(f.why for f in d.flaws)) for d in chosen
+    ]
+
+    async def ask() -> WrittenPairs:
+        mend: Any = tools.tools.agents.qa_mender.acall
+        with dspy.context(lm=tools.writer):
+            return await mend(paper=parts_of(paper, state)[part], pairs=faulty)
+
+    key = qa_key(tools, paper, "mend_pairs", STATE.dump_json(state))
+    found, is_new = await tools.tools.store.once(key, ask, WRITTEN)
+    runtime.stream_writer({"done": 1, "usage": found.usage if is_new else Usage()})
+    mended, dropped = list[DraftPair](), list[DraftPair]()
+    for number, (draft, pair) in enumerate(zip(chosen, found.pairs, strict=True), state.n_drafted):
+        if pair is None:
+            given_up = PairFlaw("given_up", "the model had no better one")
+            dropped.append(replace(draft, flaws=(*draft.flaws, given_up)))
+            continue
+        made = _pair(pair, paper, tools, number)
+        mended.append(replace(draft, pair=made, n_mended=draft.n_mended + 1, flaws=()))
+    others = [draft for draft in state.open if draft not in chosen]
+    return {
+        "open": (*others, *mended),
+        "dropped": dropped,
+        "n_drafted": state.n_drafted + len(chosen),
+        "usage": found.usage,
+    }
+
+
+def leave_flawed(state: QAState, failure: Failure) -> Update:
+    """Count a repair that failed: its pairs are dropped."""
+    _, chosen = _next_flawed(state)
+    left = tuple(draft for draft in state.open if draft not in chosen)
+    return {"open": left, "dropped": chosen, "failures": [failure]}
+
+
+def next_call(state: QAState) -> str:
+    """Return what a round does next: repair, then write what is missing, then check."""
+    if state.has_tokens and any(draft.flaws for draft in state.open):
+        return "mend_pairs"
+    return "write_pairs" if state.has_tokens and state.queue else "check_pairs"
+
+
+def _next_flawed(state: QAState) -> tuple[int, list[DraftPair]]:
+    part = min(draft.part for draft in state.open if draft.flaws)
+    return part, [draft for draft in state.open if draft.flaws and draft.part == part]
+
+
+def _missing(
+    state: QAState, kept: tuple[DraftPair, ...], flawed: tuple[DraftPair, ...]
+) -> tuple[tuple[int, int], ...]:
+    """Return the parts that have too few pairs, each with how many; not those whose call failed."""
+    has = [draft.part for draft in (*kept, *flawed)]
+    lacks = ((part, share - has.count(part)) for part, share in enumerate(state.shares))
+    return tuple((part, n) for part, n in lacks if n > 0 and part not in state.closed)
+
+
+def _drafts(
+    found: WrittenPairs, paper: Paper, tools: QATools, part: int, first: int
+) -> list[DraftPair]:
+    pairs = [pair for pair in found.pairs if pair is not None]
+    return [
+        DraftPair(_pair(pair, paper, tools, number), number, part)
+        for number, pair in enumerate(pairs, first)
+    ]
+
+
+def _pair(written: WrittenPair, paper: Paper, tools: QATools, number: int) -> QAPair:
+    return QAPair(
+        id=f"{paper.id}/{number + 1}",
+        question=written.question,
+        answer=written.answer,
+        paper=paper.id,
+        system=tools.writer.model,
+        sources=quoted_sentences(written.quote, paper.evidence_text),
+    )
+
+
+def _known(state: QAState, runtime: Runtime[QATools]) -> tuple[QATools, Paper]:
+    tools = runtime.context
+    return tools, tools.papers[state.paper]
+
 
 QAGraph = CompiledStateGraph[QAState, QATools, QAJob, QAPairs]
 
@@ -32,12 +287,12 @@ def build_qa_graph(max_attempts: int = 5) -> QAGraph:
     """
     builder = StateGraph(QAState, context_schema=QATools, input_schema=QAJob, output_schema=QAPairs)
     add = functools.partial(_add_call, builder, max_attempts)
-    builder.add_node("open_paper", nodes.open_paper, input_schema=QAState)
-    add("write_pairs", nodes.write_pairs, nodes.skip_part, QAState)
-    builder.add_node("check_pairs", nodes.check_pairs)
-    add("rate_pairs", nodes.rate_pairs, nodes.leave_unrated, RatingTask)
-    builder.add_node("sort_pairs", nodes.sort_pairs)
-    add("mend_pairs", nodes.mend_pairs, nodes.leave_flawed, QAState)
+    builder.add_node("open_paper", open_paper, input_schema=QAState)
+    add("write_pairs", write_pairs, skip_part, QAState)
+    builder.add_node("check_pairs", check_pairs)
+    add("rate_pairs", rate_pairs, leave_unrated, RatingTask)
+    builder.add_node("sort_pairs", sort_pairs)
+    add("mend_pairs", mend_pairs, leave_flawed, QAState)
     calls = ["mend_pairs", "write_pairs", "check_pairs"]
     builder.add_edge(START, "open_paper")
     builder.add_conditional_edges("open_paper", route_opened, ["write_pairs", END])
@@ -53,14 +308,14 @@ def _add_call(
     builder: StateGraph[QAState, QATools, QAJob, QAPairs],
     max_attempts: int,
     name: str,
-    ask: Callable[[Any, Runtime[QATools]], Awaitable[nodes.Update]],
-    on_failure: Callable[[Any, Failure], nodes.Update],
+    ask: Callable[[Any, Runtime[QATools]], Awaitable[Update]],
+    on_failure: Callable[[Any, Failure], Update],
     given: type[QAState] | type[RatingTask],
 ) -> None:
     """Add a node that asks a model; its failure is settled in the node itself."""
     retried = retry_policies(max_attempts)
 
-    async def asked(state: Any, runtime: Runtime[QATools]) -> nodes.Update:
+    async def asked(state: Any, runtime: Runtime[QATools]) -> Update:
         try:
             return await ask(state, runtime)
         except Exception as error:  # the boundary of a unit of work
@@ -82,7 +337,7 @@ def route_opened(state: QAState) -> str:
 
 def route_call(state: QAState) -> str:
     """Go on with the round."""
-    return nodes.next_call(state)
+    return next_call(state)
 
 
 def route_rating(state: QAState, runtime: Runtime[QATools]) -> list[Send] | str:
@@ -96,4 +351,4 @@ def route_rating(state: QAState, runtime: Runtime[QATools]) -> list[Send] | str:
 
 def route_round(state: QAState) -> str:
     """Go on with the next round, or end."""
-    return END if state.end else nodes.next_call(state)
+    return END if state.end else next_call(state)

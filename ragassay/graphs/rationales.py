@@ -14,14 +14,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
-from ragassay.agents.rationale_auditor import RationaleAuditor, ReasonLabels
-from ragassay.graphs.failures import failure_of, retry_policies
-from ragassay.graphs.picture import make_drawn
-from ragassay.metrics.rationales import JudgedReason
+from ragassay.agents.labellers import RationaleAuditor, ReasonLabels
+from ragassay.graphs.base import failure_of, make_drawn, retry_policies
+from ragassay.metrics.papers.rationales import JudgedReason
 from ragassay.models.gateway import JudgeLM
 from ragassay.prompts import Rubric
 from ragassay.records import Failure
-from ragassay.retrievers.passages import condense
+from ragassay.text.search import condense
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ragassay.metrics.risk import bound_of, undecided
-from ragassay.metrics.uncertainty import rounded_bits
-from ragassay.models.closeness import closest_cosine
-from ragassay.models.embeddings import Embedder
+from ragassay.metrics.stats.calibration import bound_of, explain_undecided
+from ragassay.metrics.stats.uncertainty import rounded_bits
+from ragassay.models.embeddings import Embedder, closest_cosine
 from ragassay.models.entailment import (
     COLUMNS,
     CONTRADICTS,
@@ -25,10 +24,10 @@ from ragassay.models.entailment import (
     unsupported_spans,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
-from ragassay.text.answer_faults import languages
 from ragassay.text.differences import Difference, absent_numbers, difference_of
-from ragassay.text.reading import ALL_WORDS, N_WORDS, passage_of
+from ragassay.text.faults import languages
 from ragassay.text.roles import unconfirmed_roles
+from ragassay.text.search import ALL_WORDS, N_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
 
 RELEVANT = 0.3
@@ -46,13 +45,13 @@ OTHER_LANGUAGE = Failure(
 )
 
 
-def turned(difference: Difference) -> Failure:
+def explain_difference(difference: Difference) -> Failure:
     """Return why a claim that seems supported is undecided: a direction or a negation differs."""
     detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
     return Failure(reason="undecided", detail=detail)
 
 
-def weighed(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
+def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
     """Return the probabilities of the labels after a rule found a difference.
 
     A claim is contradicted where its source gives another value for one of its numbers, however
@@ -131,7 +130,7 @@ class EncoderVerifier:
         difference = difference_of(claim, sentences, title, beside)
         absent = () if beside is None else absent_numbers(claim, sentences, title, beside)
         if self._by_rule:
-            shares = weighed(shares, difference)
+            shares = weigh_labels(shares, difference)
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = self._verdict(best, claim, text), rounded_bits(self._by_label(shares))
         confidence = round(shares[best], 4)
@@ -156,12 +155,12 @@ class EncoderVerifier:
         if bound is not None:
             is_asked = bound.least_cosine is not None
             cosine = closest_cosine(claim, sentences, self._embedder) if is_asked else None
-            if doubt := undecided(bound, verdict, confidence, cosine):
+            if doubt := explain_undecided(bound, verdict, confidence, cosine):
                 return doubt
         if self._by_rule and verdict == "contradicts" and difference is None:
             return UNWITNESSED
         if self._by_rule and verdict == "supports" and difference is not None:
-            return turned(difference)
+            return explain_difference(difference)
         if self.bounds and languages(" ".join(sentences), claim):
             return OTHER_LANGUAGE
         if self.bounds and verdict == "supports" and (words := unconfirmed_roles(claim, sentences)):

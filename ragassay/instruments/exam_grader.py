@@ -1,30 +1,151 @@
-"""The embedded grader: grades a passage by a test bank's items without a language model.
-
-A few similarities and the verifier's opinion are weighed into the odds of each rating (proportional
-odds). The few numbers are in `ragassay/models/raters/exam.json`; `ragassay models show
-ragassay/exam-grader` says what they were fitted on, and how they do.
-"""
+"""Grade a passage by a test bank without a language model: interface and embedded grader."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NoReturn
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from ragassay.errors import SettingsError
-from ragassay.instruments.exam_signals import Measured, measure
-from ragassay.metrics.risk import bound_of, undecided
-from ragassay.metrics.uncertainty import rounded_bits
-from ragassay.models.entailment import EntailmentModel
-from ragassay.models.exam_rater import NAME, ExamModel, shipped_exam_model
-from ragassay.records import (
-    DirectGrader,
-    ExamGrade,
-    ExamGrader,
-    ExamItem,
-    Failure,
-    RelevanceGrade,
-)
-from ragassay.retrievers.rerank import TextEncoder
+from ragassay.metrics.stats.calibration import bound_of, explain_undecided
+from ragassay.metrics.stats.uncertainty import rounded_bits
+from ragassay.models.entailment import NEUTRAL, SUPPORTS, EntailmentModel
+from ragassay.models.fitted_raters import EXAM_RATER, ExamModel, shipped_exam_model
+from ragassay.records import DirectGrader, ExamGrade, ExamGrader, ExamItem, Failure, RelevanceGrade
+from ragassay.retrievers.rerankers import TextEncoder, best_matches, encode_tokens
+from ragassay.text.search import passage_of_sentences, tokenize
+from ragassay.text.sentences import sentences_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class ExamInstrument(Protocol):
+    """Grades passages. Calls compute, so make them in a thread; they are safe across threads.
+
+    Attributes:
+        name: Its name in reports.
+        digest: SHA-256 of its numbers or weights; empty where not known.
+        graders: How it can grade items.
+        direct_graders: How it can grade relevance; empty where it cannot.
+    """
+
+    name: str
+    digest: str
+    graders: frozenset[ExamGrader]
+    direct_graders: frozenset[DirectGrader]
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Name, digests and bounds: all that its grades depend on besides the texts."""
+        ...
+
+    def grade(
+        self,
+        items: Sequence[ExamItem],
+        passage: str,
+        query: str = "",
+        grader: ExamGrader = "rating",
+    ) -> list[ExamGrade]:
+        """Grade a passage by all items of a bank, in one batch.
+
+        Args:
+            items: Questions and nuggets, in any order; may be empty.
+            passage: The passage.
+            query: The query's text, for those that use it.
+            grader: One of `graders`.
+
+        Returns:
+            A grade for each item, in their order; one that it cannot tell is undecided.
+
+        Raises:
+            SettingsError: The model is unavailable, or cannot grade so.
+        """
+        ...
+
+    def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
+        """Grade a passage's relevance to its query, without items.
+
+        Raises:
+            SettingsError: The model is unavailable, or cannot grade so.
+        """
+        ...
+
+
+MOST_LOG_ODDS = 6.0
+"""Largest log-odds of a probability, of either sign."""
+
+
+@dataclass(frozen=True)
+class ItemSignals:
+    """The measures of an item and a passage.
+
+    Attributes:
+        signals: By name; of each more means better covered. `sentence`: highest cosine of item and
+            sentence; `bank`: its mean over all items; `tokens`: mean cosine of the item's tokens
+            with the passage's closest ones; `least`: the lowest of these; `words`: share of the
+            item's words in the passage; `supports`, `settles`: log-odds by the verifier that the
+            passage supports the item as a claim, and that it does not leave it open.
+        sentence: The sentence closest to the item.
+    """
+
+    signals: Mapping[str, float]
+    sentence: str
+
+
+def measure(
+    items: Sequence[ExamItem], passage: str, embedder: TextEncoder, verifier: EntailmentModel
+) -> list[ItemSignals]:
+    """Measure a passage against all items of a bank.
+
+    Args:
+        items: The bank's items; `bank` is their mean, so a part of a bank gives another one.
+        passage: Some text.
+        embedder: Gives the similarities; of tokens too, where it can.
+        verifier: Gives the log-odds.
+    """
+    import numpy as np
+
+    sentences = sentences_of(passage) or [passage.strip()]
+    found = encode_tokens(embedder, [*sentences, *(item.text for item in items)])
+    read, asked = found[: len(sentences)], found[len(sentences) :]
+    tokens = np.concatenate([one.tokens for one in read])
+    cosines = np.array([[float(a.vector @ one.vector) for one in read] for a in asked])
+    cosines = cosines.reshape(len(items), len(sentences))
+    bank = float(cosines.max(axis=1).mean()) if len(items) else 0.0
+    words = set(tokenize(passage))
+    pairs = [(item.text, passage_of_sentences(item.text, sentences)) for item in items]
+    shares = verifier.probabilities(pairs)
+    rows: list[ItemSignals] = []
+    for item, one, row, share in zip(items, asked, cosines, shares, strict=True):
+        own = tokenize(item.text)
+        signals = {
+            "sentence": float(row.max()),
+            "bank": bank,
+            **_token_signals(one.tokens, tokens),
+            "words": sum(word in words for word in own) / len(own) if own else 0.0,
+            "supports": _log_odds(float(share[SUPPORTS])),
+            "settles": -_log_odds(float(share[NEUTRAL])),
+        }
+        rows.append(ItemSignals(signals, sentences[int(row.argmax())]))
+    return rows
+
+
+def _token_signals(
+    item: NDArray[np.floating], passage: NDArray[np.floating]
+) -> Mapping[str, float]:
+    matches = best_matches(item, passage)
+    if not len(matches):
+        return {"tokens": 0.0, "least": 0.0}
+    return {"tokens": float(matches.mean()), "least": float(matches.min())}
+
+
+def _log_odds(share: float) -> float:
+    odds = math.log(max(share, 1e-9) / max(1 - share, 1e-9))
+    return max(-MOST_LOG_ODDS, min(MOST_LOG_ODDS, odds))
+
 
 EMPTY = Failure(reason="empty_answer", detail="the passage has no text")
 
@@ -38,7 +159,7 @@ class EmbeddedExamGrader:
         model: By default the shipped numbers.
     """
 
-    name = NAME
+    name = EXAM_RATER
     graders: frozenset[ExamGrader] = frozenset({"rating"})
     direct_graders: frozenset[DirectGrader] = frozenset()
 
@@ -82,7 +203,7 @@ class EmbeddedExamGrader:
         """
         _refuse(f"{grader}: it needs a test bank")
 
-    def _grade(self, item: ExamItem, measured: Measured) -> ExamGrade:
+    def _grade(self, item: ExamItem, measured: ItemSignals) -> ExamGrade:
         weights = self._model.kinds[item.kind]
         reached = weights.reached(measured.signals)
         is_covered = reached[0] >= 0.5
@@ -90,7 +211,7 @@ class EmbeddedExamGrader:
         confidence = round(max(reached[0], 1 - reached[0]), 4)
         bits = rounded_bits((reached[0], 1 - reached[0]))
         bound = bound_of(weights.bounds, leaning, "verdict")
-        doubt = undecided(bound, leaning, confidence) if bound else None
+        doubt = explain_undecided(bound, leaning, confidence) if bound else None
         rating = sum(share >= 0.5 for share in reached)
         if doubt:
             return ExamGrade(
@@ -114,5 +235,5 @@ class EmbeddedExamGrader:
 
 def _refuse(why: str) -> NoReturn:
     raise SettingsError(
-        f"{NAME} cannot grade by {why}; name a model with --model, or a local grader"
+        f"{EXAM_RATER} cannot grade by {why}; name a model with --model, or a local grader"
     )

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ragassay.errors import SettingsError
-from ragassay.instruments.exam import ExamInstrument
-from ragassay.metrics.uncertainty import rounded_bits
-from ragassay.models.hub import folder_digest, loading
-from ragassay.models.span_reader import SpanReader
-from ragassay.models.text2text import Prompt, Text2Text
-from ragassay.prompts.graders import grader_prompts_sha256, item_prompt, relevance_prompt
+from ragassay.instruments.exam_grader import ExamInstrument
+from ragassay.metrics.stats.uncertainty import rounded_bits
+from ragassay.models.local_readers import Prompt, SpanReader, Text2Text
+from ragassay.models.weights import folder_digest, loading
+from ragassay.prompts.texts import grader_prompts_sha256, item_prompt, relevance_prompt
 from ragassay.records import (
     DirectGrader,
     ExamGrade,
@@ -99,7 +98,7 @@ class Text2TextGrader:
         for item, failure in zip(items, failures, strict=True):
             told: dict[str, Any] = {"failure": failure} if failure else next(found)
             if "answer" in told:
-                told = extracted(item, str(told["answer"]))
+                told = grade_extracted_answer(item, str(told["answer"]))
             grades.append(ExamGrade(exam_item=item.id, grader=grader, **told))
         return grades
 
@@ -166,7 +165,7 @@ class ReaderGrader:
                 told: dict[str, Any] = {"failure": EMPTY if is_empty else NOT_ASKED}
             else:
                 span = next(spans)
-                told = extracted(item, span.text if span.probability >= 0.5 else "")
+                told = grade_extracted_answer(item, span.text if span.probability >= 0.5 else "")
                 told["confidence"] = round(max(span.probability, 1 - span.probability), 4)
             grades.append(ExamGrade(exam_item=item.id, grader=grader, **told))
         return grades
@@ -180,7 +179,7 @@ class ReaderGrader:
         _refuse(self.name, grader)
 
 
-def extracted(item: ExamItem, text: str) -> dict[str, Any]:
+def grade_extracted_answer(item: ExamItem, text: str) -> dict[str, Any]:
     """Return the answer of a grade, and whether it is correct: known, or any where none is known.
 
     Of a nugget, any text that is not a refusal is correct.

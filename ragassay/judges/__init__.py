@@ -6,7 +6,6 @@ asks does not depend on which judge it has.
 
 from ragassay.judges.base import BaseJudge, Question, RatedAnswer
 from ragassay.judges.build import build_judge
-from ragassay.judges.cascade import Cascade
-from ragassay.judges.panel import Panel
+from ragassay.judges.panel import Cascade, Panel
 
 __all__ = ["BaseJudge", "Cascade", "Panel", "Question", "RatedAnswer", "build_judge"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.errors import FatalModelError, SettingsError
-from ragassay.metrics.uncertainty import Condition
+from ragassay.metrics.stats.uncertainty import Condition
 from ragassay.model_names import INSTRUMENTS
 from ragassay.models.gateway import NEEDS_JUDGE, JudgeLM
 from ragassay.prompts import Rubric

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ragassay.judge_forms import form_of
 from ragassay.judges.base import BaseJudge, NoJudge
-from ragassay.judges.fine_tuned import TUNED_RUBRICS, FineTunedJudge
-from ragassay.judges.hosted import HostedJudge
+from ragassay.judges.hosted import TUNED_RUBRICS, FineTunedJudge, HostedJudge
 from ragassay.judges.panel import Panel
 from ragassay.judges.published import PublishedJudge
 from ragassay.judges.signals import SignalJudge
-from ragassay.model_names import is_embedded_base
+from ragassay.model_names import form_of, is_embedded_base
+from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.gateway import JudgeLM
-from ragassay.models.signal_rater import shipped_rater
-from ragassay.models.tuned import note_of, untuned
+from ragassay.models.tuned import note_of, with_base_model
 from ragassay.prompts import Rubric
 from ragassay.settings import Settings
 
@@ -35,7 +33,7 @@ def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
         judge: BaseJudge = signals or NoJudge()
     else:
         own = settings.of_judge(0)
-        base = JudgeLM(untuned(own)) if settings.judge.has_judge else None
+        base = JudgeLM(with_base_model(own)) if settings.judge.has_judge else None
         rates = base and (
             base.model == own.judge.model or settings.evaluation.rubric_set != TUNED_RUBRICS
         )
@@ -55,7 +53,9 @@ def _further(
 ) -> BaseJudge:
     """Return a further member of a panel; one that was fine-tuned has its own base model."""
     lm = JudgeLM(own)
-    base = lm if untuned(own).judge.model == own.judge.model else JudgeLM(untuned(own))
+    base = (
+        lm if with_base_model(own).judge.model == own.judge.model else JudgeLM(with_base_model(own))
+    )
     return _judge_of(settings, lm, base, rubrics, signals)
 
 

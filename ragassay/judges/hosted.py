@@ -1,16 +1,19 @@
-"""A language model that is asked in ragassay's own prompts."""
+"""A language model asked in ragassay's own prompts, as it is or fine-tuned for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from ragassay.agents.agent_set import Agents
+from ragassay.agents.tuned_judge import papers_shown
 from ragassay.instruments.signals.facts import facts_text
 from ragassay.judges.base import BaseJudge, RatedAnswer
 from ragassay.judges.signals import SignalJudge
+from ragassay.metrics.stats.joint_judgments import BEYOND_SENTENCES, join_judgments
 from ragassay.models.gateway import JudgeLM
-from ragassay.prompts import Rubric
-from ragassay.records import Judgment
+from ragassay.prompts import Rubric, load_rubrics
+from ragassay.records import Case, Judgment, Reading, Usage
 
 
 class HostedJudge(BaseJudge):
@@ -53,3 +56,106 @@ class HostedJudge(BaseJudge):
     def signal_rater(self, rubrics: Iterable[str]) -> str:
         """Return the name of the signal rater in its place."""
         return self.signals.signal_rater(rubrics) if self.signals else ""
+
+
+TUNED_RUBRICS = "yescieval"
+"""The rubrics that fine-tuned judges know; others are left to the model below them."""
+
+
+class FineTunedJudge(BaseJudge):
+    """Rates YESciEval's rubrics, together with signals; its base model answers the rest.
+
+    Args:
+        rating_lm: The fine-tuned model.
+        lm: Its base model.
+        source_chars: How much of the sources it reads; 0 for none.
+        signals: Rate with it; None where nothing is measured.
+    """
+
+    def __init__(
+        self, rating_lm: JudgeLM, lm: JudgeLM, source_chars: int, signals: SignalJudge | None
+    ) -> None:
+        self.name, self.lm = rating_lm.model, lm
+        self._base = HostedJudge(lm)
+        self.rating_lm, self.signals, self._source_chars = rating_lm, signals, source_chars
+
+    async def rate(
+        self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
+    ) -> Judgment:
+        """Rate what was read, joined with the rating by signals; a user's rubric as the base."""
+        name, measured = rubric.name, None
+        if self.signals and answer.signals and self.rates_by_signals(name):
+            measured = await self.signals.rate(rubric, answer, agents)
+            if not self.calls_model(name):
+                return measured
+        if not _is_trained(name):
+            return await self._base.rate(rubric, answer, agents, others)
+        rated = await self._rate_reading(name, answer, agents)
+        return join_judgments(rated, measured) if measured else rated
+
+    async def _rate_reading(self, rubric: str, answer: RatedAnswer, agents: Agents) -> Judgment:
+        import dspy
+
+        reading = self._reading(rubric, answer) or await self.read(answer.case, agents)
+        with dspy.context(lm=self.rating_lm):
+            papers = papers_shown(answer.case, self._source_chars)
+            rated: Any = await agents.tuned_judge.acall(
+                case=answer.case, reading=reading, rubric=rubric, papers=papers
+            )
+        return rated.model_copy(update={"usage": rated.usage + reading.usage})
+
+    def _reading(self, rubric: str, answer: RatedAnswer) -> Reading | None:
+        """Return what it read; the cost counts with the first rubric that it rates."""
+        reading = answer.readings.get(self.name)
+        payer = min(answer.rubrics, key=lambda name: name in BEYOND_SENTENCES, default="")
+        if reading is None or rubric == payer:
+            return reading
+        return reading.model_copy(update={"usage": Usage()})
+
+    @property
+    def reads(self) -> bool:
+        """A fine-tuned judge reads the sentences first."""
+        return True
+
+    async def read(self, case: Case, agents: Agents) -> Reading:
+        """Mark the sentences."""
+        import dspy
+
+        with dspy.context(lm=self.rating_lm):
+            reading: Any = await agents.reader.acall(case=case)
+        return reading
+
+    def rates_by_signals(self, rubric: str) -> bool:
+        """Return whether signals take part."""
+        return self.signals is not None and self.signals.rates_by_signals(rubric)
+
+    def calls_model(self, rubric: str) -> bool:
+        """Return whether it is asked: how sentences hang together signals tell better alone."""
+        is_asked = _is_trained(rubric) and rubric not in BEYOND_SENTENCES
+        return is_asked or not self.rates_by_signals(rubric)
+
+    def deliberates(self, rubric: str) -> bool:
+        """It was trained without other ratings in its prompt."""
+        return not _is_trained(rubric) and super().deliberates(rubric)
+
+    def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
+        """Return signals, marks of the sentences, and the sources that it reads."""
+        if self.signals:
+            yield from self.signals.rating_inputs(rubric, answer)
+        reading = answer.readings.get(self.name)
+        yield from reading.marks if reading else ()
+        if _is_trained(rubric.name):
+            yield papers_shown(answer.case, self._source_chars)
+
+    def signal_rater(self, rubrics: Iterable[str]) -> str:
+        """Return the name of the signal rater that rates with it."""
+        return self.signals.signal_rater(rubrics) if self.signals else ""
+
+    def rated_by(self, rubrics: Iterable[str]) -> str:
+        """Name both, where signals take part."""
+        rater = self.signal_rater(rubrics)
+        return f"{self.name} with {rater}" if rater else self.name
+
+
+def _is_trained(rubric: str) -> bool:
+    return rubric in load_rubrics(TUNED_RUBRICS)

@@ -1,15 +1,65 @@
-"""A panel of judges: each rates; where they disagree, each reads the others' ratings once."""
+"""Judges made of judges: a panel that deliberates, and a cascade of two."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragassay.judges.base import BaseJudge, Question, gather_all
-from ragassay.metrics.panel import is_disputed
+from ragassay.metrics.stats.joint_judgments import is_disputed
+from ragassay.metrics.stats.uncertainty import Condition
 from ragassay.models.gateway import JudgeLM
 from ragassay.prompts import load_prompts
-from ragassay.records import Judgment, VerdictBase
+from ragassay.records import Escalation, Failure, Judgment, VerdictBase
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """Two judges, of whom the second decides what the first is unsure of.
+
+    The first judge's verdict is kept inside the second one's. Where the second gives none, the
+    first stands, and the failure is kept with it.
+
+    Attributes:
+        first: Is asked everything.
+        second: Is asked again what the first is unsure of.
+        condition: When a verdict is unsure.
+    """
+
+    first: BaseJudge
+    second: BaseJudge
+    condition: Condition
+
+    async def answer(self, question: Question) -> Sequence[VerdictBase]:
+        """Ask the first judge, and the second what the first is unsure of."""
+        verdicts = {(v.evaluator, v.item): v for v in await self.first.answer(question)}
+        unsure = (v for v in verdicts.values() if question.is_unsure(v, self.condition))
+        asked = [question.alone(verdict) for verdict in unsure]
+        answers = await gather_all(again.ask(self.second) for again in asked)
+        for again, found in zip(asked, answers, strict=True):
+            failure = None
+            if isinstance(found, Failure):
+                failure, found = found, again.unscored(found)
+            for second in found:
+                key = second.evaluator, second.item
+                verdicts[key] = self._decide(verdicts.get(key, second), second, failure)
+        return list(verdicts.values())
+
+    def _decide(
+        self, first: VerdictBase, second: VerdictBase, failure: Failure | None
+    ) -> VerdictBase:
+        """Return the second verdict with the first in it; the first where the second failed."""
+        name = self.second.name
+        if failure:
+            return first.model_copy(update={"escalation": Escalation(judge=name, failure=failure)})
+        changes = {
+            "escalation": Escalation(judge=name, usage=second.usage),
+            "escalated_from": first,
+            "usage": first.usage + second.usage,
+        }
+        return second.model_copy(update=changes)
+
 
 if TYPE_CHECKING:
     pass

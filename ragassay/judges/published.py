@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ragassay.agents.published_prompts import is_rated_by, words_of
+from ragassay.agents.published_judge import is_rated_by, words_of
 from ragassay.errors import SettingsError
-from ragassay.judge_forms import JudgeForm
 from ragassay.judges.base import BaseJudge, RatedAnswer
 from ragassay.judges.signals import SignalJudge
+from ragassay.model_names import JudgeForm
 from ragassay.models.gateway import JudgeLM
 from ragassay.prompts import Rubric, RubricSet
 from ragassay.records import Judgment

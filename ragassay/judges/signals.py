@@ -9,10 +9,10 @@ from ragassay.errors import SettingsError
 from ragassay.instruments.signals.facts import SOURCED, reason_of
 from ragassay.judges.base import BaseJudge, RatedAnswer
 from ragassay.model_names import INSTRUMENTS
+from ragassay.models.fitted_raters import SignalRater
 from ragassay.models.gateway import NEEDS_JUDGE
-from ragassay.models.signal_rater import SignalRater
 from ragassay.prompts import Rubric
-from ragassay.prompts.signals import load_signals
+from ragassay.prompts.texts import load_signals
 from ragassay.records import Failure, Judgment, Signals
 
 LIKERT = (1, 5)

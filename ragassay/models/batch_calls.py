@@ -9,7 +9,7 @@ from typing import TypeVar
 from ragassay.errors import FatalModelError, TransientModelError, UnparsableReplyError
 from ragassay.models.batch_services import BatchRequest, BatchStatus, batch_service
 from ragassay.models.batch_store import ItemReply
-from ragassay.models.call_errors import retry_after_s, typed_error
+from ragassay.models.provider_errors import retry_after_s, typed_error
 
 T = TypeVar("T")
 

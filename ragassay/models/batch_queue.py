@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from ragassay.errors import BatchError, FatalModelError, ModelError
 from ragassay.model_names import provider_of
 from ragassay.models.batch_calls import BatchCalls, UnknownBatchError
-from ragassay.models.batch_prices import estimate_usd
 from ragassay.models.batch_services import CANCELLED, EXPIRED, TOO_LATE, BatchRequest
 from ragassay.models.batch_store import ItemReply, JsonBody, SubmittedBatch
 from ragassay.models.batches import Batches, current_batches
+from ragassay.models.litellm_library import estimate_usd
 from ragassay.models.received import note_error, receive
 from ragassay.records import FailureReason
 
@@ -45,7 +45,7 @@ REASONS: Mapping[int, FailureReason] = {
 
 
 @dataclass
-class _Asked:
+class _QueuedRequest:
     request: BatchRequest
     n_bytes: int
     reply: asyncio.Future[ItemReply]
@@ -67,8 +67,8 @@ class BatchQueue:
         self._model, self._base, self._batches = model, api_base, batches
         self._endpoint = hashlib.sha256((api_base or "").encode()).hexdigest()[:16]
         self._calls = BatchCalls(model, api_base)
-        self._waiting: dict[str, _Asked] = {}
-        self._submitted: dict[str, _Asked | None] = {}
+        self._waiting: dict[str, _QueuedRequest] = {}
+        self._submitted: dict[str, _QueuedRequest | None] = {}
         self._ready: dict[str, ItemReply] = {}
         self._n_asked: Counter[str] = Counter()
         self._gathering: asyncio.Task[None] | None = None
@@ -89,7 +89,7 @@ class BatchQueue:
         if key in self._ready:
             return self._ready.pop(key)
         future = asyncio.get_running_loop().create_future()
-        asked = _Asked(BatchRequest(key, body), len(text), future)
+        asked = _QueuedRequest(BatchRequest(key, body), len(text), future)
         if key in self._submitted:
             self._submitted[key] = asked
         else:
@@ -103,7 +103,7 @@ class BatchQueue:
         try:
             reply = await self.ask(json.loads(request.content))
             if reply.status >= 500 or reply.status in REASONS:
-                raise _unanswered(reply)
+                raise _build_missing_reply_error(reply)
         except ModelError as error:
             note_error(error)  # LiteLLM wraps it in one of its own.
             raise
@@ -121,7 +121,7 @@ class BatchQueue:
                 self._submitted |= dict.fromkeys(batch.keys)
                 self._batches.start(self._look_after(batch, 0.0))
 
-    def _wait(self, asked: _Asked) -> None:
+    def _wait(self, asked: _QueuedRequest) -> None:
         self._waiting[asked.request.key] = asked
         if self._gathering is None or self._gathering.done():
             self._gathering = self._batches.start(self._gather())
@@ -152,9 +152,9 @@ class BatchQueue:
         n_most = self._calls.most_requests
         return len(self._waiting) >= n_most or n_bytes >= self._calls.most_bytes
 
-    def _take(self) -> list[_Asked]:
+    def _take(self) -> list[_QueuedRequest]:
         """Return as many of those that wait as one batch may hold."""
-        taken: list[_Asked] = []
+        taken: list[_QueuedRequest] = []
         n_bytes = 0
         for asked in self._waiting.values():
             n_bytes += asked.n_bytes
@@ -166,7 +166,7 @@ class BatchQueue:
             del self._waiting[asked.request.key]
         return [one for one in taken if not one.reply.done()]  # a cancelled call wants no reply
 
-    async def _submit(self, taken: Sequence[_Asked]) -> None:
+    async def _submit(self, taken: Sequence[_QueuedRequest]) -> None:
         store, requests = self._batches.store, [one.request for one in taken]
         batch = SubmittedBatch(
             model=self._model,
@@ -248,13 +248,13 @@ class BatchQueue:
                 self._wait(asked)
 
 
-def _fail(calls: Sequence[_Asked | None], error: Exception) -> None:
+def _fail(calls: Sequence[_QueuedRequest | None], error: Exception) -> None:
     for asked in calls:
         if asked is not None and not asked.reply.done():
             asked.reply.set_exception(error)
 
 
-def _unanswered(reply: ItemReply) -> BatchError:
+def _build_missing_reply_error(reply: ItemReply) -> BatchError:
     """Return the error of a request that its batch did not answer."""
     error = reply.body.get("error")
     message = error.get("message") if isinstance(error, dict) else None

@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragassay.errors import StorageError
-from ragassay.storage import storing
+from ragassay.store import storing
 
 BATCHES = "batches"
 """Folder of the batches in that of a run."""

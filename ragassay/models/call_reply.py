@@ -1,16 +1,118 @@
-"""Read a provider's completion: its text, why it ended, whether the model reasoned first."""
+"""Read what a call brings: a completion or label probabilities, its usage, who answered."""
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.errors import RefusedError, UnparsableReplyError
-from ragassay.redaction import without_known
-from ragassay.text.characters import with_whole_characters
-from ragassay.text.reasoning import find_reasoning
+from ragassay.errors import RefusedError, TransientModelError, UnparsableReplyError
+from ragassay.models.provider_errors import typed_error
+from ragassay.records import Usage
+from ragassay.safe_text import without_known
+from ragassay.text.faults import find_reasoning, with_whole_characters
 
 if TYPE_CHECKING:
     from litellm.types.utils import ModelResponse
+
+    from ragassay.models.gateway import JudgeLM
+
+
+SEPARATOR = ": "
+MOST_CHARS = 120
+"""Longest name or fingerprint that is kept: both are a server's own words."""
+
+
+def answered_by(asked: str, response: Any) -> str:
+    """Return who answered, as `Usage.answered_by` keeps it.
+
+    Args:
+        asked: LiteLLM name of the model that was asked.
+        response: LiteLLM's response; `model` and `system_fingerprint` are read.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> reply = SimpleNamespace(model="gpt-4.1-mini-2025-04-14", system_fingerprint="fp_4470")
+        >>> answered_by("openai/gpt-4.1-mini", reply)
+        'openai/gpt-4.1-mini: gpt-4.1-mini-2025-04-14 fp_4470'
+    """
+    names = (getattr(response, name, None) for name in ("model", "system_fingerprint"))
+    told = [" ".join(name.split())[:MOST_CHARS] for name in names if isinstance(name, str) and name]
+    return SEPARATOR.join([asked, " ".join(told)]) if told else asked
+
+
+def mixture_notes(answered: Iterable[str]) -> tuple[str, ...]:
+    """Return a sentence for each model that answered under several names or fingerprints.
+
+    Args:
+        answered: From `Usage.answered_by`.
+
+    Example:
+        >>> notes = mixture_notes(["openai/a: a-2025 fp_1", "openai/a: a-2025 fp_2", "openai/b: b"])
+        >>> [note.partition(".")[0] for note in notes]
+        ['openai/a answered as 2 systems: a-2025 fp_1; a-2025 fp_2']
+    """
+    names: dict[str, list[str]] = defaultdict(list)
+    for entry in answered:
+        asked, _, told = entry.partition(SEPARATOR)
+        names[asked].append(told or "without a name")
+    return tuple(_note(asked, told) for asked, told in sorted(names.items()) if len(told) > 1)
+
+
+def _note(asked: str, told: Sequence[str]) -> str:
+    shown = "; ".join(sorted(told))
+    return f"{asked} answered as {len(told)} systems: {shown}. Verdicts may differ between them."
+
+
+def read_usage(response: ModelResponse, is_local: bool) -> Usage:
+    """Return the usage of one call.
+
+    LiteLLM prices tokens that were read from a cache, or written to one, as the provider does.
+
+    Args:
+        response: LiteLLM's response.
+        is_local: Whether the model runs in this process, which costs nothing.
+    """
+    usage: Any = getattr(response, "usage", None)
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Usage(
+        n_calls=1,
+        n_prompt_tokens=_count(usage, "prompt_tokens"),
+        n_completion_tokens=_count(usage, "completion_tokens"),
+        n_cached_tokens=_count(details, "cached_tokens"),
+        n_cache_write_tokens=_count(details, "cache_creation_tokens", "cache_write_tokens")
+        or _count(usage, "cache_creation_input_tokens"),
+        cost_usd=0.0 if is_local else response._hidden_params.get("response_cost"),
+    )
+
+
+def unbooked_usage(paid: Usage, booked: Usage) -> Usage:
+    """Return the usage of calls that were paid for and counted nowhere, because they failed.
+
+    Args:
+        paid: The usage of all calls.
+        booked: The usage of those whose replies were used.
+    """
+    n_failed = paid.n_calls - booked.n_calls
+    if n_failed <= 0:
+        return Usage()
+    is_known = paid.cost_usd is not None and booked.cost_usd is not None
+    return Usage(
+        n_calls=n_failed,
+        n_prompt_tokens=max(0, paid.n_prompt_tokens - booked.n_prompt_tokens),
+        n_completion_tokens=max(0, paid.n_completion_tokens - booked.n_completion_tokens),
+        n_cached_tokens=max(0, paid.n_cached_tokens - booked.n_cached_tokens),
+        n_cache_write_tokens=max(0, paid.n_cache_write_tokens - booked.n_cache_write_tokens),
+        cost_usd=max(0.0, (paid.cost_usd or 0.0) - (booked.cost_usd or 0.0)) if is_known else None,
+    )
+
+
+def _count(record: Any, *names: str) -> int:
+    """Return the first of some fields that is a number above 0; 0 where none is."""
+    values = (getattr(record, name, None) for name in names)
+    return next((value for value in values if isinstance(value, int) and value > 0), 0)
+
 
 CUT = ("length", "max_tokens", "MAX_TOKENS", "model_length")
 """Reasons of an end that a bound on tokens gives; LiteLLM passes on those that it does not know."""
@@ -70,4 +172,85 @@ def _shows_reasoning(response: ModelResponse, message: Any, text: str) -> bool:
         getattr(message, "reasoning_content", None)
         or getattr(details, "reasoning_tokens", None)
         or find_reasoning(text)
+    )
+
+
+N_TRIES = 2
+"""Most calls for one distribution, where one fails for a temporary reason."""
+
+
+async def decide(
+    lm: JudgeLM, prompt: str, choices: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, float]] | None:
+    """Ask for the probabilities of the labels of each field of a reply.
+
+    Args:
+        lm: The judge; the call counts among its calls. Where it turns out not to have the
+            interface, its `has_decisions` becomes False.
+        prompt: The prompt that asks for a reply with these fields.
+        choices: The labels of each field, 2 to 255.
+
+    Returns:
+        By field and label, summing to 1 for each field; None where there was no usable answer.
+
+    Raises:
+        FatalModelError: The money that the run may cost is spent.
+    """
+    for _ in range(N_TRIES):
+        async with lm.admitted() as paid:
+            try:
+                response = await _ask(lm, prompt, choices)
+            except Exception as error:  # each provider has its own errors; all are typed here
+                typed = typed_error(error, lm.model, lm.kwargs.get("api_base") or "", None)
+                if isinstance(typed, TransientModelError):
+                    continue
+                lm.has_decisions = False
+                return None
+            paid.usage = _usage(response, lm.model)
+        found = {name: _shares(response.answers, name, labels) for name, labels in choices.items()}
+        known = {name: shares for name, shares in found.items() if shares}
+        return known if len(known) == len(choices) else None
+    return None
+
+
+async def _ask(lm: JudgeLM, prompt: str, choices: Mapping[str, Sequence[str]]) -> Any:
+    import litellm
+
+    return await litellm.adecisions(
+        model=lm.model,
+        input=prompt,
+        questions=[_question(field, labels) for field, labels in choices.items()],
+        api_base=lm.kwargs.get("api_base"),
+        timeout=lm.kwargs.get("timeout"),
+        drop_params=True,
+    )
+
+
+def _question(field: str, labels: Sequence[str]) -> dict[str, Any]:
+    return {
+        "type": "choice",
+        "name": field,
+        "instructions": f"Which {field!r} does the right reply to this prompt have?",
+        "choices": [{"value": label} for label in labels],
+    }
+
+
+def _shares(answers: Sequence[Any], field: str, labels: Sequence[str]) -> dict[str, float] | None:
+    """Return the probabilities in the answer to one question, renormalised over its labels."""
+    answer = next((one for one in answers if getattr(one, "name", None) == field), None)
+    given = {str(one.value): one.probability for one in getattr(answer, "probabilities", ())}
+    shares = {label: given.get(label, 0.0) for label in labels}
+    total = math.fsum(shares.values())
+    is_usable = all(math.isfinite(share) and share >= 0 for share in shares.values()) and total > 0
+    return {label: share / total for label, share in shares.items()} if is_usable else None
+
+
+def _usage(response: Any, model: str) -> Usage:
+    usage = response.usage
+    return Usage(
+        n_calls=1,
+        n_prompt_tokens=getattr(usage, "input_tokens", 0) or 0,
+        n_completion_tokens=getattr(usage, "output_tokens", 0) or 0,
+        cost_usd=response.hidden_params.get("response_cost"),
+        answered_by=(answered_by(model, response),),
     )

@@ -19,7 +19,7 @@ from pydantic import SkipValidation
 
 from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM
-from ragassay.text.characters import with_whole_characters
+from ragassay.text.faults import with_whole_characters
 
 
 class ToolCaller(BaseChatModel):

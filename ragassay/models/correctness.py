@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from ragassay.errors import SettingsError
 from ragassay.model_names import PROVIDER
 from ragassay.models.adapters import CORRECTNESS, adapter_of, read_shape
-from ragassay.models.closeness import closest_cosine
+from ragassay.models.embeddings import closest_cosine
 from ragassay.models.entailment import (
     COLUMNS,
     SUPPORTS,
@@ -25,8 +25,7 @@ from ragassay.models.entailment import (
     doubt_about,
     speaking_against,
 )
-from ragassay.models.fitted_verifier import FittedThresholds
-from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
+from ragassay.models.fitted_models import CLASSIFIER, FittedThresholds, PairClassifier
 from ragassay.models.verifiers import AdaptedVerifier, adapted_verifier, entailment_model
 from ragassay.records import Bound, Failure
 from ragassay.text.differences import difference_of
@@ -138,7 +137,7 @@ class CosineCorrectness:
     Args:
         embedder: The embedding model.
         threshold: Least cosine of a correct sentence; None for that of the model's form in
-            `ragassay.prompts.embedders`.
+            `ragassay.prompts.model_forms`.
     """
 
     bounds = ()

@@ -1,11 +1,11 @@
-"""Use base models as cross-encoders: claim and passage in one input, a logit a label out."""
+"""Base models, such as MiniLM and SmolLM2, as cross-encoders: a logit a label out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -20,15 +20,15 @@ from ragassay.models.adapters import (
     Training,
     read_shape,
 )
-from ragassay.models.cores import cores, use_one_core
-from ragassay.models.packed import pack
-from ragassay.models.weights import check_digest, sha256_of
+from ragassay.models.layers import pack
+from ragassay.models.weights import check_digest, cores, sha256_of, use_one_core
 from ragassay.records import Bound
-from ragassay.text.reading import with_closest
+from ragassay.text.search import with_closest
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 N_LABELS = 3
 """Labels of a verifier."""
@@ -56,9 +56,9 @@ class PairEncoder(nn.Module, ABC):
         self.base_name, self.base_sha256 = base_name, base_sha256
 
     def batch(self, rows: Sequence[Row]) -> dict[str, Tensor]:
-        """Return rows as one batch, on the model's device: see `padded`."""
+        """Return rows as one batch, on the model's device: see `pad_rows`."""
         device = next(self.parameters()).device
-        return {name: tensor.to(device) for name, tensor in padded(rows).items()}
+        return {name: tensor.to(device) for name, tensor in pad_rows(rows).items()}
 
     @abstractmethod
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
@@ -135,7 +135,7 @@ def merge(adapter: Adapter, encoder: PairEncoder) -> Shape:
     return shape
 
 
-def padded(rows: Sequence[Row]) -> dict[str, Tensor]:
+def pad_rows(rows: Sequence[Row]) -> dict[str, Tensor]:
     """Pad rows with zeros into a batch; shape (n_rows, n_tokens) each."""
     from torch.nn.utils.rnn import pad_sequence
 
@@ -213,3 +213,158 @@ def save_adapter(
     text = shape.model_dump_json(indent=2, exclude_none=True)
     (folder / SHAPE).write_text(text + "\n", encoding="utf-8")
     return shape
+
+
+class BidirectionalEncoder(PairEncoder):
+    """A linear head over the first state and the mean of all.
+
+    Args:
+        base: An encoder of transformers.
+        tokenizer: Its tokenizer.
+        name: The base model's name.
+        sha256: Digest of its published weights; empty where unknown.
+        n_labels: Labels of the head.
+    """
+
+    def __init__(
+        self,
+        base: nn.Module,
+        tokenizer: Any,
+        name: str,
+        sha256: str = "",
+        n_labels: int = N_LABELS,
+    ) -> None:
+        width: Any = base.config.hidden_size  # pyright: ignore[reportAttributeAccessIssue]
+        super().__init__(base, nn.Linear(2 * width, n_labels), name, sha256)
+        self._tokenizer = tokenizer
+
+    def row(self, claim: str, passage: str, n_tokens: int) -> Row:
+        """Return a pair as tokens; if it is too long, the longer text is cut at its end."""
+        # Judged text is plain text, even where it spells one of the model's own marks.
+        return dict(
+            self._tokenizer(
+                claim,
+                passage,
+                truncation="longest_first",
+                max_length=n_tokens,
+                split_special_tokens=True,
+            )
+        )
+
+    def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
+        """Return first state and mean, shape (n_pairs, 2 * width)."""
+        states = self.base(**tokens).last_hidden_state
+        means = mean_where(states, tokens["attention_mask"])
+        return torch.cat([states[:, 0].to(means.dtype), means], -1)
+
+
+READ = 2 / 3
+"""Share of the layers that is computed, from the lowest."""
+
+FINAL_NORMS = ("norm", "ln_f", "final_layer_norm")
+"""Architectures' names for the norm after their last layer, which fits only that layer's states."""
+
+N_CLAIM = 120
+"""Most tokens of a claim."""
+
+DROPOUT = 0.1
+"""Dropout of the head's features, in training."""
+
+BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
+QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"
+
+CALM = 8.0
+"""Multiple of its spread that a feature is divided by: over a thousand features the head then
+learns at its rate without oscillating."""
+
+
+class StandardisedHead(nn.Linear):
+    """A linear map of standardised features: mean 0 and equal spread.
+
+    Args:
+        width: Number of features.
+        n_labels: Number of labels.
+    """
+
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, width: int, n_labels: int = N_LABELS) -> None:
+        super().__init__(width, n_labels)
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("spread", torch.ones(width))
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return logits, shape (n_pairs, n_labels)."""
+        standard = (input - self.mean) / (CALM * self.spread)
+        return super().forward(nn.functional.dropout(standard, DROPOUT, self.training))
+
+    def standardise(self, features: Tensor) -> None:
+        """Measure mean and spread, before training, of features of shape (n_pairs, width)."""
+        self.mean.copy_(features.mean(0))
+        self.spread.copy_(features.std(0))
+
+
+class CausalEncoder(PairEncoder):
+    """A linear head over the mean state of the claim and that of the question.
+
+    Args:
+        base: The lower layers of a model of transformers, without the language model's head.
+        tokenizer: Its tokenizer.
+        name: The base model's name.
+        sha256: Digest of its published weights; empty where unknown.
+        n_labels: Labels of the head.
+    """
+
+    head: StandardisedHead
+
+    def __init__(
+        self,
+        base: nn.Module,
+        tokenizer: Any,
+        name: str,
+        sha256: str = "",
+        n_labels: int = N_LABELS,
+    ) -> None:
+        width: Any = base.config.hidden_size  # pyright: ignore[reportAttributeAccessIssue]
+        super().__init__(base, StandardisedHead(2 * width, n_labels), name, sha256)
+        for norm in FINAL_NORMS:
+            if hasattr(base, norm):
+                setattr(base, norm, nn.Identity())
+        self._tokenizer = tokenizer
+        self._before = [*tokenizer.encode(""), *self._ids(BEFORE)]  # some need a mark at the start
+        self._between, self._question = self._ids(BETWEEN), self._ids(QUESTION)
+
+    def row(self, claim: str, passage: str, n_tokens: int) -> Row:
+        """Return a pair as tokens, with the positions of the claim and the question."""
+        claim_ids = self._ids(claim)[:N_CLAIM]
+        fixed = len(self._before) + len(self._between) + len(self._question)
+        read = self._ids(passage)[: max(0, n_tokens - fixed - len(claim_ids))]
+        before = [*self._before, *read, *self._between]
+        parts = (before, claim_ids, self._question)
+        return {
+            "input_ids": [token for part in parts for token in part],
+            "attention_mask": [1] * sum(map(len, parts)),
+            "claim": _mask(parts, 1),
+            "question": _mask(parts, 2),
+        }
+
+    def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
+        """Return mean states of claim and question, shape (n_pairs, 2 * width)."""
+        states = self.base(
+            input_ids=tokens["input_ids"],
+            attention_mask=tokens["attention_mask"],
+            use_cache=False,
+        ).last_hidden_state
+        means = [mean_where(states, tokens[name]) for name in ("claim", "question")]
+        return torch.cat(means, -1)
+
+    def _ids(self, text: str) -> list[int]:
+        # Judged text is plain text, even where it spells one of the model's own marks.
+        return self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
+
+
+def _mask(parts: tuple[list[int], ...], place: int) -> list[int]:
+    return [int(i == place) for i, part in enumerate(parts) for _ in part]

@@ -1,24 +1,25 @@
-"""Embed sentences: by the packaged all-MiniLM-L6-v2, or by a model of sentence-transformers."""
+"""Embed texts by sentence-transformers, each as its role needs it; how close a claim is."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ragassay.model_names import MINILM
 from ragassay.models.computed import computed_once, is_kept
-from ragassay.models.cores import cores
 from ragassay.models.hosting import Encoded, current_host
-from ragassay.models.weights import MINILM_SAFETENSORS_SHA256
-from ragassay.prompts.embedders import TextRole, form_of
-from ragassay.rebuilt import Rebuilt
+from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, cores
+from ragassay.process import Rebuilt
+from ragassay.prompts.model_forms import TextRole, form_of
+from ragassay.text.search import rank
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 N_CACHED = 4096
 """Texts whose vectors are cached: the passages of a corpus recur."""
@@ -49,7 +50,7 @@ class TextModel(Protocol):
 class Embedder(Rebuilt):
     """Turns texts into unit vectors. Loads its model at the first call; safe across threads.
 
-    Its pooling and the words before a text come from the table of `ragassay.prompts.embedders`.
+    Its pooling and the words before a text come from the table of `ragassay.prompts.model_forms`.
 
     Args:
         model: `MINILM`, or any model that sentence-transformers can load.
@@ -153,7 +154,7 @@ class Embedder(Rebuilt):
 
                 self._model = MiniLMTexts()
             else:
-                from ragassay.models.pooling import HubTexts
+                from ragassay.models.layers import HubTexts
 
                 self._model = HubTexts(self.name, self.form)
         return self._model
@@ -189,7 +190,7 @@ class Embedder(Rebuilt):
 
     def _compute(self, texts: Sequence[str]) -> list[Encoded]:
         """Encode each text by itself: the last bits of a vector do not depend on the others."""
-        return list(cores().map(partial(_encoded, self._loaded()), texts)) if texts else []
+        return list(cores().map(partial(_encode_text, self._loaded()), texts)) if texts else []
 
 
 def _batches(model: TextModel, texts: list[str]) -> list[list[str]]:
@@ -208,7 +209,7 @@ def _vectors(model: TextModel, batch: list[str]) -> NDArray[np.float32]:
     return _unit(model.vectors(batch))
 
 
-def _encoded(model: TextModel, text: str) -> Encoded:
+def _encode_text(model: TextModel, text: str) -> Encoded:
     vector, tokens = model.vector_and_tokens(text)
     return Encoded(_unit(vector), _unit(tokens))
 
@@ -218,3 +219,90 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / np.maximum(lengths, 1e-12)
+
+
+MOST_KEPT = 100_000
+"""Texts whose vectors are kept: about 700 papers, 150 MB at 384 dimensions."""
+
+
+class KeptVectors:
+    """Embeds as `Embedder.encode_many` does, and keeps the vectors; the oldest go first.
+
+    Args:
+        embedder: What embeds.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name, self.digest = embedder.name, embedder.digest
+        self._embedder = embedder
+        self._kept: dict[str, NDArray[np.float32]] = {}
+        self._lock = threading.Lock()
+
+    def encode_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text."""
+        import numpy as np
+
+        with self._lock:
+            new = [text for text in dict.fromkeys(texts) if text not in self._kept]
+            fresh = dict(zip(new, self._embedder.encode_many(new), strict=True))
+            found = [fresh[t] if t in fresh else self._kept[t] for t in texts]
+            self._kept |= fresh
+            for text in list(self._kept)[: max(0, len(self._kept) - MOST_KEPT)]:
+                del self._kept[text]
+        return np.stack(found) if found else np.zeros((0, 0), dtype=np.float32)
+
+
+Encode = Callable[[Sequence[str], TextRole], "NDArray[np.float32]"]
+"""Gives texts of a role as vectors of length 1, shape (n_texts, n_dimensions)."""
+
+
+class _Encoder(Protocol):
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+def encode_role(encoder: _Encoder, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
+    """Return an encoder's vectors of texts that search or are searched.
+
+    An encoder other than an `Embedder` knows no roles and gets the texts as they are.
+    """
+    if isinstance(encoder, Embedder):
+        return encoder.encode_role(texts, role)
+    return encoder.encode(texts)
+
+
+class RoleEncoder:
+    """Embeds texts by their role: an `Encode` made from a model.
+
+    Args:
+        model: A name as `Embedder` takes it.
+        embedder: What embeds; by default an `Embedder` of the model.
+    """
+
+    def __init__(self, model: str = MINILM, embedder: Embedder | KeptVectors | None = None) -> None:
+        self.name = model
+        self._embedder = embedder or Embedder(model)
+        self._form = form_of(model)
+
+    def __call__(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
+        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text."""
+        prefix = self._form.prefix(role)
+        return self._embedder.encode_many([prefix + text for text in texts])
+
+
+N_NEAR = 12
+"""Sentences of a text, by BM25, whose cosine with a claim is taken."""
+
+
+def closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> float:
+    """Return the cosine of a claim with the closest sentence of a text, in [-1, 1].
+
+    Args:
+        claim: The claim.
+        sentences: Of the text; the `N_NEAR` that BM25 ranks closest are embedded. 0 without one.
+        embedder: Embeds claim and sentences.
+    """
+    near = [sentences[place] for place, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]
+    if not near:
+        return 0.0
+    vectors = embedder.encode([claim, *near])
+    return float((vectors[1:] @ vectors[0]).max())

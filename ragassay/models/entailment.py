@@ -1,23 +1,36 @@
-"""Compare claims with passages: pairs of texts in, probabilities out.
-
-The models and their names in settings are in `ragassay.models.verifiers`.
-"""
+"""Compare claims with passages: the interface, classifiers of the hub, cross-encoders."""
 
 from __future__ import annotations
 
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ragassay.metrics.risk import bound_of, undecided
+from ragassay.errors import SettingsError
+from ragassay.metrics.stats.calibration import bound_of, explain_undecided
+from ragassay.model_names import MINILM, SMOLLM2
+from ragassay.models.hosting import computed_by_host
+from ragassay.models.weights import (
+    MINILM_SAFETENSORS_SHA256,
+    SMOLLM2_GGUF_SHA256,
+    check_hub,
+    loading,
+    quiet_loading,
+    source_of,
+)
 from ragassay.records import VERDICT_SETS, Bound, Failure, UnsupportedSpan, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
+    import torch
     from numpy.typing import NDArray
+
+    from ragassay.models.cross_encoder import PairEncoder
+
 
 SUPPORTS, CONTRADICTS, NEUTRAL = 0, 1, 2
 """Columns of the probabilities."""
@@ -26,7 +39,7 @@ COLUMNS: tuple[Verdict, ...] = VERDICT_SETS[3]
 """What the columns are called in bounds."""
 
 Pair = tuple[str, str]
-"""A claim and the passage to compare it with, as `ragassay.text.reading` makes it."""
+"""A claim and the passage to compare it with, as `ragassay.text.search` makes it."""
 
 
 class EntailmentModel(Protocol):
@@ -146,7 +159,156 @@ def doubt_about(
         best = max(range(len(row)), key=row.__getitem__)
         # No rule looked for a number here.
         bound = bound_of(bounds, labels[best], "verdict", "words")
-        doubts.append(undecided(bound, labels[best], float(row[best]), cosine) if bound else None)
+        doubts.append(
+            explain_undecided(bound, labels[best], float(row[best]), cosine) if bound else None
+        )
         if best == 0 and doubts[-1] is None:
             return None
     return next((doubt for doubt in doubts if doubt), None)
+
+
+_WORDS = {
+    SUPPORTS: ("entail", "support"),
+    CONTRADICTS: ("contradict", "refute"),
+    NEUTRAL: ("neutral", "not_enough", "not enough", "nei"),
+}
+
+
+class NliModel:
+    """A classifier of natural language inference; its weights are loaded at the first call.
+
+    Args:
+        name: A name on the hub, or a folder.
+
+    Raises:
+        OSError: It is unavailable.
+        SettingsError: It has no label for entailment.
+    """
+
+    bounds = ()
+
+    def __init__(self, name: str) -> None:
+        from transformers import AutoConfig
+
+        check_hub(name)
+        with quiet_loading():
+            config: Any = AutoConfig.from_pretrained(name, trust_remote_code=False)
+        labels: Mapping[int, str] = config.id2label
+        self.name, self.digest, self.made_of = name, "", (name,)
+        self._columns = entailment_columns(labels)
+        if SUPPORTS not in self._columns.values():
+            raise SettingsError(
+                f"{name} has the labels {', '.join(labels.values())}: none of them says that a "
+                "text supports a claim, so it is not a model of natural language inference"
+            )
+        self._loaded: tuple[Any, Any] | None = None
+        self._lock = threading.Lock()
+
+    @computed_by_host
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Return probabilities that the passage supports, contradicts or leaves open the claim."""
+        import numpy as np
+        import torch
+
+        found = np.zeros((len(pairs), 3))
+        with self._lock, torch.inference_mode():
+            tokenizer, model = self._load()
+            for row, (claim, passage) in enumerate(pairs):
+                # The passage is the premise: it comes first. One without a title opens a line.
+                tokens = tokenizer(
+                    passage.strip(),
+                    claim,
+                    truncation="only_first",
+                    split_special_tokens=True,
+                    return_tensors="pt",
+                ).to(model.device)
+                shares = model(**tokens).logits[0].softmax(-1).tolist()
+                for column, share in enumerate(shares):
+                    found[row, self._columns.get(column, NEUTRAL)] += share
+        return found
+
+    def _load(self) -> tuple[Any, Any]:
+        if self._loaded is None:
+            import torch
+            from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+            with loading(self.name):
+                model = AutoModelForSequenceClassification.from_pretrained(
+                    self.name, trust_remote_code=False
+                ).eval()
+                tokenizer = AutoTokenizer.from_pretrained(self.name, trust_remote_code=False)
+            self._loaded = tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu")
+        return self._loaded
+
+
+def entailment_columns(labels: Mapping[int, str]) -> dict[int, int]:
+    """Return which of a classifier's outputs means what, by the names of its labels.
+
+    Example:
+        >>> entailment_columns({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
+        {0: 1, 1: 2, 2: 0}
+    """
+    found: dict[int, int] = {}
+    for column, label in labels.items():
+        text = label.lower()
+        # "not_entailment" is the opposite.
+        negated = text.startswith(("not", "non"))
+        meant = [c for c, words in _WORDS.items() if any(word in text for word in words)]
+        if meant:
+            found[int(column)] = NEUTRAL if negated else meant[0]
+    return found
+
+
+PACKAGED: Mapping[str, str] = {SMOLLM2: SMOLLM2_GGUF_SHA256, MINILM: MINILM_SAFETENSORS_SHA256}
+"""Packaged base models, with the SHA-256 of their weights."""
+
+
+def pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:
+    """Load a base model as a cross-encoder with an untrained head.
+
+    A model of the hub runs on the GPU, in half precision, where there is one; the packaged ones are
+    small enough for the processor, and return the same values everywhere.
+
+    Args:
+        base: One of `PACKAGED`, a name on the hub, or a folder.
+        cache_dir: The folder of SmolLM2's converted weights.
+        n_labels: Labels of the head; a verifier has three.
+
+    Raises:
+        SettingsError: It is unavailable, is neither an encoder nor a decoder of text, or its
+            weights differ from the packaged ones.
+    """
+    import torch
+
+    on_gpu = base not in PACKAGED and torch.cuda.is_available()
+    dtype = torch.bfloat16 if on_gpu else torch.float32
+    encoder = _load_encoder(base, source_of(base, cache_dir), dtype, n_labels)
+    return encoder.to("cuda") if on_gpu else encoder
+
+
+def _load_encoder(name: str, source: str, dtype: torch.dtype, n_labels: int) -> PairEncoder:
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+    from ragassay.models.cross_encoder import READ, BidirectionalEncoder, CausalEncoder
+
+    with loading(name):
+        config: Any = AutoConfig.from_pretrained(source, trust_remote_code=False)
+    if config.is_encoder_decoder or not hasattr(config, "num_hidden_layers"):
+        raise SettingsError(
+            f"{name} cannot be a cross-encoder: name an encoder or a decoder of text"
+        )
+    with loading(name):
+        reads_both_ways = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+        read = {} if reads_both_ways else _lower_layers(config, READ)
+        base = AutoModel.from_pretrained(source, dtype=dtype, **read, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+    kind = BidirectionalEncoder if reads_both_ways else CausalEncoder
+    return kind(base, tokenizer, name, PACKAGED.get(name, ""), n_labels)
+
+
+def _lower_layers(config: Any, share: float) -> dict[str, Any]:
+    """Return settings that load only the lower layers of a model."""
+    n_layers = max(1, round(share * config.num_hidden_layers))
+    kinds = getattr(config, "layer_types", None)
+    return {"num_hidden_layers": n_layers} | ({"layer_types": kinds[:n_layers]} if kinds else {})

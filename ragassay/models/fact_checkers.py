@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.errors import SettingsError
-from ragassay.metrics.consistency import filled_chunks
-from ragassay.models.fetched import read_fetched, unavailable_text
+from ragassay.metrics.papers.verifier_scores import filled_chunks
+from ragassay.models.availability import read_fetched, unavailable_text
 from ragassay.models.hosting import computed_by_host
-from ragassay.models.hub import check_hub, folder_digest, loading
-from ragassay.models.quiet import quiet_loading
 from ragassay.models.scorers import weights_file
+from ragassay.models.weights import check_hub, folder_digest, loading, quiet_loading
+from ragassay.prompts.model_forms import CheckerForm, load_verifier_kinds
 from ragassay.prompts.texts import around_passage
-from ragassay.prompts.verifiers import CheckerForm, load_verifier_kinds
 from ragassay.records import UnsupportedSpan
 
 HHEM_FILE = "model.safetensors"
@@ -31,7 +30,7 @@ N_CACHED = 256
 
 
 @dataclass(frozen=True)
-class Source:
+class CheckerSource:
     """Where a model is loaded from.
 
     Attributes:
@@ -64,7 +63,7 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
         _check_reach(name)
     place = fetched.folder if fetched else name
     digest = fetched.digest if fetched else folder_digest(name)
-    source = Source(name if facts.find_published(name) else f"{kind}:{name}", place, digest)
+    source = CheckerSource(name if facts.find_published(name) else f"{kind}:{name}", place, digest)
     if kind == "minicheck":
         return MiniCheck(source)
     if kind == "lettucedetect":
@@ -93,7 +92,7 @@ class MiniCheck:
         SettingsError: It is of another architecture.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: CheckerSource) -> None:
         self._form, self._is_writer = _form_of("minicheck", source)
         self.name, self.digest, self.made_of = source.name, source.digest, (source,)
         self._place = source.place
@@ -156,7 +155,7 @@ class Hhem:
         OSError: The base is unavailable.
     """
 
-    def __init__(self, source: Source, base: str) -> None:
+    def __init__(self, source: CheckerSource, base: str) -> None:
         from transformers import AutoConfig
 
         with quiet_loading():
@@ -215,7 +214,7 @@ class LettuceDetect:
         SettingsError: It is of another architecture, or does not label tokens by two classes.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: CheckerSource) -> None:
         self._form, _ = _form_of("lettucedetect", source)
         self.name, self.digest, self.made_of = source.name, source.digest, (source,)
         self._place = source.place
@@ -312,7 +311,7 @@ def _check_reach(name: str) -> None:
         raise SettingsError(f"{error}; `ragassay models get {found[0]}` fetches it") from error
 
 
-def _form_of(kind: str, source: Source) -> tuple[CheckerForm, bool]:
+def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
     """Return the form of a model's architecture, and whether it is an encoder-decoder.
 
     Raises:

@@ -22,15 +22,7 @@ from ragassay.errors import (
     SettingsError,
 )
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
-from ragassay.models.answered_by import answered_by
-from ragassay.models.batch_prices import batch_price_usd
 from ragassay.models.batch_queue import BatchQueue, batch_queue
-from ragassay.models.call_errors import (
-    is_about_the_question,
-    lacks_key,
-    retry_after_s,
-    typed_error,
-)
 from ragassay.models.call_parameters import (
     REASONING,
     apply_learnt,
@@ -42,14 +34,21 @@ from ragassay.models.call_parameters import (
     portable_format,
     refused_parameter,
 )
-from ragassay.models.call_reply import reply_of
-from ragassay.models.call_usage import read_usage
-from ragassay.models.connections import shortened
+from ragassay.models.call_reply import answered_by, read_usage, reply_of
 from ragassay.models.limiter import RunLimiter, limiter_or
-from ragassay.models.litellm_library import import_litellm, unlogged
+from ragassay.models.litellm_library import batch_price_usd, disable_logging, import_litellm
 from ragassay.models.local.provider import register_provider
 from ragassay.models.prompt_caching import PromptCaching
-from ragassay.models.providers import PROVIDERS, needs_key, no_key
+from ragassay.models.provider_errors import (
+    PROVIDERS,
+    is_about_the_question,
+    lacks_key,
+    needs_key,
+    no_key,
+    retry_after_s,
+    trim_error,
+    typed_error,
+)
 from ragassay.models.received import Arrival, arriving, bounded_client
 from ragassay.records import Usage
 from ragassay.tracing import call_span
@@ -84,7 +83,7 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 
 @contextmanager
-def metered() -> Iterator[Meter]:
+def meter_calls() -> Iterator[Meter]:
     """Count the model calls of the enclosed code, including those of tasks that it starts.
 
     An enclosing meter counts them too, also where the code fails.
@@ -237,7 +236,7 @@ class JudgeLM(dspy.LM):
         given = sorted(set(self._given) & set(options_of(refused)))
         if given:
             self.fatal = FatalModelError(
-                f"{self.model} refuses {given[0]}, which --model-option gives: {shortened(error)}"
+                f"{self.model} refuses {given[0]}, which --model-option gives: {trim_error(error)}"
             )
             return
         learn(self.model, self._api_base, *lessons_of(refused, message))
@@ -253,7 +252,7 @@ class JudgeLM(dspy.LM):
             # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
             async with asyncio.timeout(None if is_here or queue else options.get("timeout")):
                 sent = options | self._caching.prepare(messages, options)
-                with unlogged():
+                with disable_logging():
                     response = await self._acompletion(model=self.model, drop_params=True, **sent)
             note(response)
         return response
@@ -306,7 +305,7 @@ class JudgeLM(dspy.LM):
             typed = FatalModelError(str(cause))
         elif is_local(self.model):
             # LiteLLM reports any error in our own provider as a lost connection.
-            return ModelError(shortened(cause or error))
+            return ModelError(trim_error(cause or error))
         else:
             base = self._api_base or ""
             typed = (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.local.chat import Prompt, Reply
+    from ragassay.models.local.replies import Prompt, Reply
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

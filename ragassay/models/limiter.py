@@ -182,7 +182,7 @@ _LIMITER: contextvars.ContextVar[Limiter | None] = contextvars.ContextVar(
 
 
 @contextmanager
-def limited(limiter: Limiter) -> Iterator[None]:
+def limit_calls(limiter: Limiter) -> Iterator[None]:
     """Bound the model calls of the enclosed code, including those of tasks that it starts."""
     token = _LIMITER.set(limiter)
     try:

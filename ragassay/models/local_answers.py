@@ -74,7 +74,7 @@ class ServerRead:
 
 
 @dataclass(frozen=True)
-class Answers:
+class ServerAnswers:
     """The answers of one address: by path the JSON, `REFUSED`, or None."""
 
     by_path: Mapping[str, Any]
@@ -98,12 +98,12 @@ class Answers:
         return self.by_path.get(path) is REFUSED
 
 
-def read_server(answers: Answers) -> ServerRead | None:
+def read_server(answers: ServerAnswers) -> ServerRead | None:
     """Return what kind of server answered, and its models; None where it has none of models."""
     return next(filter(None, (read(answers) for read in _READERS)), None)
 
 
-def _read_by_owner(answers: Answers) -> ServerRead | None:
+def _read_by_owner(answers: ServerAnswers) -> ServerRead | None:
     """Read vLLM and llama.cpp; the latter also answers as Ollama does."""
     rows = answers.rows_at("/v1/models", "data") or []
     kind = next(filter(None, (_OWNERS.get(_text(row, "owned_by").lower()) for row in rows)), None)
@@ -122,7 +122,7 @@ def _read_by_owner(answers: Answers) -> ServerRead | None:
     return None
 
 
-def _read_lm_studio(answers: Answers) -> ServerRead | None:
+def _read_lm_studio(answers: ServerAnswers) -> ServerRead | None:
     rows = answers.rows_at("/api/v0/models", "data")
     if rows is None:
         return None
@@ -139,7 +139,7 @@ def _read_lm_studio(answers: Answers) -> ServerRead | None:
     return ServerRead("lm_studio", "", models)
 
 
-def _read_ollama(answers: Answers) -> ServerRead | None:
+def _read_ollama(answers: ServerAnswers) -> ServerRead | None:
     rows = answers.rows_at("/api/tags", "models")
     version = _text(answers.object_at("/api/version"), "version")
     if rows is None or not version:
@@ -172,7 +172,7 @@ def read_ollama_details(model: ServerModel, answer: Any) -> ServerModel:
     return replace(model, can_judge=can_judge, n_context=n_context, remote_host=remote_host)
 
 
-def _read_other(answers: Answers) -> ServerRead | None:
+def _read_other(answers: ServerAnswers) -> ServerRead | None:
     """Read any server that lists its models as OpenAI does, or wants a key for that."""
     rows = answers.rows_at("/v1/models", "data")
     if rows is not None:
@@ -184,7 +184,7 @@ def _read_other(answers: Answers) -> ServerRead | None:
     return ServerRead("vllm" if version else "other", version, None)
 
 
-_READERS: Sequence[Callable[[Answers], ServerRead | None]] = (
+_READERS: Sequence[Callable[[ServerAnswers], ServerRead | None]] = (
     _read_by_owner,
     _read_lm_studio,
     _read_ollama,

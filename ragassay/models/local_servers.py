@@ -17,12 +17,12 @@ from ragassay.errors import InputError
 from ragassay.model_names import VLLM
 from ragassay.models.local_answers import (
     REFUSED,
-    Answers,
+    ServerAnswers,
     ServerModel,
     read_ollama_details,
     read_server,
 )
-from ragassay.redaction import keep_address
+from ragassay.safe_text import keep_address
 
 if TYPE_CHECKING:
     import httpx
@@ -179,7 +179,7 @@ async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
             bodies = await asyncio.gather(*(_fetch(client, "GET", url + path) for path in PATHS))
     except TimeoutError:
         return None
-    read = read_server(Answers(dict(zip(PATHS, bodies, strict=True))))
+    read = read_server(ServerAnswers(dict(zip(PATHS, bodies, strict=True))))
     if read is None:
         return None
     server = LocalServer(read.kind, url, read.version)

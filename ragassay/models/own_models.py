@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ragassay.models.embeddings import Embedder
     from ragassay.models.hosting import Encoded
     from ragassay.models.local.batcher import Batcher
-    from ragassay.models.local.chat import Prompt, Reply
+    from ragassay.models.local.replies import Prompt, Reply
 
 
 class OwnModels:

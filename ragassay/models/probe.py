@@ -29,9 +29,18 @@ from ragassay.models.call_parameters import (
     options_of,
     refused_parameter,
 )
-from ragassay.models.connections import shortened, unreachable
-from ragassay.models.error_words import meaning_of, quota_words
-from ragassay.models.providers import PROVIDERS, Provider, address_of, needs_key, no_key, refusal
+from ragassay.models.provider_errors import (
+    PROVIDERS,
+    Provider,
+    address_of,
+    meaning_of,
+    needs_key,
+    no_key,
+    quota_words,
+    refusal,
+    trim_error,
+    unreachable,
+)
 from ragassay.models.received import MOST_ERROR_BYTES, refuse_elsewhere
 
 if TYPE_CHECKING:
@@ -128,7 +137,7 @@ def _check(settings: Settings) -> None:
             break
         learn(judge.model, judge.api_base, *lessons_of(refused, words))
     if meaning == "quota":
-        raise FatalModelError(quota_words(judge.model, shortened(words)))
+        raise FatalModelError(quota_words(judge.model, trim_error(words)))
     if meaning == "no_model" or (status in (401, 403, 404) and not refused):
         told = refusal(404 if meaning else status, words, judge.model, base)
         raise FatalModelError(f"{judge.model}: {told}")

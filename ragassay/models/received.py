@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import FatalModelError, ModelError, UnparsableReplyError
-from ragassay.redaction import without_secrets
+from ragassay.safe_text import without_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -145,7 +145,7 @@ async def _body_of(response: httpx.Response) -> bytes:
     stream, parts, n_bytes = response.stream, list[bytes](), 0
     most = MOST_REPLY_BYTES if response.is_success else MOST_ERROR_BYTES
     try:
-        unpacked = _unpacked(stream, response.headers.get("content-encoding", ""))
+        unpacked = _unpack_stream(stream, response.headers.get("content-encoding", ""))
         async with aclosing(unpacked):
             async for part in unpacked:
                 parts.append(part)
@@ -164,7 +164,7 @@ async def _body_of(response: httpx.Response) -> bytes:
     return body
 
 
-async def _unpacked(stream: Any, encoding: str) -> AsyncGenerator[bytes]:
+async def _unpack_stream(stream: Any, encoding: str) -> AsyncGenerator[bytes]:
     """Return a stream's bytes, each part at most 1 MiB however tightly it is packed."""
     kind = encoding.strip().lower()
     if kind not in PLAIN | PACKED:

@@ -1,7 +1,8 @@
 """Verify by models that score: AlignScore, SummaC, BioACE's own classifiers (sections 4.1.3, 4.2).
 
 The packages of the first two need older libraries than ours (numpy 1, transformers 4), so that the
-formulas are in `ragassay.metrics.consistency`; sentences are cut by ours, not by NLTK's splitter.
+formulas are in `ragassay.metrics.papers.verifier_scores`; sentences are cut by ours, not by NLTK's
+splitter.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragassay.errors import SettingsError
-from ragassay.metrics.consistency import align_score, chunks_of, summac_conv, summac_zs
+from ragassay.metrics.papers.verifier_scores import align_score, chunks_of, summac_conv, summac_zs
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, EntailmentModel, Pair
 from ragassay.models.hosting import computed_by_host
-from ragassay.models.hub import folder_digest, loading
-from ragassay.models.weights import sha256_of
+from ragassay.models.weights import folder_digest, loading, sha256_of
 from ragassay.records import UnsupportedSpan
 from ragassay.text.sentences import sentences_of
 
@@ -147,7 +147,7 @@ class AlignScore:
     def __init__(self, checkpoint: Path, base: str) -> None:
         from transformers import AutoConfig
 
-        from ragassay.models.quiet import quiet_loading
+        from ragassay.models.weights import quiet_loading
 
         with quiet_loading():
             self._config: Any = AutoConfig.from_pretrained(base, trust_remote_code=False)
@@ -234,7 +234,7 @@ class AnswerEvidence:
     def __init__(self, name: str) -> None:
         from transformers import AutoConfig
 
-        from ragassay.models.quiet import quiet_loading
+        from ragassay.models.weights import quiet_loading
 
         with quiet_loading():
             config: Any = AutoConfig.from_pretrained(name, trust_remote_code=False)

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.extras import need
 from ragassay.model_names import MINILM
-from ragassay.models.hub import loading
-from ragassay.models.quiet import quiet_loading
-from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
+from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, loading, minilm_folder, quiet_loading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +96,7 @@ class TokenEncoder:
         for start in range(0, len(distinct), _WORD_BATCH):
             part = distinct[start : start + _WORD_BATCH]
             with quiet_loading():
-                batch = _padded(tokenizer, part)
+                batch = _pad_words(tokenizer, part)
             with torch.inference_mode():
                 states = model(**batch).last_hidden_state[:, 0].float().numpy()
             found |= dict(zip(part, states, strict=True))
@@ -187,7 +185,7 @@ class TokenEncoder:
         ).kept(kept)
 
 
-def _padded(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> BatchEncoding:
+def _pad_words(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> BatchEncoding:
     """Return words as a batch, padded at the end, whatever the tokenizer pads with."""
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token

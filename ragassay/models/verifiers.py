@@ -5,8 +5,8 @@ the package. Another one is SmolLM2-135M, used and shipped likewise; their mean 
 adapter made by `ragassay finetune verifier` is named by its folder, any sequence classifier of
 natural language inference on Hugging Face's hub by its name. So are the verifiers that write a
 label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC), and published fact checkers
-(MiniCheck, HHEM, LettuceDetect): `ragassay.prompts.verifiers` has the tables of their kinds. A file
-of `ragassay verifiers fit` names a verifier with its thresholds.
+(MiniCheck, HHEM, LettuceDetect): `ragassay.prompts.model_forms` has the tables of their kinds. A
+file of `ragassay verifiers fit` names a verifier with its thresholds.
 """
 
 from __future__ import annotations
@@ -27,14 +27,19 @@ from ragassay.model_names import (
     SHIPPED_VERIFIERS,
 )
 from ragassay.models import adapters
+from ragassay.models.availability import unavailable_text
 from ragassay.models.computed import computed_once
-from ragassay.models.entailment import EntailmentModel, Pair, Remembered
+from ragassay.models.entailment import (
+    PACKAGED,
+    EntailmentModel,
+    NliModel,
+    Pair,
+    Remembered,
+    pair_encoder,
+)
 from ragassay.models.fact_checkers import open_checker
-from ragassay.models.fetched import unavailable_text
-from ragassay.models.fitted_verifier import FittedThresholds, FittedVerifier
+from ragassay.models.fitted_models import FittedThresholds, FittedVerifier
 from ragassay.models.hosting import computed_by_host
-from ragassay.models.nli import NliModel
-from ragassay.models.pair_encoders import PACKAGED, pair_encoder
 from ragassay.models.scorers import (
     AlignScore,
     AnswerEvidence,
@@ -43,7 +48,7 @@ from ragassay.models.scorers import (
     weights_file,
 )
 from ragassay.models.written_labels import WrittenLabels, open_writer
-from ragassay.prompts.verifiers import load_verifier_kinds
+from ragassay.prompts.model_forms import load_verifier_kinds
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,26 +1,70 @@
-"""Locate the embedded models' weights, and check that they are the published ones.
-
-The base models are installed as packages. SmolLM2 comes as GGUF, which takes 15 seconds to unpack:
-it is converted once into a safetensors folder in the cache directory, whose digest is stored with
-it and checked at each load.
-"""
+"""Locate and load models' weights: packaged and checked by digest, on the hub, in folders."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.metadata
 import json
 import os
 import shutil
 import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
 from ragassay.errors import ExtraError, SettingsError
-from ragassay.models.quiet import quiet_loading
+from ragassay.model_names import MINILM, SMOLLM2
 
 if TYPE_CHECKING:
     import torch
+
+
+@contextmanager
+def quiet_loading() -> Iterator[None]:
+    """Silence transformers below errors and hide its progress bars; restore both afterwards."""
+    from transformers.utils import logging
+
+    verbosity, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if had_bars:
+            logging.enable_progress_bar()
+
+
+_PREFIX = "ragassay-core"
+_THREAD = threading.local()
+
+
+@functools.cache
+def cores() -> ThreadPoolExecutor:
+    """Return a thread for each core that this process may use.
+
+    Splitting one small model's pass among cores costs more than it saves, and on a busy machine the
+    parts keep their cores busy while they wait for each other.
+    """
+    import joblib
+
+    return ThreadPoolExecutor(joblib.cpu_count(), _PREFIX)
+
+
+def use_one_core() -> None:
+    """Have torch compute on one core in this thread, where it is one of `cores`."""
+    import torch
+
+    is_ours = threading.current_thread().name.startswith(_PREFIX)
+    if is_ours and not hasattr(_THREAD, "is_set"):
+        torch.set_num_threads(1)
+        _THREAD.is_set = True
+
 
 SMOLLM2_GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MINILM_SAFETENSORS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -157,3 +201,102 @@ def best_dtype() -> torch.dtype:
     if torch.cuda.is_available() or torch.cpu._is_avx512_bf16_supported():
         return torch.bfloat16
     return torch.float32
+
+
+def source_of(name: str, cache_dir: Path) -> str:
+    """Return where transformers loads a model from: a packaged folder, or the name itself.
+
+    Args:
+        name: A packaged model's, one on the hub, or a folder.
+        cache_dir: The folder of SmolLM2's converted weights.
+
+    Raises:
+        SettingsError: A packaged one is not installed, or its weights differ.
+    """
+    if name == SMOLLM2:
+        return str(smollm2_folder(cache_dir))
+    return str(minilm_folder()) if name == MINILM else name
+
+
+def check_hub(name: str) -> None:
+    """Refuse a model that is neither on this machine nor on the hub; its libraries would retry.
+
+    Args:
+        name: A folder, or a name on the hub.
+
+    Raises:
+        SettingsError: It cannot be had.
+    """
+    import httpx
+    from huggingface_hub import constants, get_token, try_to_load_from_cache
+
+    if constants.HF_HUB_OFFLINE or Path(name).exists():
+        return
+    key = get_token()
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        url = f"{constants.ENDPOINT}/api/models/{name}"
+        status = httpx.get(url, headers=headers, timeout=5, follow_redirects=True).status_code
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        if isinstance(try_to_load_from_cache(name, "config.json"), str):
+            constants.HF_HUB_OFFLINE = True  # What is kept is used, and nothing is tried again.
+            return
+        raise SettingsError(
+            f"the model {name} is not on this machine, and {constants.ENDPOINT} cannot be reached: "
+            "name a folder, or try again with a network"
+        ) from error
+    if status in (401, 403, 404):
+        raise SettingsError(
+            f"there is no model {name} on {constants.ENDPOINT} that may be read ({status}): check "
+            "its name"
+        )
+
+
+def folder_digest(name: str) -> str:
+    """Return the SHA-256 of the weights in a folder; empty for a model of the hub."""
+    files = (*Path(name).glob("*.safetensors"), *Path(name).glob("*.bin"))
+    digests = [sha256_of(file) for file in sorted(files)]
+    return hashlib.sha256("".join(digests).encode()).hexdigest() if digests else ""
+
+
+def _refuse_code(name: str) -> None:
+    """Refuse a folder whose modules are its own: some sentence-transformers would import them."""
+    try:
+        parts = json.loads((Path(name) / "modules.json").read_text(encoding="utf-8"))
+        kinds = [str(part["type"]) for part in parts]
+    except OSError:
+        return
+    except (ValueError, TypeError, KeyError) as error:
+        raise SettingsError(
+            f"the model {name} is unavailable: its modules.json is broken"
+        ) from error
+    for kind in kinds:
+        if not kind.startswith("sentence_transformers."):
+            raise SettingsError(f"the model {name} brings code of its own, {kind}: it is not run")
+
+
+@contextmanager
+def loading(name: str) -> Iterator[None]:
+    """Load a model without log output, and report in one line why it is unavailable.
+
+    Raises:
+        ExtraError: Transformers needs a library for it that is not installed.
+        SettingsError: There is no such model, here or on the hub, its format is unknown, or it
+            brings code of its own.
+    """
+    _refuse_code(name)
+    if name not in (SMOLLM2, MINILM):
+        check_hub(name)
+    try:
+        with quiet_loading():
+            yield
+    except UnpicklingError as error:
+        raise SettingsError(
+            f"the model {name} is unavailable: its weights hold more than tensors, which is not run"
+        ) from error
+    except ImportError as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ExtraError(f"the model {name} needs another library: {reason}") from error
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise SettingsError(f"the model {name} is unavailable: {reason}") from error

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
-from ragassay.metrics.nuggets import same_probability
+from ragassay.metrics.papers.nuggets import same_probability
 from ragassay.optimizers.nugget_thresholds import (
     MatchData,
     choose_trial,

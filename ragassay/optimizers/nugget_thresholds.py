@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ragassay.metrics.nuggets import (
+from ragassay.metrics.papers.nuggets import (
     align_greedily,
     f1_score,
     first_of_each,

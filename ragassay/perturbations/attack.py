@@ -1,15 +1,247 @@
-"""Types of an attack and of its inputs."""
+"""An attack and its inputs: the answer in pieces, other answers' sentences, texts from pools."""
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ragassay.perturbations.answer import CutAnswer
-from ragassay.perturbations.neighbours import Neighbours
-from ragassay.perturbations.pools import Side
-from ragassay.records import AttackFamily, Record, Severity
+from ragassay.perturbations.lexicon import Side
+from ragassay.records import AttackFamily, Document, Record, SentenceInput, Severity
+from ragassay.text.segmenter import find_statements, stand_alone
+from ragassay.text.statements import Statement
+
+MASK = "\ue000"
+"""Replaces a citation marker in a piece's text: private use, not a letter, digit or space."""
+
+_ENDED = re.compile(r"[.!?:\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]\s\ue000]*$")
+
+
+@dataclass(frozen=True)
+class AnswerPiece:
+    """A sentence of an answer.
+
+    Attributes:
+        text: The text, with a `MASK` for each citation marker.
+        markers: What the masks stand for, in order.
+        before: Text between the previous piece and this one, such as white space.
+        citations: Citations listed with the sentence, where the answer came in sentences.
+        is_changed: Whether an attack added or changed it.
+    """
+
+    text: str
+    markers: tuple[str, ...] = ()
+    before: str = ""
+    citations: tuple[str, ...] = ()
+    is_changed: bool = False
+
+    @property
+    def written(self) -> str:
+        """The piece as written in the answer."""
+        first, *others = self.text.split(MASK)
+        parts = zip(self.markers, others, strict=True)
+        return first + "".join(marker + plain for marker, plain in parts)
+
+    @property
+    def words(self) -> str:
+        """The text without markers, white space normalised."""
+        plain = " ".join(self.text.replace(MASK, " ").split())
+        return re.sub(r" ([.,;:!?])", r"\1", plain)
+
+    def changed(self, text: str) -> AnswerPiece:
+        """Return the piece with another text, which has the same masks."""
+        return replace(self, text=text, is_changed=True)
+
+
+@dataclass(frozen=True)
+class CutAnswer:
+    """An answer split into pieces.
+
+    Attributes:
+        pieces: In order.
+        after: Text after the last piece.
+        is_listed: Whether the answer came as sentences with listed citations.
+    """
+
+    pieces: tuple[AnswerPiece, ...]
+    after: str = ""
+    is_listed: bool = False
+
+    @property
+    def places(self) -> list[int]:
+        """The indices of pieces with a word; the others are blank or markers alone."""
+        return [i for i, piece in enumerate(self.pieces) if _has_word(piece.text)]
+
+    def joined(self) -> str | tuple[SentenceInput, ...]:
+        """Return the answer in its original form."""
+        if self.is_listed:
+            return tuple(SentenceInput(text=p.written, citations=p.citations) for p in self.pieces)
+        return self._text()
+
+    def _text(self) -> str:
+        return "".join(piece.before + piece.written for piece in self.pieces) + self.after
+
+    def with_piece(self, index: int, piece: AnswerPiece) -> CutAnswer:
+        """Return a copy with another piece at a place."""
+        return replace(self, pieces=(*self.pieces[:index], piece, *self.pieces[index + 1 :]))
+
+    def with_text(self, index: int, text: str, citations: tuple[str, ...] = ()) -> CutAnswer:
+        """Return a copy with a sentence inserted.
+
+        Args:
+            index: The number of pieces before it; `len(pieces)` appends it.
+            text: The sentence, or several.
+            citations: Listed with it, where the answer came in sentences.
+        """
+        listed, rest = (citations if self.is_listed else ()), list(self.pieces[index:])
+        added = AnswerPiece(text.replace(MASK, ""), (), "", listed, is_changed=True)
+        if not self.is_listed:
+            if index:
+                added = replace(added, before=_between(self.pieces[index - 1].text))
+            elif rest:
+                added = replace(added, before=rest[0].before)
+            if rest and (index == 0 or not _ENDED.search(text)):
+                rest[0] = replace(rest[0], before=_between(text))
+        return replace(self, pieces=(*self.pieces[:index], added, *rest))
+
+    def without(self, index: int) -> CutAnswer:
+        """Return a copy without a piece and the white space before it."""
+        kept = [*self.pieces[:index], *self.pieces[index + 1 :]]
+        if index == 0 and kept:
+            kept[0] = replace(kept[0], before=self.pieces[0].before)
+        return replace(self, pieces=tuple(kept))
+
+    def reordered(self, order: Sequence[int]) -> CutAnswer:
+        """Return a copy with sentences in another order; the white space stays where it is.
+
+        Args:
+            order: A permutation of `places`.
+        """
+        pieces = list(self.pieces)
+        for place, index in zip(self.places, order, strict=True):
+            pieces[place] = replace(self.pieces[index], before=self.pieces[place].before)
+        return replace(self, pieces=tuple(pieces))
+
+    def changed_sentences(self, sources: Sequence[Document]) -> tuple[int, ...]:
+        """Return the numbers (from 1) of added and changed sentences, as the joined text is split.
+
+        Args:
+            sources: The record's sources.
+        """
+        if self.is_listed:
+            said = [piece for piece in self.pieces if piece.written.strip()]
+            stand = stand_alone(find_statements(self.joined(), sources))
+            alone = [piece for piece, stands in zip(said, stand, strict=True) if stands]
+            return tuple(n for n, piece in enumerate(alone, 1) if piece.is_changed)
+        ranges, start = [], 0
+        for piece in self.pieces:
+            start += len(piece.before)
+            end = start + len(piece.written)
+            if piece.is_changed:
+                ranges.append((start, end))
+            start = end
+        return tuple(
+            n
+            for n, statement in enumerate(find_statements(self._text(), sources), 1)
+            if any(start < statement.end and statement.start < end for start, end in ranges)
+        )
+
+
+def cut(record: Record) -> CutAnswer:
+    """Split a record's answer into pieces; without a sentence, no piece has a word."""
+    statements = find_statements(record.answer, record.sources)
+    if isinstance(record.answer, str):
+        text = record.answer
+        ends = [0, *(statement.end for statement in statements)]
+        pieces = [
+            _piece(text, statement, before=text[end : statement.start])
+            for end, statement in zip(ends, statements, strict=False)
+        ]
+        return CutAnswer(tuple(pieces), text[ends[-1] :])
+    text = " ".join(one.text for one in record.answer if one.text.strip())
+    rest = iter(statements)
+    listed = [
+        _piece(text, next(rest), citations=one.citations)
+        if one.text.strip()
+        else AnswerPiece(one.text, citations=one.citations)
+        for one in record.answer
+    ]
+    return CutAnswer(tuple(listed), is_listed=True)
+
+
+def _between(text: str) -> str:
+    """Return the separator after a sentence: a space, or blank lines where it has no full stop."""
+    return " " if _ENDED.search(text) else "\n\n"
+
+
+def _piece(
+    text: str, statement: Statement, before: str = "", citations: tuple[str, ...] = ()
+) -> AnswerPiece:
+    """Return a piece with marks masked; a mask character in the text is masked, too."""
+    start, end = statement.start, statement.end
+    within = [span for span in statement.marks if start <= span[0] and span[1] <= end]
+    within += [(i, i + 1) for i in range(start, end) if text[i] == MASK]
+    parts, runs, position = [], [], start
+    for first, last in sorted(within):
+        parts.append(text[position:first])
+        runs.append(text[first:last])
+        position = last
+    return AnswerPiece(MASK.join([*parts, text[position:end]]), tuple(runs), before, citations)
+
+
+def _has_word(text: str) -> bool:
+    return any(c.isalpha() for c in text)
+
+
+_LEAST_WORDS = 6
+"""A shorter sentence says too little to be out of place."""
+
+
+class Neighbours:
+    """The records of an audit, each seen from another. Look-ups are cached.
+
+    Args:
+        records: All of them.
+    """
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._records = tuple(records)
+        self._keys = [question_key(record) for record in records]
+        self._pieces: dict[int, tuple[AnswerPiece, ...]] = {}
+
+    def sentence(self, record: Record, rng: random.Random) -> AnswerPiece | None:
+        """Return a sentence of an answer to another question; None where there is none."""
+        numbers = self._of_other_questions(record)
+        while numbers:
+            pieces = self._long(numbers.pop(rng.randrange(len(numbers))))
+            if pieces:
+                return rng.choice(pieces)
+        return None
+
+    def documents(self, record: Record, rng: random.Random, n: int) -> list[Document]:
+        """Return sources of up to n records with another question, in a drawn order."""
+        others = self._of_other_questions(record)
+        chosen = rng.sample(others, min(n, len(others)))
+        return [document for other in chosen for document in self._records[other].sources]
+
+    def _of_other_questions(self, record: Record) -> list[int]:
+        own = question_key(record)
+        return [i for i, key in enumerate(self._keys) if key != own]
+
+    def _long(self, number: int) -> tuple[AnswerPiece, ...]:
+        if number not in self._pieces:
+            pieces = cut(self._records[number]).pieces
+            self._pieces[number] = tuple(
+                piece for piece in pieces if len(piece.words.split()) >= _LEAST_WORDS
+            )
+        return self._pieces[number]
+
+
+def question_key(record: Record) -> str:
+    """Return a key that answers to the same question share: the topic, else the question."""
+    return record.topic or " ".join(record.question.lower().split())
+
 
 Rephrase = Callable[[str], str]
 """Paraphrases a sentence."""

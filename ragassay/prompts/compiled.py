@@ -15,11 +15,11 @@ from typing import Literal, TypeAlias
 from pydantic import Field, ValidationError
 
 from ragassay.errors import SettingsError, first_problem
+from ragassay.files import read_small
 from ragassay.records.base import Frozen
 from ragassay.records.evaluation import Score
 from ragassay.records.run import PromptStamp
 from ragassay.records.verdicts import Usage
-from ragassay.small_files import read_small
 
 DemoValue: TypeAlias = int | str | tuple[str, ...] | tuple[int, ...]
 

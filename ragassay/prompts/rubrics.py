@@ -12,9 +12,9 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from ragassay.errors import SettingsError, first_problem
+from ragassay.files import read_yaml
 from ragassay.prompts.texts import prompt_text
 from ragassay.records.base import Frozen
-from ragassay.small_files import read_yaml
 
 Strategy = Literal["zero_shot", "knowledge", "few_shot", "chain_of_thought"]
 """Prompting strategies of a judge (Chaudhary et al. 2024, section 3.2).

@@ -12,8 +12,8 @@ from typing import Any, cast
 from anyio.from_thread import start_blocking_portal
 
 from ragassay.errors import InputError, RagassayError
-from ragassay.graphs.keys import fingerprint
-from ragassay.metrics.summary import summarize
+from ragassay.graphs.case import fingerprint
+from ragassay.metrics.stats.summary import summarize
 from ragassay.options import (
     AnswerLike,
     EvaluateKeywords,
@@ -31,13 +31,13 @@ from ragassay.records import (
     Record,
     RecordFailure,
 )
-from ragassay.redaction import without_secrets
 from ragassay.requests import EvaluationRequest
 from ragassay.results import Result
 from ragassay.runs.evaluate import RunResult, manifest_of
 from ragassay.runs.folder import append_line, read_lines, write_whole
 from ragassay.runs.job import read_job, record_of
 from ragassay.runs.progress import Presenter
+from ragassay.safe_text import without_secrets
 
 OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 """Options of `evaluate` that mean nothing for one answer of a session."""

@@ -24,7 +24,7 @@ from ragassay.reports.text import (
     verdict_title,
 )
 from ragassay.results import Result, UnmeasuredError
-from ragassay.runs.thresholds import parse_thresholds
+from ragassay.runs.gates import parse_thresholds
 
 SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -164,7 +164,7 @@ def verdict_on(
         "",
         *_table(rows),
         *_section("Findings", [line for one in serious for line in _finding(one, evaluation)]),
-        *_section("Not measured", _unscored(evaluation, demands)),
+        *_section("Not measured", _describe_unscored(evaluation, demands)),
         *_section("Question", [one_line(evaluation.question)]),
     ]
     return MISSED if n_missed else UNKNOWN, "\n".join(parts)
@@ -176,16 +176,16 @@ def _row(demand: Demand, score: Score | None) -> tuple[str, ...]:
         return name, "needs a judge", "", demand.text, UNKNOWN
     if score is not None and score.is_open and score.range is not None:
         met = {demand.is_met(end) for end in score.range}
-        verdict = UNKNOWN if len(met) > 1 else MET if True in met else _missed(demand)
+        verdict = UNKNOWN if len(met) > 1 else MET if True in met else _describe_miss(demand)
         return name, score_text(score), "", demand.text, verdict
     if score is None or score.value is None:
         return name, "unscored" if score else "not judged", "", demand.text, UNKNOWN
-    verdict = MET if demand.is_met(score.value) else _missed(demand)
+    verdict = MET if demand.is_met(score.value) else _describe_miss(demand)
     spread = "" if score.low is None else format_interval(score)
     return name, score_text(score), spread, demand.text, verdict
 
 
-def _missed(demand: Demand) -> str:
+def _describe_miss(demand: Demand) -> str:
     return "below" if ">" in demand.sign else "above"
 
 
@@ -216,7 +216,7 @@ def _instead(key: str, evaluation: Evaluation) -> str:
     return f"nothing was judged that gives a score of {score_group(key)}"
 
 
-def _unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> list[str]:
+def _describe_unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> list[str]:
     """Return what has no score, and why."""
     lines = [
         f"{demand.key}: {_instead(demand.key, evaluation)}"

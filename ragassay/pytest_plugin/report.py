@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from pathlib import Path
 
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Evaluation, FileStamp, Manifest, RecordFailure
 from ragassay.reports import headline
 from ragassay.reports.text import count_text

@@ -12,6 +12,8 @@ from ragassay.records.audit import (
     Audit,
     DamagedAnswer,
     Paraphrase,
+    RepeatFigure,
+    Repeats,
     Severity,
     TargetTrust,
     Trust,
@@ -39,8 +41,6 @@ from ragassay.records.base import (
     SearchEnd,
     Verdict,
 )
-from ragassay.records.bounds import Bound, BoundLevel
-from ragassay.records.cascade import Cascade, CascadePart
 from ragassay.records.compact import (
     Compact,
     CompactEvaluations,
@@ -63,13 +63,25 @@ from ragassay.records.exam import (
     GradeWay,
     RelevanceGrade,
 )
+from ragassay.records.fitted import (
+    Bound,
+    BoundLevel,
+    MatchAgreement,
+    MatchObjectives,
+    MixtureComponent,
+    NuggetMatcher,
+)
 from ragassay.records.inputs import (
     AnswerSentence,
+    Article,
+    ArticleLink,
     Case,
     Citation,
     CitedSpan,
     Document,
     ExamItem,
+    LinkKind,
+    Notice,
     Nugget,
     QAPair,
     Record,
@@ -78,16 +90,10 @@ from ragassay.records.inputs import (
     without_spans,
 )
 from ragassay.records.labels import BANK, MATCH, HumanLabel, LabelTask, OwnTask, Review, standing
-from ragassay.records.literature import Article, ArticleLink, LinkKind, Notice
-from ragassay.records.matching import (
-    MatchAgreement,
-    MatchObjectives,
-    MixtureComponent,
-    NuggetMatcher,
-)
-from ragassay.records.papers import EVIDENCE, PROSE, Paper, PaperSection, SectionKind
 from ragassay.records.qa import (
+    EVIDENCE,
     MOST_INTENT,
+    PROSE,
     RACAR,
     RACAR_SCALE,
     AnswerNumber,
@@ -95,14 +101,18 @@ from ragassay.records.qa import (
     IntentSimilarity,
     PairMeasures,
     PairPart,
+    Paper,
     PaperMeasures,
+    PaperSection,
     RacarDimension,
     RacarRating,
+    SectionKind,
 )
-from ragassay.records.repeats import RepeatFigure, Repeats
 from ragassay.records.run import (
     ApplicationUse,
     CardFigure,
+    Cascade,
+    CascadePart,
     FileStamp,
     Manifest,
     ModelCard,
@@ -114,8 +124,17 @@ from ragassay.records.run import (
     Rejection,
     Summary,
 )
-from ragassay.records.searches import EvidenceSearch, SearchQuery
-from ragassay.records.signals import FINE, MARKS, Mark, Reading, SentenceSignals, Signals, SourceGap
+from ragassay.records.signals import (
+    FINE,
+    MARKS,
+    EvidenceSearch,
+    Mark,
+    Reading,
+    SearchQuery,
+    SentenceSignals,
+    Signals,
+    SourceGap,
+)
 from ragassay.records.verdicts import (
     CORRECTNESS,
     FAILED_CALLS,

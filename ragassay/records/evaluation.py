@@ -9,8 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, mod
 
 from ragassay.records.base import Frozen
 from ragassay.records.inputs import AnswerSentence, Document, ExamItem, Nugget, QAPair
-from ragassay.records.searches import EvidenceSearch
-from ragassay.records.signals import Signals
+from ragassay.records.signals import EvidenceSearch, Signals
 from ragassay.records.verdicts import (
     CitationVerdict,
     DocumentFacts,

@@ -1,4 +1,4 @@
-"""Human labels of answers, and reviews of verdicts."""
+"""People's labels of answers, and their reviews of verdicts and of items of test banks."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Signals of an answer, and the marks that a fine-tuned judge gives its sentences."""
+"""Measurements of an answer before its verdicts: signals, searches, marks of sentences."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from ragassay.records.base import Frozen
-from ragassay.records.verdicts import Usage
+from ragassay.records.base import EvidenceSide, Frozen, SearchEnd
+from ragassay.records.verdicts import Failure, Usage
 
 
 class SentenceSignals(Frozen):
@@ -76,3 +76,56 @@ class Reading(Frozen):
     def faults(self) -> dict[int, Mark]:
         """The sentences that are not fine, by their 1-based numbers."""
         return {n: mark for n, mark in enumerate(self.marks, 1) if mark != FINE}
+
+
+class SearchQuery(Frozen):
+    """A query to a corpus.
+
+    Attributes:
+        text: The query in plain words.
+        side: Whether it looks for evidence for the sentence or against it; None for an agent's
+            query.
+        round: The round of the search, 1-based.
+        n_found: Documents that it found.
+        n_new: Those of them that no earlier query on the same answer found.
+    """
+
+    text: str
+    side: EvidenceSide | None = None
+    round: int = Field(ge=1)
+    n_found: int = Field(default=0, ge=0)
+    n_new: int = Field(default=0, ge=0)
+
+
+class EvidenceSearch(Frozen):
+    """The search for evidence on one sentence.
+
+    Attributes:
+        sentence: 1-based.
+        queries: The queries in order; none without a corpus.
+        n_documents: Documents to choose passages from, including the answer's sources.
+        n_withdrawn: Retracted articles that were found and left out.
+        end: Why it ended.
+        n_judgments: How often the judge said whether the passages are enough.
+        usage: The cost of the model's queries and judgments, or the agent's turns.
+        failure: Why the model wrote no query, or the agent stopped early; other results stand.
+        judgment_failure: Why the judge did not say, the last time, whether the passages are enough.
+    """
+
+    sentence: int = Field(ge=1)
+    queries: tuple[SearchQuery, ...] = ()
+    n_documents: int = Field(default=0, ge=0)
+    n_withdrawn: int = Field(default=0, ge=0)
+    end: SearchEnd
+    n_judgments: int = Field(default=0, ge=0)
+    usage: Usage = Usage()
+    failure: Failure | None = None
+    judgment_failure: Failure | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_unjudged_end(cls, given: Any) -> Any:
+        """Read what earlier versions called enough: passages above a cosine, which none judged."""
+        if not isinstance(given, dict) or given.get("end") != "enough":
+            return given
+        return given if given.get("n_judgments") else {**given, "end": "closest_passages"}

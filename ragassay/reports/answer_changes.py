@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from ragassay.metrics.changes import (
+from ragassay.metrics.stats.changes import (
+    SAME_WORDS,
     AnswerChange,
     Change,
     Direction,
     gain_of,
+    words_shared,
 )
-from ragassay.metrics.pairing import SAME_WORDS, words_shared
 from ragassay.records import Evaluation, Finding
-from ragassay.reports.finding_cards import FindingCard, view_card
+from ragassay.reports.findings_view import FindingCard, view_card
 from ragassay.reports.labels import finding_rank
-from ragassay.reports.score_words import difference_text, score_name
-from ragassay.reports.text import format_value
+from ragassay.reports.text import difference_text, format_value, score_name
 
 LEAST_GAIN = 0.005
 """Share of its scale by which a score changes before it is listed."""

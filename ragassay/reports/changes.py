@@ -11,26 +11,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragassay.metrics.changes import (
+from ragassay.metrics.stats.changes import (
     MARGIN,
     Change,
     Direction,
     ScoreChange,
     can_be_significant,
 )
-from ragassay.metrics.significance import ALPHA
+from ragassay.metrics.stats.leaderboard import ALPHA
 from ragassay.reports.answer_changes import AnswerChangeView, view_answer_change
 from ragassay.reports.comparison import OVERLAP, p_text
-from ragassay.reports.html import content_policy, page_environment
+from ragassay.reports.html import CHUNK, content_policy, pack, page_environment
 from ragassay.reports.labels import without_controls
-from ragassay.reports.packing import CHUNK, pack
-from ragassay.reports.score_words import difference_text, interval_text, score_name
 from ragassay.reports.text import (
     NBSP,
     NOT_DEFINED,
     count_text,
+    difference_text,
     format_value,
+    interval_text,
     join_words,
+    score_name,
     score_text,
 )
 

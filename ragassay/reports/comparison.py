@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragassay.metrics.leaderboard import Leaderboard, LeaderboardRow
-from ragassay.metrics.significance import ALPHA
+from ragassay.metrics.stats.leaderboard import ALPHA, Leaderboard, LeaderboardRow
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
     Column,

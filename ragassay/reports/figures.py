@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.extras import is_installed, need
-from ragassay.metrics.calibration import ReliabilityBin
-from ragassay.metrics.leaderboard import Leaderboard
-from ragassay.metrics.matrices import Matrix
+from ragassay.metrics.stats.aggregates import Matrix
+from ragassay.metrics.stats.calibration import ReliabilityBin
+from ragassay.metrics.stats.leaderboard import Leaderboard
 from ragassay.records import Score
 from ragassay.reports.labels import label_text, one_line
 from ragassay.reports.text import score_title

@@ -1,18 +1,16 @@
-"""The report as one self-contained HTML page.
-
-The page loads nothing. Its content security policy allows only its own style and script, named by
-their hashes. Answers, questions and documents are untrusted: the templates escape everything, and
-what the script unpacks was rendered here. Without the script the page shows its head and the trust
-that it deserves, and says where the answers are.
-"""
+"""The report as one self-contained HTML page, packed so that it opens at once."""
 
 from __future__ import annotations
 
 import base64
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+import json
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ParamSpec
 
 from ragassay.records import (
     Audit,
@@ -26,32 +24,122 @@ from ragassay.records import (
     Summary,
     outlines_of,
 )
-from ragassay.reports.answer_index import (
-    index_answer,
-    index_cards,
-    main_columns,
-    score_columns,
-    view_source,
-)
 from ragassay.reports.answer_view import view_answer
 from ragassay.reports.application import application_text
 from ragassay.reports.cascade_view import ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
-from ragassay.reports.finding_cards import FindingCard, cards_of, ranked
-from ragassay.reports.findings_view import WORTH_A_LOOK, lead_text, more_looks_text
+from ragassay.reports.findings_view import (
+    WORTH_A_LOOK,
+    FindingCard,
+    cards_of,
+    lead_text,
+    more_looks_text,
+    ranked,
+)
+from ragassay.reports.index import (
+    index_answer,
+    index_cards,
+    main_columns,
+    score_columns,
+    view_lines,
+    view_source,
+)
 from ragassay.reports.labels import finding_rank, finding_title, reason_text, without_controls
-from ragassay.reports.packing import CHUNK, Packed, Packer, pack
 from ragassay.reports.panel_view import INDEPENDENT
-from ragassay.reports.pieces import joined
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, who_text
 from ragassay.reports.report_view import belief_text, view_report
 from ragassay.reports.run_sheets import COST_NOTE
-from ragassay.reports.system_lines import view_lines
 from ragassay.reports.text import AVERAGES_NOTE, count_text, lost_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+P = ParamSpec("P")
+
+
+def joined(pieces: Callable[P, Iterable[str]]) -> Callable[P, str]:
+    """Return the function that gives a report as one text, from the one that gives its pieces."""
+
+    def render(*args: P.args, **kwargs: P.kwargs) -> str:
+        return "".join(pieces(*args, **kwargs))
+
+    return render
+
+
+CHUNK = 40
+"""Fragments in a chunk: they share their markup, and are unpacked together."""
+
+N_IN_MEMORY = 2**22
+"""Bytes of a packed list from which on it waits in a temporary file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A list in chunks, each a JSON array, deflated (RFC 1950) and in base64.
+
+    Attributes:
+        name: Names the list in the page.
+        chunks: All of `CHUNK` members but the last; to be read once.
+    """
+
+    name: str
+    chunks: Iterable[str]
+
+
+class Packer:
+    """Packs a list while it grows: of a list of thousands, only one chunk is in memory unpacked.
+
+    Args:
+        name: Names the list in the page.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._chunks = tempfile.SpooledTemporaryFile(N_IN_MEMORY, "w+", encoding="ascii")
+        self._open: list[object] = []
+
+    def add(self, member: object) -> None:
+        """Add a member, which JSON must be able to hold."""
+        self._open.append(member)
+        if len(self._open) == CHUNK:
+            self._close()
+
+    def packed(self) -> Packed:
+        """Return the packed list."""
+        if self._open:
+            self._close()
+        return Packed(self._name, self._read())
+
+    def _close(self) -> None:
+        self._chunks.write(_packed(self._open) + "\n")
+        self._open = []
+
+    def _read(self) -> Iterator[str]:
+        with self._chunks as lines:
+            lines.seek(0)
+            for line in lines:
+                yield line.removesuffix("\n")
+
+
+def pack(name: str, members: Iterable[object]) -> Packed:
+    """Pack a list whose members JSON can hold; same members, same bytes.
+
+    Example:
+        >>> len(list(pack("answers", ["<p>one</p>"] * 41).chunks))
+        2
+    """
+    packer = Packer(name)
+    for member in members:
+        packer.add(member)
+    return packer.packed()
+
+
+def _packed(members: Sequence[object]) -> str:
+    text = json.dumps(list(members), ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode(errors="replace"), 9)).decode("ascii")
+
 
 SAID = {
     "explanation": EXPLANATION,

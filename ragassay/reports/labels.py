@@ -6,7 +6,7 @@ import re
 from typing import Literal, NamedTuple
 
 from ragassay.records import Failure, FailureReason, Finding, FindingLevel, Outlined
-from ragassay.terminal import CONTROLS, REORDERING
+from ragassay.safe_text import CONTROLS, REORDERING
 
 Tone = Literal["good", "plain", "weak", "bad", "undecided", "unscored"]
 Severity = Literal["serious", "caution", "note"]

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Repeats, Summary
 from ragassay.reports.answer_view import RubricView, view_answer
 from ragassay.reports.certificate import EXPLANATION, CertificateView
-from ragassay.reports.chips import Chip
-from ragassay.reports.html import page_environment
-from ragassay.reports.pieces import joined
+from ragassay.reports.html import joined, page_environment
 from ragassay.reports.report_view import view_report
-from ragassay.reports.sentence_view import VerdictView
+from ragassay.reports.sentence_view import Chip, VerdictView
 from ragassay.reports.sheets import Sheet, escape, sheet_markdown
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.text.bm25 import rank
 from ragassay.text.differences import places_of_difference
+from ragassay.text.search import rank
 from ragassay.text.sentences import split_sentences
 
 Mark = Literal["", "wrong", "close", "against", "unsupported"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragassay.metrics.panel import DISPUTED_POINTS
+from ragassay.metrics.stats.joint_judgments import DISPUTED_POINTS
 from ragassay.records import Judgment, PanelAgreement, PanelMember, PanelPair, Score
 from ragassay.reports.labels import unscored_text
 from ragassay.reports.sheets import Column, Sheet, Shown, none_text, numbers, score_cell

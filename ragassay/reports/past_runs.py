@@ -11,8 +11,14 @@ from pydantic import Field
 
 from ragassay.records.base import Frozen
 from ragassay.reports.labels import one_line
-from ragassay.reports.score_words import score_name
-from ragassay.reports.text import SHARE_SCALE, count_text, format_value, range_text, score_group
+from ragassay.reports.text import (
+    SHARE_SCALE,
+    count_text,
+    format_value,
+    range_text,
+    score_group,
+    score_name,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

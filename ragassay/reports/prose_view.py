@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ragassay.records import Evaluation
-from ragassay.reports.chips import Chip
-from ragassay.reports.finding_cards import FindingCard
+from ragassay.reports.findings_view import FindingCard
 from ragassay.reports.labels import Tone
 from ragassay.reports.marked import Piece, marked, marked_passage
-from ragassay.reports.search_view import SearchView
 from ragassay.reports.sentence_view import (
+    Chip,
     PassageView,
+    SearchView,
     SentenceView,
     VerdictView,
     view_sentences,

@@ -236,7 +236,7 @@ def usage_text(usage: Usage) -> str:
 
 
 class Estimated(Protocol):
-    """An estimate of a run's cost in USD; see `ragassay.runs.estimate.Estimate`."""
+    """An estimate of a run's cost in USD; see `ragassay.runs.preflight.Estimate`."""
 
     @property
     def usd(self) -> float | None:

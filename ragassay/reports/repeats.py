@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ragassay.metrics.scores import LIKERT
+from ragassay.metrics.papers.answer_scores import LIKERT
 from ragassay.records import RepeatFigure, Repeats
 from ragassay.reports.sheets import (
     Column,

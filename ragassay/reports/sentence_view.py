@@ -1,4 +1,4 @@
-"""View of an answer's sentences, each with its verdicts."""
+"""View of an answer's sentences, each with its verdicts and its search for evidence."""
 
 from __future__ import annotations
 
@@ -13,15 +13,97 @@ from ragassay.records import (
     Citation,
     CitationVerdict,
     Evaluation,
+    EvidenceSearch,
     EvidenceSpan,
     EvidenceVerdict,
+    Failure,
     NuggetVerdict,
+    SearchEnd,
+    SearchQuery,
     SentenceCorrectness,
     SentenceLabel,
 )
 from ragassay.reports.cascade_view import decided_text
-from ragassay.reports.chips import Chip, chip_of
-from ragassay.reports.search_view import SearchView, view_search
+from ragassay.reports.labels import Tone, label_text, label_tone, reason_text, unscored_text
+from ragassay.reports.text import format_share
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A label, or why there is none; the judge's probability; the failure's detail or a note."""
+
+    word: str
+    tone: Tone
+    confidence: str = ""
+    detail: str = ""
+
+
+def chip_of(
+    label: str | None,
+    confidence: float | None,
+    failure: Failure | None,
+    note: str = "",
+    leaning: str | None = None,
+) -> Chip:
+    """Return the chip of a label, or of its failure; the note is its detail."""
+    is_open = failure is not None and failure.reason == "undecided"
+    return Chip(
+        word=unscored_text(failure, leaning) if label is None else label_text(label),
+        tone="undecided" if is_open else label_tone(label),
+        confidence="" if confidence is None else format_share(confidence),
+        detail=" ".join(part for part in (failure.detail if failure else "", note) if part),
+    )
+
+
+ENDS: dict[SearchEnd, str] = {
+    "enough": "The judge said that the passages are enough.",
+    "closest_passages": "The closest passages were taken; no judge said whether they are enough.",
+    "out_of_rounds": "The judge did not say that the passages are enough, and no round was left.",
+    "out_of_tokens": "The judge did not say that the passages are enough, and the answer's tokens "
+    "were used up.",
+    "agent_done": "The agent ended its search.",
+    "sources_only": "Only the answer's own sources were looked at: there was no corpus.",
+    "nowhere_to_search": "There was neither a corpus nor a source to look in.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryView:
+    """A query and its result: "against · 10 found, 7 new"."""
+
+    text: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchView:
+    """The queries for a sentence, and one line on how the search ended."""
+
+    queries: tuple[QueryView, ...]
+    summary: str
+
+
+def view_search(search: EvidenceSearch) -> SearchView:
+    """Return a search in words."""
+    took_nothing = search.end == "closest_passages" and not search.n_documents
+    parts = ["No document was found." if took_nothing else ENDS[search.end]]
+    if search.n_documents:
+        n = search.n_documents
+        parts.append(f"{n} document{'' if n == 1 else 's'} looked at.")
+    if search.n_withdrawn:
+        n = search.n_withdrawn
+        parts.append(f"{n} retracted {'one was' if n == 1 else 'ones were'} left out.")
+    if search.failure:
+        parts.append(f"The model failed ({reason_text(search.failure.reason)}).")
+    if search.judgment_failure:
+        reason = reason_text(search.judgment_failure.reason)
+        parts.append(f"The judge failed on the passages ({reason}).")
+    return SearchView(tuple(map(_query, search.queries)), " ".join(parts))
+
+
+def _query(query: SearchQuery) -> QueryView:
+    found = f"{query.n_found} found, {query.n_new} new"
+    return QueryView(query.text, f"{query.side} · {found}" if query.side else found)
 
 
 @dataclass(frozen=True, slots=True)

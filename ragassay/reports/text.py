@@ -1,8 +1,4 @@
-"""The names of scores, the form of numbers and the headline, for every report.
-
-Shares (scale 0 to 1) are written as per cent, everything else with two decimals. A missing value is
-written "unscored (reason)"; no function here turns it into a number or a blank.
-"""
+"""The names of scores, the form of numbers and differences, and the headline."""
 
 from __future__ import annotations
 
@@ -11,16 +7,11 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 
 from ragassay.evaluators import OURS, Direction, Wording
-from ragassay.metrics.significance import PairTest
+from ragassay.metrics.stats.changes import SERIOUS_KEY
+from ragassay.metrics.stats.leaderboard import PairTest
 from ragassay.model_names import SIGNALS
 from ragassay.records import UNSCORED_KINDS, Finding, Score, Summary
-from ragassay.reports.labels import (
-    REFUSAL,
-    finding_rank,
-    finding_title,
-    is_serious,
-    reason_text,
-)
+from ragassay.reports.labels import REFUSAL, finding_rank, finding_title, is_serious, reason_text
 
 NBSP = "\u00a0"
 EN_DASH = "\u2013"
@@ -336,3 +327,38 @@ def headline(summary: Summary) -> str:
     found = findings_text({kind: n for kind, n in summary.findings.items() if kind not in told})
     line = f"{who}: {said}" + (f"; look first at {found}." if found else ".")
     return " ".join(filter(None, (line, lost_text(summary))))
+
+
+RUBRIC_KEY = "rubric.mean"
+"""The mean of an answer's rubrics, as a score."""
+
+MINUS = "\u2212"
+NAMES = {SERIOUS_KEY: "Answers with a serious finding", RUBRIC_KEY: RUBRIC_MEAN}
+
+
+def score_name(key: str) -> str:
+    """Return the title of a score, or of what is compared like one."""
+    return NAMES.get(key) or score_title(key)
+
+
+def difference_text(difference: float | None, scale: tuple[float, float]) -> str:
+    """Return a difference with its sign: of shares in points of a hundred, else two decimals."""
+    if difference is None:
+        return NOT_DEFINED
+    number = signed_text(difference, scale)
+    return f"{number}{NBSP}points" if tuple(scale) == SHARE_SCALE else number
+
+
+def interval_text(test: PairTest, scale: tuple[float, float]) -> str:
+    """Return the interval of a difference, without its unit; empty without one."""
+    if test.low is None or test.high is None:
+        return ""
+    return f"{signed_text(test.low, scale)} to {signed_text(test.high, scale)}"
+
+
+def signed_text(difference: float, scale: tuple[float, float]) -> str:
+    """Return the number of a difference; of shares in points of a hundred, without the unit."""
+    is_share = tuple(scale) == SHARE_SCALE
+    number = f"{abs(difference) * 100:.0f}" if is_share else f"{abs(difference):.2f}"
+    sign = "" if not float(number) else "+" if difference > 0 else MINUS
+    return f"{sign}{number}"

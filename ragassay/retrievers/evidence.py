@@ -1,4 +1,4 @@
-"""Find passages relevant to a claim: rerank documents, then select each one's passage."""
+"""Find passages relevant to a claim: fuse rankings, rerank documents, select each one's passage."""
 
 from __future__ import annotations
 
@@ -6,15 +6,52 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.models.text_roles import encode_role
+from ragassay.models.embeddings import encode_role
 from ragassay.records import Document, EvidenceSpan
 from ragassay.retrievers.literature import Hit
-from ragassay.retrievers.passages import WINDOW, windows
-from ragassay.retrievers.rerank import DEPTH, Reranker
-from ragassay.text.bm25 import Bm25Index
+from ragassay.retrievers.rerankers import DEPTH, Reranker
+from ragassay.text.search import WINDOW, Bm25Index, windows
 
 if TYPE_CHECKING:
     from ragassay.models.embeddings import Embedder
+
+
+RRF_K = 60
+"""Damps the first ranks; Cormack et al. fixed it on pilot runs and it is rarely changed."""
+
+
+def reciprocal_rank_fusion(
+    rankings: Sequence[Sequence[str]], k: int = RRF_K
+) -> list[tuple[str, float]]:
+    """Fuse rankings by the sum of their reciprocal ranks.
+
+    RRF(d) = sum over r in R with d in r of 1 / (k + r(d))   (Cormack, Clarke & Büttcher 2009,
+    SIGIR, section 2)
+
+    Args:
+        rankings: Ids, best first, ranks counted from 1. A ranking need not contain every id: a
+            missing one adds nothing. An id that occurs twice in a ranking counts at its best.
+        k: At least 0; the larger, the less the first ranks dominate.
+
+    Returns:
+        Each id once with its score in (0, n_rankings / (k + 1)], best first. Ties keep the order of
+        first appearance, ranking by ranking. Empty without a ranking.
+
+    Raises:
+        ValueError: `k` is negative.
+
+    Example:
+        >>> [d for d, _ in reciprocal_rank_fusion([["a", "b", "c"], ["b", "d"]])]
+        ['b', 'a', 'd', 'c']
+    """
+    if k < 0:
+        raise ValueError(f"k is {k}: give 0 or more (60 in the paper)")
+    scores: dict[str, float] = {}
+    for ranking in rankings:
+        for rank, identifier in enumerate(dict.fromkeys(ranking), start=1):
+            scores[identifier] = scores.get(identifier, 0.0) + 1 / (k + rank)
+    return sorted(scores.items(), key=lambda item: -item[1])
+
 
 N_CANDIDATES = 10
 """Documents that a query returns."""
@@ -55,14 +92,14 @@ def find_passages(
     chosen: list[list[Document]] = []
     for w in wanted:
         scores = {names[place]: score for place, score in index.search(w.claim)}
-        chosen.append(_ranked(w, scores, reranker))
+        chosen.append(_rank_documents(w, scores, reranker))
     pairs = [(w.claim, d) for w, found in zip(wanted, chosen, strict=True) for d in found]
     claims, own = [claim for claim, _ in pairs], [[document] for _, document in pairs]
     spans = iter(best_passages(claims, own, embedder, size))
     return [tuple(span for _ in found if (span := next(spans))) for found in chosen]
 
 
-def _ranked(
+def _rank_documents(
     wanted: Wanted, scores: Mapping[str, float], reranker: Reranker | None
 ) -> list[Document]:
     """Return the `k` documents most relevant to a claim: by BM25, the best of them reranked."""

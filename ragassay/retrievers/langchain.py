@@ -10,7 +10,7 @@ from langchain_core.documents import Document as LangChainDocument
 from langchain_core.retrievers import BaseRetriever
 
 from ragassay.errors import InputError
-from ragassay.formats.plain import PASSAGE_IDS
+from ragassay.formats.values import PASSAGE_IDS
 from ragassay.records import Document
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 

@@ -1,26 +1,110 @@
-"""Open the corpus that a user names."""
+"""Open the corpus that a user names, searched by words, by meaning, or by both."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ragassay.errors import InputError, SettingsError
+from ragassay.errors import CorpusError, InputError, SettingsError
 from ragassay.formats import read_corpus
 from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
-from ragassay.records import FileStamp, Rejection
-from ragassay.redaction import without_secrets
-from ragassay.retrievers.disk.corpus import DiskCorpus
-from ragassay.retrievers.disk.ledger import LEDGER
-from ragassay.retrievers.literature import Literature
-from ragassay.retrievers.memory import Corpus
+from ragassay.records import Article, Document, FileStamp, Rejection
+from ragassay.retrievers.dense.index import DenseIndex
+from ragassay.retrievers.disk.corpus import LEDGER, DiskCorpus
+from ragassay.retrievers.evidence import RRF_K, reciprocal_rank_fusion
+from ragassay.retrievers.literature import ANY, Corpus, Filters, Hit, Literature
+from ragassay.safe_text import without_secrets
 from ragassay.settings import Settings
 
 if TYPE_CHECKING:
     from ragassay.retrievers.dense.index import NamedEncoder
+
+
+FUSED_DEPTH = 100
+"""Fewest hits of each ranking that are fused: one that is tenth in both beats one that is first
+in only one."""
+
+
+class DenseCorpus:
+    """A corpus searched by the cosine similarity of query and article. Safe across threads.
+
+    Args:
+        corpus: The corpus that has the articles.
+        index: The vectors of its articles.
+    """
+
+    def __init__(self, corpus: DiskCorpus, index: DenseIndex) -> None:
+        self.folder = corpus.folder
+        self._corpus = corpus
+        self._index = index
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the corpus, of the embedder, and of this way of searching."""
+        return _hash("dense", self._index.sha256)
+
+    def get(self, identifier: str) -> Article | None:
+        """Return the article of a PMID or a DOI, in any spelling."""
+        return self._corpus.get(identifier)
+
+    def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
+        """Return the `k` articles most like the query, with their cosines in [-1, 1].
+
+        Unlike a search by words, it finds something for any query except an empty one.
+
+        Raises:
+            CorpusError: The vectors changed while the corpus was open, or cannot be reached.
+        """
+        found = self._index.nearest(query, k, filters)
+        articles = self._corpus.select([name for name, _ in found])
+        if len(articles) < len(found):
+            raise CorpusError(
+                f"the vectors of {self._corpus.folder} changed since they were opened: open again"
+            )
+        return [Hit(articles[name], score) for name, score in found]
+
+
+class HybridCorpus:
+    """Two searches of the same articles, fused by reciprocal rank. Safe across threads.
+
+    Args:
+        lexical: Searches by words; has the articles.
+        dense: Searches by meaning.
+    """
+
+    def __init__(self, lexical: Literature, dense: Literature) -> None:
+        self.folder = getattr(lexical, "folder", None)
+        self._lexical = lexical
+        self._dense = dense
+
+    @property
+    def sha256(self) -> str:
+        """Hash of both, and of how they are fused."""
+        return _hash("hybrid", self._lexical.sha256, self._dense.sha256, RRF_K, FUSED_DEPTH)
+
+    def get(self, identifier: str) -> Document | None:
+        """Return the document of an id from the search by words."""
+        return self._lexical.get(identifier)
+
+    def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
+        """Return the `k` best documents of both searches, with fused scores in (0, 2 / 61]."""
+        if k < 1:
+            return []
+        depth = max(k, FUSED_DEPTH)
+        rankings = [place.search(query, depth, filters) for place in (self._lexical, self._dense)]
+        documents = {hit.document.id: hit.document for found in rankings for hit in found}
+        fused = reciprocal_rank_fusion([[hit.document.id for hit in found] for found in rankings])
+        return [Hit(documents[name], score) for name, score in fused[:k]]
+
+
+def _hash(*parts: str | int) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
 
 LIVE = "pubmed"
 """The name of PubMed itself, over the network."""
@@ -32,7 +116,7 @@ Way = Literal["bm25", "dense", "hybrid"]
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedCorpus:
     """A corpus, ready to be searched.
 
     Attributes:
@@ -50,7 +134,7 @@ class Opened:
 
 def open_literature(
     where: str | Path, settings: Settings, embedder: NamedEncoder | None = None
-) -> Opened:
+) -> OpenedCorpus:
     """Open the corpus that a user names.
 
     Args:
@@ -67,7 +151,9 @@ def open_literature(
     """
     path = Path(where)
     if path.is_dir() or (path / LEDGER).exists():
-        return _built(path, settings, embedder or Embedder(settings.literature.embedder))
+        return _open_built_corpus(
+            path, settings, embedder or Embedder(settings.literature.embedder)
+        )
     refuse_address(where)
     is_live = str(where) == LIVE and not path.exists()
     search = settings.literature.search
@@ -82,7 +168,7 @@ def open_literature(
     stamp = FileStamp(
         name=path.name, sha256=sha256_of(path), n_items=len(found.documents), format="jsonl"
     )
-    return Opened(Corpus(found.documents), stamp, found.rejections)
+    return OpenedCorpus(Corpus(found.documents), stamp, found.rejections)
 
 
 def refuse_address(where: str | Path) -> None:
@@ -98,7 +184,7 @@ def refuse_address(where: str | Path) -> None:
         )
 
 
-def _built(path: Path, settings: Settings, embedder: NamedEncoder) -> Opened:
+def _open_built_corpus(path: Path, settings: Settings, embedder: NamedEncoder) -> OpenedCorpus:
     corpus = DiskCorpus(path)
     way, note = _way(corpus, settings, embedder)
     url = settings.literature.chroma_url
@@ -109,7 +195,7 @@ def _built(path: Path, settings: Settings, embedder: NamedEncoder) -> Opened:
         n_items=len(corpus),
         format="corpus" if way == "bm25" else f"corpus, {way}",
     )
-    return Opened(literature, stamp, note=note)
+    return OpenedCorpus(literature, stamp, note=note)
 
 
 def _way(corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder) -> tuple[Way, str]:
@@ -131,15 +217,12 @@ def _way(corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder) -> tupl
 
 
 def _by_vectors(corpus: DiskCorpus, way: Way, embedder: NamedEncoder, url: str) -> Literature:
-    from ragassay.retrievers.dense.index import DenseIndex
-    from ragassay.retrievers.hybrid import DenseCorpus, HybridCorpus
-
     index = DenseIndex(corpus, embedder, url)
     dense = DenseCorpus(corpus, index)
     return dense if way == "dense" else HybridCorpus(corpus, dense)
 
 
-def _live(settings: Settings) -> Opened:
+def _live(settings: Settings) -> OpenedCorpus:
     from ragassay.retrievers.pubmed.live import LivePubMed
 
     key = (
@@ -148,4 +231,4 @@ def _live(settings: Settings) -> Opened:
         else None
     )
     live = LivePubMed(settings.literature.cache_dir / "pubmed", key, settings.literature.ncbi_email)
-    return Opened(live, FileStamp(name=LIVE, sha256=live.sha256, n_items=0, format="live"))
+    return OpenedCorpus(live, FileStamp(name=LIVE, sha256=live.sha256, n_items=0, format="live"))

@@ -17,10 +17,9 @@ from starlette.routing import Route
 
 from ragassay.errors import InputError
 from ragassay.review import pages
-from ragassay.review.desk import Desk
-from ragassay.review.door import HEADERS, Door, page_policy
-from ragassay.review.queue import Filter, queue
-from ragassay.review.saying import LONGEST_NAME, read_said, review_of
+from ragassay.review.access import HEADERS, Door, page_policy
+from ragassay.review.session import Desk, Filter, queue
+from ragassay.review.submissions import LONGEST_NAME, read_said, review_of
 
 N_BYTES_MOST = 2**16
 N_ROWS_MOST = 200

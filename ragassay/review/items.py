@@ -56,7 +56,7 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ReviewItem:
     """One thing in question.
 
     Attributes:
@@ -115,7 +115,7 @@ class Item:
     def word_of(self, value: object) -> tuple[str, Tone]:
         """Return how a value that somebody said of it is shown."""
         known = next((one for one in self.choices if one.value == value), None)
-        return (known.word, known.tone) if known else (shown(value), "plain")
+        return (known.word, known.tone) if known else (value_text(value), "plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Source(ABC):
+class ReviewSource(ABC):
     """The subject of a review: a run, a graded file or a test bank.
 
     Attributes:
@@ -205,17 +205,17 @@ class Source(ABC):
 
     name: str
     noun: str
-    items: Sequence[Item]
+    items: Sequence[ReviewItem]
     journal: Journal
 
     finish: ClassVar[str] = ""
     """What ends the review, in words, where a run waits for it."""
 
     @abstractmethod
-    def view(self, item: Item) -> View:
+    def view(self, item: ReviewItem) -> View:
         """Return what stands around an item."""
 
-    def addition(self, item: Item, text: str) -> tuple[str, JsonValue]:
+    def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
         """Return id and value of a new item beside another one.
 
         Raises:
@@ -223,19 +223,21 @@ class Source(ABC):
         """
         raise InputError(f"nothing can be added to {self.name}")
 
-    def added(self, review: Review) -> Item | None:
+    def added(self, review: Review) -> ReviewItem | None:
         """Return the item that a review adds; None where it adds none."""
         return None
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """Return a value as text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return "; ".join(shown(one) for one in value)
+        return "; ".join(value_text(one) for one in value)
     if isinstance(value, dict):
-        return shown(value.get("text", "")) or "; ".join(shown(one) for one in value.values())
+        return value_text(value.get("text", "")) or "; ".join(
+            value_text(one) for one in value.values()
+        )
     return "" if value is None else str(value).replace("_", " ") if _is_label(value) else str(value)
 
 

@@ -13,7 +13,7 @@ from ragassay.formats.workbench.bank_items import BankItem, RubricBank, bank_ite
 from ragassay.formats.workbench.banks import read_test_banks
 from ragassay.records import BANK, Review
 from ragassay.reports.text import humanise
-from ragassay.review.items import Beside, Choice, Item, Section, Source, View
+from ragassay.review.items import Beside, Choice, ReviewItem, ReviewSource, Section, View
 from ragassay.runs.journal import journal_of
 
 KEEP_OR_REMOVE = (Choice(False, "keep", "good"), Choice(True, "remove", "bad"))
@@ -32,8 +32,8 @@ def open_bank(path: Path) -> BankSource:
     return BankSource(path.name, "item", items, journal_of(path), by_item)
 
 
-def _item(item: BankItem, bank: RubricBank) -> Item:
-    return Item(
+def _item(item: BankItem, bank: RubricBank) -> ReviewItem:
+    return ReviewItem(
         evaluator=BANK,
         record=bank.query_id,
         item=item.id,
@@ -48,12 +48,12 @@ def _item(item: BankItem, bank: RubricBank) -> Item:
 
 
 @dataclass(frozen=True)
-class BankSource(Source):
+class BankSource(ReviewSource):
     """The items of banks; `banks` by query and item."""
 
     banks: Mapping[tuple[str, str], RubricBank]
 
-    def view(self, item: Item) -> View:
+    def view(self, item: ReviewItem) -> View:
         """Return the query, and the other items of its bank."""
         bank = self._bank_of(item)
         rows = tuple(
@@ -70,17 +70,17 @@ class BankSource(Source):
             notes=tuple(_notes(item, bank)),
         )
 
-    def addition(self, item: Item, text: str) -> tuple[str, JsonValue]:
+    def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
         """Return id and value of an item that a person adds to the bank of another one."""
         bank = self._bank_of(item)
         value = {"text": text, "kind": bank.kind, "facet": bank.facet_id, "answers": []}
         return bank_item_id(bank.query_id, text, bank.facet_id), value
 
-    def _bank_of(self, item: Item) -> RubricBank:
+    def _bank_of(self, item: ReviewItem) -> RubricBank:
         known = self.banks.get((item.record, item.item))
         return known or next(b for (query, _), b in self.banks.items() if query == item.record)
 
-    def added(self, review: Review) -> Item | None:
+    def added(self, review: Review) -> ReviewItem | None:
         """Return the item that a person added to a bank."""
         told = review.value
         if review.field != "added" or not isinstance(told, dict) or not told.get("text"):
@@ -91,7 +91,7 @@ class BankSource(Source):
         return _item(BankItem(str(told["text"]), review.item), bank)
 
 
-def _notes(item: Item, bank: RubricBank) -> Iterator[tuple[str, str]]:
+def _notes(item: ReviewItem, bank: RubricBank) -> Iterator[tuple[str, str]]:
     own = next((one for one in bank.items if one.id == item.item), None)
     answers = getattr(own, "answers", ())
     if answers:

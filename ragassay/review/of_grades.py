@@ -8,14 +8,14 @@ from functools import cached_property
 from pathlib import Path
 
 from ragassay.formats.workbench.paragraphs import DirectGrade, GradedParagraph
-from ragassay.formats.workbench.paragraphs import ExamGrade as GradeRow
+from ragassay.formats.workbench.paragraphs import ParagraphExamGrade as GradeRow
 from ragassay.formats.workbench.responses import response_id, system_of
 from ragassay.records import MOST_EXAM_RATING, ExamGrade, Failure, OwnVerdict, VerdictBase
-from ragassay.review.items import Beside, Item, Line, Section, Source, Value, View
+from ragassay.review.items import Beside, Line, ReviewItem, ReviewSource, Section, Value, View
 from ragassay.review.verdicts import item_of, reason_of, tone_of, word_of
-from ragassay.runs.grades import read_graded
 from ragassay.runs.journal import journal_of
 from ragassay.text.sentences import sentences_of
+from ragassay.workbench.evaluation import read_graded
 
 DIRECT = "relevance_grade"
 HINTS: Mapping[Value, str] = {0: "not at all", MOST_EXAM_RATING: "in full"}
@@ -27,7 +27,7 @@ Graded = tuple[str, VerdictBase]
 
 
 @dataclass(frozen=True)
-class Passages:
+class ReviewedPassages:
     """A graded passage with what each grader said of each item, by the item of the verdict."""
 
     query: str
@@ -56,7 +56,7 @@ def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
     passages = {
         one.record: one
         for query in file.queries
-        for one in (Passages(query.query_id, p, _grades(p)) for p in query.paragraphs)
+        for one in (ReviewedPassages(query.query_id, p, _grades(p)) for p in query.paragraphs)
     }
     items = tuple(item for one in passages.values() for item in _items(one, texts, queries))
     return GradesSource(path.name, "passage", items, journal_of(path), passages, texts, queries)
@@ -76,7 +76,7 @@ def _exam(row: GradeRow) -> list[Graded]:
     name = _grader(row)
     if row.self_ratings is not None:
         ids = [(one.question_id or one.nugget_id or "", one) for one in row.self_ratings]
-        return [(name, _rated(key, one.self_rating)) for key, one in ids if key]
+        return [(name, _build_grade(key, one.self_rating)) for key, one in ids if key]
     correct, answers = set(row.correct_answered), dict(row.answers)
     known = dict.fromkeys((*answers, *row.correct_answered, *row.wrong_answered))
     return [
@@ -93,7 +93,7 @@ def _exam(row: GradeRow) -> list[Graded]:
     ]
 
 
-def _rated(key: str, rating: int) -> ExamGrade:
+def _build_grade(key: str, rating: int) -> ExamGrade:
     if not 0 <= rating <= MOST_EXAM_RATING:
         problem = Failure(reason="unparsable", detail=f"the rating {rating} is not on the scale")
         return ExamGrade(exam_item=key, failure=problem)
@@ -118,8 +118,8 @@ def _grader(row: GradeRow | DirectGrade) -> str:
 
 
 def _items(
-    passage: Passages, texts: Mapping[str, str], queries: Mapping[str, str]
-) -> Iterator[Item]:
+    passage: ReviewedPassages, texts: Mapping[str, str], queries: Mapping[str, str]
+) -> Iterator[ReviewItem]:
     """Yield an item for each thing that was graded; all graders of an exam item stand beside it."""
     by_exam: dict[str, list[Graded]] = {}
     for graded in passage.grades.values():
@@ -142,10 +142,10 @@ def _items(
 
 
 @dataclass(frozen=True)
-class GradesSource(Source):
+class GradesSource(ReviewSource):
     """A file's grades; `passages` by record, the banks' `texts` by item, `queries` by id."""
 
-    passages: Mapping[str, Passages]
+    passages: Mapping[str, ReviewedPassages]
     texts: Mapping[str, str]
     queries: Mapping[str, str]
 
@@ -158,7 +158,7 @@ class GradesSource(Source):
                 found.setdefault(key, []).append((record, graded[0][1]))
         return found
 
-    def view(self, item: Item) -> View:
+    def view(self, item: ReviewItem) -> View:
         """Return the passage, its other grades, and the item's grades on other passages."""
         passage = self.passages[item.record]
         paragraph, verdict = passage.paragraph, passage.grades[item.evaluator, item.item][0][1]
@@ -172,7 +172,7 @@ class GradesSource(Source):
             notes=tuple(_notes(paragraph)),
         )
 
-    def _same_passage(self, item: Item, passage: Passages) -> Iterator[Beside]:
+    def _same_passage(self, item: ReviewItem, passage: ReviewedPassages) -> Iterator[Beside]:
         for (evaluator, name), graded in passage.grades.items():
             verdict = graded[0][1]
             key = getattr(verdict, "exam_item", "")
@@ -187,7 +187,7 @@ class GradesSource(Source):
                 is_asked=about == item.about,
             )
 
-    def _same_item(self, item: Item) -> Iterator[Beside]:
+    def _same_item(self, item: ReviewItem) -> Iterator[Beside]:
         others = self._elsewhere[item.evaluator, item.item]
         ranked = sorted(others, key=lambda one: str(one[1].said), reverse=True)
         for record, verdict in ranked[:N_ELSEWHERE]:

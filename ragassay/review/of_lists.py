@@ -10,10 +10,9 @@ from pydantic import JsonValue
 
 from ragassay.formats.workbench.bank_items import bank_item_id
 from ragassay.records import BANK, Review
-from ragassay.review.desk import Desk
-from ragassay.review.items import Beside, Choice, Item, Section, Source, View
-from ragassay.runs.journal import Journal
-from ragassay.runs.nugget_edit import REASONS, EditRequest
+from ragassay.review.items import Beside, Choice, ReviewItem, ReviewSource, Section, View
+from ragassay.review.session import Desk
+from ragassay.runs.journal import REASONS, EditRequest, Journal
 from ragassay.runs.nuggets import Rows
 
 IMPORTANCE = (Choice("vital", "vital", "good"), Choice("okay", "okay"))
@@ -31,7 +30,7 @@ def open_lists(asked: Sequence[EditRequest], journal: Journal) -> ListSource:
     return ListSource("nuggets", "nugget", items, journal, {one.topic: one for one in asked})
 
 
-def _items(asked: EditRequest) -> Iterator[Item]:
+def _items(asked: EditRequest) -> Iterator[ReviewItem]:
     known = set[str]()
     listed = [(text, mark, "") for mark, text in asked.nuggets]
     out = [(text, None, reason) for reason, text in asked.left_out if reason != "duplicate"]
@@ -42,8 +41,8 @@ def _items(asked: EditRequest) -> Iterator[Item]:
             yield _item(asked, name, text, mark, reason)
 
 
-def _item(asked: EditRequest, name: str, text: str, mark: str | None, reason: str) -> Item:
-    return Item(
+def _item(asked: EditRequest, name: str, text: str, mark: str | None, reason: str) -> ReviewItem:
+    return ReviewItem(
         evaluator=BANK,
         record=asked.topic,
         item=name,
@@ -62,14 +61,14 @@ def _item(asked: EditRequest, name: str, text: str, mark: str | None, reason: st
 
 
 @dataclass(frozen=True)
-class ListSource(Source):
+class ListSource(ReviewSource):
     """Nuggets of lists that wait; `lists` by topic."""
 
     lists: Mapping[str, EditRequest]
 
     finish: ClassVar[str] = "Finish"
 
-    def view(self, item: Item) -> View:
+    def view(self, item: ReviewItem) -> View:
         """Return the question, and the other nuggets of the list."""
         asked = self.lists[item.record]
         rows = tuple(
@@ -79,11 +78,11 @@ class ListSource(Source):
         title = f"The list of {asked.topic}"
         return View(question=asked.question, sections=(Section(title, rows, is_open=True),))
 
-    def addition(self, item: Item, text: str) -> tuple[str, JsonValue]:
+    def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
         """Return id and value of a nugget that a person adds to the list of another one."""
         return bank_item_id(item.record, text), {"text": text, "kind": "nuggets"}
 
-    def added(self, review: Review) -> Item | None:
+    def added(self, review: Review) -> ReviewItem | None:
         """Return the nugget that a person added to a list."""
         told, asked = review.value, self.lists.get(review.record)
         if review.field != "added" or not isinstance(told, dict) or asked is None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ragassay.evaluators import OURS
-from ragassay.metrics.aggregates import question_of
+from ragassay.metrics.stats.aggregates import question_of
 from ragassay.prompts.rubrics import load_rubrics
 from ragassay.records import (
     MATCH,
@@ -22,8 +22,19 @@ from ragassay.records import (
 from ragassay.reports.labels import JUDGED
 from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import humanise, score_title, verdict_title
-from ragassay.review.items import Beside, Choice, Item, Line, Passage, Section, Source, Value, View
+from ragassay.review.items import (
+    Beside,
+    Choice,
+    Line,
+    Passage,
+    ReviewItem,
+    ReviewSource,
+    Section,
+    Value,
+    View,
+)
 from ragassay.review.verdicts import (
+    Doubt,
     item_of,
     place_of,
     reason_of,
@@ -33,7 +44,6 @@ from ragassay.review.verdicts import (
     tone_of,
     word_of,
 )
-from ragassay.review.worth import Doubt
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.journal import journal_of
 
@@ -70,7 +80,9 @@ def rubric_words(name: str) -> Rubrics:
     return {key: (rubric.question, {**rubric.scale}) for key, rubric in known.items()}
 
 
-def _items(evaluations: Sequence[Evaluation], rubrics: Rubrics, n_labels: int) -> Iterator[Item]:
+def _items(
+    evaluations: Sequence[Evaluation], rubrics: Rubrics, n_labels: int
+) -> Iterator[ReviewItem]:
     labels: dict[str, dict[str, None]] = {}
     for evaluation in evaluations:
         for verdict in evaluation.verdicts:
@@ -94,16 +106,19 @@ def _items(evaluations: Sequence[Evaluation], rubrics: Rubrics, n_labels: int) -
         yield from _matches(evaluation)
 
 
-def _matches(evaluation: Evaluation) -> Iterator[Item]:
+def _matches(evaluation: Evaluation) -> Iterator[ReviewItem]:
     """Yield each gold nugget: which nugget of the answer states it?"""
     matches = {match.gold: match for match in evaluation.matches}
     nuggets = evaluation.nuggets
-    choices = (Choice(NO_NUGGET, "none", "weak"), *(Choice(*one) for one in _numbered(nuggets)))
+    choices = (
+        Choice(NO_NUGGET, "none", "weak"),
+        *(Choice(*one) for one in _number_nuggets(nuggets)),
+    )
     for position, gold in enumerate(evaluation.gold_nuggets if nuggets else ()):
         match = matches.get(position)
         near = match.similarity_score if match else None
         doubt = Doubt(confidence=None if near is None else min(1.0, max(0.0, near)))
-        yield Item(
+        yield ReviewItem(
             evaluator=MATCH,
             record=evaluation.record_id,
             item=str(position),
@@ -125,7 +140,7 @@ def _matches(evaluation: Evaluation) -> Iterator[Item]:
         )
 
 
-def _numbered(nuggets: Sequence[Nugget]) -> Iterator[tuple[Value, str]]:
+def _number_nuggets(nuggets: Sequence[Nugget]) -> Iterator[tuple[Value, str]]:
     for position, nugget in enumerate(nuggets):
         yield position, nugget.text
 
@@ -159,7 +174,7 @@ def _pair_text(name: str, evaluation: Evaluation) -> str:
 
 
 @dataclass(frozen=True)
-class RunSource(Source):
+class RunSource(ReviewSource):
     """A run's verdicts; `evaluations` by record."""
 
     evaluations: Mapping[str, Evaluation]
@@ -173,7 +188,7 @@ class RunSource(Source):
             for one in evaluation.verdicts
         }
 
-    def view(self, item: Item) -> View:
+    def view(self, item: ReviewItem) -> View:
         """Return the answer with its sentences, evidence and all verdicts."""
         evaluation, verdict = self.evaluations[item.record], self._verdicts.get(item.about)
         same = [
@@ -202,7 +217,9 @@ class RunSource(Source):
         yield "Question id", question_of(evaluation)
 
 
-def _lines(item: Item, verdict: VerdictBase | None, evaluation: Evaluation) -> tuple[Line, ...]:
+def _lines(
+    item: ReviewItem, verdict: VerdictBase | None, evaluation: Evaluation
+) -> tuple[Line, ...]:
     named = {item.sentence, *getattr(verdict, "sentences", ())}
     if not evaluation.sentences:
         return (Line(evaluation.answer),) if evaluation.answer else ()
@@ -226,7 +243,9 @@ def _passages(verdicts: Sequence[VerdictBase], evaluation: Evaluation) -> tuple[
     return tuple(found.values())
 
 
-def _sections(item: Item, evaluation: Evaluation, same: list[VerdictBase]) -> Iterator[Section]:
+def _sections(
+    item: ReviewItem, evaluation: Evaluation, same: list[VerdictBase]
+) -> Iterator[Section]:
     """Yield what was said of the same sentence, then the rest by evaluator, as the report does."""
     if same:
         rows = tuple(_row(one, item, evaluation, is_same=True) for one in same)
@@ -240,7 +259,7 @@ def _sections(item: Item, evaluation: Evaluation, same: list[VerdictBase]) -> It
 
 
 def _row(
-    verdict: VerdictBase, item: Item, evaluation: Evaluation, *, is_same: bool = False
+    verdict: VerdictBase, item: ReviewItem, evaluation: Evaluation, *, is_same: bool = False
 ) -> Beside:
     about = (verdict.evaluator, evaluation.record_id, verdict.item)
     is_open = verdict.failure is None or verdict.failure.reason not in NOTHING_TO_JUDGE
@@ -260,7 +279,7 @@ def _row(
     )
 
 
-def _gold(item: Item, evaluation: Evaluation) -> Section:
+def _gold(item: ReviewItem, evaluation: Evaluation) -> Section:
     """Return the gold nuggets, each with the nugget of the answer that states it, if any."""
     matches = {match.gold: match for match in evaluation.matches}
     rows = []

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from ragassay.records import Review
 from ragassay.reports.labels import Tone, without_controls
-from ragassay.review.desk import Desk
-from ragassay.review.items import Item
-from ragassay.review.queue import ORDERS, STATES, Filter, options, queue
+from ragassay.review.items import ReviewItem
+from ragassay.review.session import ORDERS, STATES, Desk, Filter, options, queue
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -116,7 +115,7 @@ def rows(desk: Desk, numbers: Sequence[int], who: str) -> list[str]:
 def item(desk: Desk, n: int, who: str) -> str:
     """Return an item with everything that stands around it."""
     one = desk.items[n]
-    said = [told(review, one, who) for review in desk.said_of(one)]
+    said = [describe_review(review, one, who) for review in desk.said_of(one)]
     return render(
         "item.html.j2",
         n=n,
@@ -132,14 +131,14 @@ def item(desk: Desk, n: int, who: str) -> str:
     )
 
 
-def _key(item: Item, place: int) -> str:
+def _key(item: ReviewItem, place: int) -> str:
     """Return the key of a choice: its digit, or its place from 1."""
     if item.field == "removed":
         return ("a", "x")[place]
     return item.choices[place].key or (str(place + 1) if place < 9 else "")
 
 
-def told(review: Review, item: Item, who: str) -> Told:
+def describe_review(review: Review, item: ReviewItem, who: str) -> Told:
     """Return what a person said in words."""
     word, tone = item.word_of(review.value)
     if review.field != item.field:

@@ -1,4 +1,4 @@
-"""`ragassay review`: the page on a port of this machine."""
+"""`ragassay review`: the page on a port of this machine, for a run, grades or a test bank."""
 
 from __future__ import annotations
 
@@ -6,15 +6,38 @@ import asyncio
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ragassay.errors import InputError
+from ragassay.formats.workbench.paragraphs import is_paragraph_file
 from ragassay.models.serving.server import bound, run_app, server_of
-from ragassay.review.desk import Desk
-from ragassay.review.door import Door
-from ragassay.review.sources import open_source
+from ragassay.review.access import Door
+from ragassay.review.items import ReviewSource
+from ragassay.review.of_bank import open_bank
+from ragassay.review.of_grades import open_grades
+from ragassay.review.of_run import open_run
+from ragassay.review.session import Desk
 
-if TYPE_CHECKING:
-    from ragassay.review.items import Source
+
+def open_source(path: Path, banks: Sequence[Path] = ()) -> ReviewSource:
+    """Open what is to be reviewed.
+
+    Args:
+        path: A run folder, a graded file, or a file of test banks.
+        banks: Test banks with the texts of a graded file's items.
+
+    Raises:
+        InputError: It is none of these, or it has nothing to review.
+    """
+    if path.is_dir():
+        source: ReviewSource = open_run(path)
+    elif is_paragraph_file(path):
+        source = open_grades(path, banks)
+    else:
+        source = open_bank(path)
+    if not source.items:
+        raise InputError(f"{path} has nothing to review: no verdict, no grade, no item")
+    return source
+
 
 HOST = "127.0.0.1"
 GRACE_S = 5
@@ -58,7 +81,11 @@ def serve_page(
 
 
 async def serve_until_done(
-    source: Source, who: str = "", *, opens: bool = True, on_ready: Callable[[Door, Desk], None]
+    source: ReviewSource,
+    who: str = "",
+    *,
+    opens: bool = True,
+    on_ready: Callable[[Door, Desk], None],
 ) -> Desk:
     """Serve the page, in a running loop, until a person says that it is done.
 

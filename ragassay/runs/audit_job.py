@@ -10,7 +10,7 @@ from ragassay.errors import InputError
 from ragassay.evaluators import OURS
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.own import OwnEvaluator
-from ragassay.graphs.files import case_of
+from ragassay.graphs.case import case_of
 from ragassay.options import AuditKeywords, several
 from ragassay.perturbations import ATTACKS, Attack, damage_answers
 from ragassay.records import PARTS, DamagedAnswer, Paraphrase, Record, Severity
@@ -111,7 +111,7 @@ def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = 
     if options.is_given and options.paraphraser:
         raise InputError("a paraphraser writes for damage that is made: not with given damage")
     if options.is_given:
-        records, damaged, n_unchanged = _given(job.records, options)
+        records, damaged, n_unchanged = _read_damaged_answers(job.records, options)
     else:
         every = [record for record in job.records if is_whole(record)]
         records = spread(every, options.limit, options.seed)
@@ -119,14 +119,14 @@ def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = 
             records,
             attacks=chosen_attacks(options.attacks),
             seed=options.seed,
-            retracted=_retracted(job.corpus, records),
+            retracted=_find_retracted(job.corpus, records),
             among=every,
         )
         damaged, n_unchanged = found.answers, found.n_unchanged
     if not records:
         wanted = "whole answer with a damaged one" if options.is_given else "whole answer"
         raise InputError(f"{job.answers.name} has no {wanted}")
-    aimed = _aimed(damaged, records, tools)
+    aimed = _choose_targets(damaged, records, tools)
     if not aimed:
         raise InputError(
             f"no attack changes any of {len(records)} answers in the requested parts: "
@@ -190,7 +190,7 @@ def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
     return tuple(part for part in (*PARTS, *sorted(wanted.difference(PARTS))) if part in wanted)
 
 
-def _given(
+def _read_damaged_answers(
     records: Sequence[Record], options: AuditOptions
 ) -> tuple[list[Record], tuple[DamagedAnswer, ...], dict[str, int]]:
     """Return whole answers, the file's damaged versions of them, and how many are undamaged.
@@ -232,14 +232,14 @@ def _words(record: Record) -> list[str]:
     return [word for sentence in record.answer for word in sentence.text.split()]
 
 
-def _retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
+def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
     """Return PMIDs of retracted articles on the answers' questions, where the corpus has any."""
     questions = list(dict.fromkeys(record.question for record in records))[:N_RETRACTED]
     hits = (corpus.search(question, 1, RETRACTED) for question in questions)
     return sorted({hit.document.id for found in hits for hit in found})
 
 
-def _aimed(
+def _choose_targets(
     damaged: Sequence[DamagedAnswer], records: Sequence[Record], tools: Run
 ) -> tuple[DamagedAnswer, ...]:
     """Return damaged answers with the targets that are requested and apply to the answer."""

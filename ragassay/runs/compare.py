@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.clusters import read_clusters
-from ragassay.metrics.changes import Change
-from ragassay.metrics.leaderboard import Leaderboard, leaderboard
+from ragassay.formats.medaesqa import read_clusters
+from ragassay.metrics.stats.changes import Change
+from ragassay.metrics.stats.leaderboard import Leaderboard, leaderboard
 from ragassay.records import Evaluation, Manifest, Rejection
 from ragassay.reports.changes import render_changes_html
 from ragassay.reports.comparison import leaderboard_sheet, leaderboards_latex, pair_test_sheet
 from ragassay.reports.figures import can_plot, interval_plot
 from ragassay.reports.sheets import sheet_csv
-from ragassay.runs.changes import Side, Verdict, changes_between, gate
 from ragassay.runs.folder import RunFolder, write_whole
+from ragassay.runs.gates import ChangeVerdict, Side, changes_between, gate
 from ragassay.runs.people import labelled_evaluations
 from ragassay.runs.pooling import Clusters, with_pooled_scores
 
@@ -72,7 +72,9 @@ class SystemComparison:
         """
         return changes_between(self.sides, self.wanted, baseline)
 
-    def failures(self, margin: float | None = None, baseline: str = "") -> tuple[Verdict, ...]:
+    def failures(
+        self, margin: float | None = None, baseline: str = ""
+    ) -> tuple[ChangeVerdict, ...]:
         """Return what fails the gate of `ragassay compare --fail-if worse`; empty where it passes.
 
         Args:
@@ -96,7 +98,7 @@ class SystemComparison:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ComparedRun:
     path: Path
     manifest: Manifest | None
     evaluations: tuple[Evaluation, ...]
@@ -139,7 +141,7 @@ def compare(
             f"no systems to compare: there is {there}; give a run of several systems, "
             "or several runs"
         )
-    chosen = tuple(_chosen(ranked, keys))
+    chosen = tuple(_choose_keys(ranked, keys))
     return SystemComparison(
         systems=ranked,
         keys=chosen,
@@ -190,11 +192,11 @@ def file_stem(key: str) -> str:
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in key).strip(".") or "score"
 
 
-def _read(path: Path, clusters: Clusters | None) -> _Run:
+def _read(path: Path, clusters: Clusters | None) -> _ComparedRun:
     if path.is_file():
         return _by_people(path, clusters)
     folder = RunFolder(path)
-    return _Run(
+    return _ComparedRun(
         path=path,
         manifest=folder.manifest(),
         evaluations=tuple(folder.evaluations()),
@@ -203,16 +205,18 @@ def _read(path: Path, clusters: Clusters | None) -> _Run:
     )
 
 
-def _by_people(path: Path, clusters: Clusters | None) -> _Run:
+def _by_people(path: Path, clusters: Clusters | None) -> _ComparedRun:
     from ragassay.model_names import MINILM
     from ragassay.models.embeddings import Embedder
 
     labelled, rejections = labelled_evaluations(path)
     pooled = with_pooled_scores(labelled, lambda texts: Embedder(MINILM).encode(texts), clusters)
-    return _Run(path, None, tuple(pooled), n_failed=0, is_finished=True, rejections=rejections)
+    return _ComparedRun(
+        path, None, tuple(pooled), n_failed=0, is_finished=True, rejections=rejections
+    )
 
 
-def _only(runs: Sequence[_Run], systems: Sequence[str]) -> list[_Run]:
+def _only(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> list[_ComparedRun]:
     """Return the runs with the answers of these systems alone, in this order; all without any."""
     if not systems:
         return list(runs)
@@ -235,7 +239,7 @@ def _only(runs: Sequence[_Run], systems: Sequence[str]) -> list[_Run]:
     ]
 
 
-def _sides(runs: Sequence[_Run]) -> tuple[Side, ...]:
+def _sides(runs: Sequence[_ComparedRun]) -> tuple[Side, ...]:
     """Return the runs, each with all its answers; of a single run, its systems."""
     if len(runs) > 1:
         return tuple(
@@ -244,7 +248,7 @@ def _sides(runs: Sequence[_Run]) -> tuple[Side, ...]:
     return tuple(Side(name, tuple(found)) for name, found in _systems(runs).items())
 
 
-def _systems(runs: Sequence[_Run]) -> dict[str, list[Evaluation]]:
+def _systems(runs: Sequence[_ComparedRun]) -> dict[str, list[Evaluation]]:
     """Return evaluations by system; a name used in several runs is made distinct by its run."""
     names = _run_names(runs)
     labelled = [
@@ -260,7 +264,7 @@ def _systems(runs: Sequence[_Run]) -> dict[str, list[Evaluation]]:
     return systems
 
 
-def _run_names(runs: Sequence[_Run]) -> list[str]:
+def _run_names(runs: Sequence[_ComparedRun]) -> list[str]:
     """Name folders by their last part, or by their whole path where that is the same."""
     parts = [Path(os.path.realpath(run.path)).name for run in runs]
     if len(set(parts)) == len(parts):
@@ -268,7 +272,7 @@ def _run_names(runs: Sequence[_Run]) -> list[str]:
     return [str(run.path) for run in runs]
 
 
-def _chosen(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) -> list[str]:
+def _choose_keys(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) -> list[str]:
     every = [e for evaluations in systems.values() for e in evaluations]
     known = list(dict.fromkeys(key for e in every for key in e.scores))
     if not wanted:
@@ -282,7 +286,7 @@ def _chosen(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) -> list
     return list(dict.fromkeys(chosen))
 
 
-def _warnings(runs: Sequence[_Run]) -> list[str]:
+def _warnings(runs: Sequence[_ComparedRun]) -> list[str]:
     """Return differences between the runs besides the answers, and what they lack."""
     found: list[str] = []
     for run in runs:
@@ -317,8 +321,8 @@ def _differences(one: Manifest, two: Manifest) -> list[tuple[str, str, str]]:
     told = {"model", "embedder"}
     for name in sorted((one.settings.keys() | two.settings.keys()) - told):
         pairs[f"setting {name}"] = (one.settings.get(name), two.settings.get(name))
-    return [(what, _shown(a), _shown(b)) for what, (a, b) in pairs.items() if a != b]
+    return [(what, _show_value(a), _show_value(b)) for what, (a, b) in pairs.items() if a != b]
 
 
-def _shown(value: object) -> str:
+def _show_value(value: object) -> str:
     return "none" if value in (None, "") else str(value)

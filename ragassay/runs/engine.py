@@ -10,20 +10,24 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ragassay.errors import FatalModelError, ModelError, RagassayError, StorageError, ungrouped
+from ragassay.errors import (
+    FatalModelError,
+    ModelError,
+    RagassayError,
+    StorageError,
+    raise_ungrouped,
+)
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import OpenFiles
-from ragassay.garbage import patient_collector
+from ragassay.graphs.case import Input, fingerprint, open_file
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
-from ragassay.graphs.files import open_file
-from ragassay.graphs.keys import fingerprint
-from ragassay.graphs.state import Input
 from ragassay.model_names import is_on_vllm, is_ours
 from ragassay.models.batches import batching
-from ragassay.models.call_usage import unbooked_usage
+from ragassay.models.call_reply import unbooked_usage
 from ragassay.models.computed import computed_in
-from ragassay.models.gateway import Meter, metered
-from ragassay.models.limiter import Limiter, limited
+from ragassay.models.gateway import Meter, meter_calls
+from ragassay.models.limiter import Limiter, limit_calls
+from ragassay.process import patient_collector
 from ragassay.records import (
     FAILED_CALLS,
     Compact,
@@ -34,15 +38,15 @@ from ragassay.records import (
     RecordFailure,
     Usage,
 )
-from ragassay.redaction import without_secrets
-from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import RunFolder, append_line
-from ragassay.runs.spent import count_spent, write_spent
+from ragassay.runs.progress import Event, Listener
+from ragassay.runs.resume import count_spent, write_spent
+from ragassay.safe_text import without_secrets
 from ragassay.store import opened_store
 from ragassay.tracing import answer_span, traced_run
 
 if TYPE_CHECKING:
-    from ragassay.runs.distributed.shared import Outbox
+    from ragassay.runs.distributed.hub import Outbox
 
 N_LOCAL_IN_FLIGHT = 2
 """Concurrent answers with the embedded judge: one is judged while the next is prepared."""
@@ -93,7 +97,7 @@ async def run_records(
         FatalModelError: The judge is unavailable, or the money is spent; finished work is kept.
         StorageError: The disk is full, or a file of the folder is damaged; finished work is kept.
     """
-    outcome = _finished(records, tools, folder)
+    outcome = _read_finished(records, tools, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
     listen(Event(n_records=len(records) - len(waiting), phase="loading models"))
 
@@ -170,8 +174,8 @@ async def judge_records(
     is_traced, has_content = tools.settings.output.tracing, tools.settings.output.tracing_content
     with (
         patient_collector(),
-        limited(limiter or tools.limiter),
-        ungrouped(FatalModelError, StorageError),
+        limit_calls(limiter or tools.limiter),
+        raise_ungrouped(FatalModelError, StorageError),
     ):
         async with traced_run(is_traced, has_content), asyncio.TaskGroup() as group:
             for record in records:
@@ -198,7 +202,7 @@ async def _judge(
     async with slots:
         meter, booked, values = Meter(), Usage(), dict[str, Any]()
         try:
-            with metered() as meter, answer_span(record) as note:
+            with meter_calls() as meter, answer_span(record) as note:
                 file = await open_file(record, tools)
                 # Each judge limits its own calls; a limit of LangGraph's would delay others.
                 stream: AsyncIterator[Any] = graph.astream(
@@ -278,7 +282,7 @@ async def _batching(tools: Run, folder: RunFolder | None, listen: Listener) -> A
         yield
 
 
-def _finished(records: Sequence[Record], tools: Run, folder: RunFolder | None) -> RunOutcome:
+def _read_finished(records: Sequence[Record], tools: Run, folder: RunFolder | None) -> RunOutcome:
     """Return the results of an earlier start, by the hash of their inputs; count their cost."""
     outcome = RunOutcome()
     if folder is None:

@@ -7,19 +7,21 @@ import importlib.metadata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ragassay.agents.sampling import LOGPROBS
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import CaseFile
 from ragassay.evaluators.registry import questions_of
 from ragassay.extras import installed_versions
+from ragassay.graphs.case import file_of
 from ragassay.graphs.evidence import n_most_searches
-from ragassay.graphs.files import file_of
-from ragassay.metrics.cascade import cascade_of
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.joint_judgments import cascade_of
+from ragassay.metrics.stats.summary import summarize
 from ragassay.model_names import EMBEDDED_BASE
+from ragassay.models.call_reply import mixture_notes
 from ragassay.models.cards import load_card
-from ragassay.models.prices import listed_price_usd
+from ragassay.models.fitted_raters import shipped_rater
+from ragassay.models.litellm_library import listed_price_usd
 from ragassay.models.prompt_caching import CHARS_A_TOKEN
-from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256
 from ragassay.records import (
@@ -31,30 +33,48 @@ from ragassay.records import (
     Summary,
     Usage,
 )
-from ragassay.runs.endpoints import endpoint_notes, keep_endpoints
+from ragassay.reports.text import count_text
 from ragassay.runs.engine import RunOutcome, run_records
-from ragassay.runs.estimate import Estimate, SharedCalls, estimate_cost
-from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.job import Job, job_of, read_job
-from ragassay.runs.judge_notes import judge_notes
 from ragassay.runs.pooling import pooled_scores
-from ragassay.runs.ready import judges_of
+from ragassay.runs.preflight import (
+    Estimate,
+    SharedCalls,
+    endpoint_notes,
+    estimate_cost,
+    judges_of,
+    keep_endpoints,
+)
+from ragassay.runs.progress import Listener
 from ragassay.settings import Settings, noted_settings
-
-__all__ = [
-    "Job",
-    "Plan",
-    "RunResult",
-    "job_of",
-    "manifest_of",
-    "plan",
-    "read_job",
-    "run",
-]
 
 if TYPE_CHECKING:
     from ragassay.models.gateway import JudgeLM
+
+__all__ = ["Job", "Plan", "RunResult", "job_of", "manifest_of", "plan", "read_job", "run"]
+
+
+def judge_notes(summary: Summary, n_samples: int) -> tuple[str, ...]:
+    """Say where a judge was several systems, needed no samples, or lost some.
+
+    Args:
+        summary: The run in numbers.
+        n_samples: The setting `samples`.
+    """
+    usage = summary.usage
+    notes = [*mixture_notes(usage.answered_by)]
+    if n_samples > 1 and LOGPROBS in usage.confidence_from:
+        n = summary.confidence_from.get(LOGPROBS, 0)
+        notes.append(
+            f"The judge gives log-probabilities ({count_text(n, 'verdict')}), which say more than "
+            f"{n_samples} samples: none were drawn there, and none are paid for."
+        )
+    if usage.n_failed_samples:
+        n = count_text(usage.n_failed_samples, "sample")
+        notes.append(f"{n} gave no usable reply and are left out of their distributions.")
+    return tuple(notes)
+
 
 NOTED_PACKAGES = (
     "dspy",

@@ -43,10 +43,10 @@ from ragassay.records import (
     Repeats,
     Summary,
 )
-from ragassay.redaction import without_secrets
 from ragassay.reports import html_pieces, markdown_pieces
+from ragassay.safe_text import without_secrets
 from ragassay.settings import default_of
-from ragassay.storage import locked, storing
+from ragassay.store import lock_file, storing
 
 M = TypeVar("M", bound=BaseModel)
 Setting = str | int | float | bool | None
@@ -83,7 +83,7 @@ class RunFolder:
         self._check_files()
         self.path.mkdir(parents=True, exist_ok=True)
         refusal = InputError(f"another process is running in {self.path}")
-        with locked(self.path / ".lock", refusal):
+        with lock_file(self.path / ".lock", refusal):
             self._claim(manifest)
             yield
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError
 from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
-from ragassay.formats.answered import require_records
-from ragassay.formats.input_notes import input_notes
+from ragassay.formats.named_fields import input_notes
 from ragassay.formats.objects import response_parts, rows_of, source_objects
-from ragassay.formats.problems import Problem
+from ragassay.formats.problems import Problem, require_records
 from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.read import answered_records
 from ragassay.formats.replies import add_reply
@@ -28,13 +27,12 @@ from ragassay.records import (
     RecordFailure,
     Rejection,
 )
-from ragassay.retrievers.literature import Literature
-from ragassay.retrievers.memory import Corpus
-from ragassay.retrievers.opening import Opened, open_literature
-from ragassay.runs.exams import with_exam
+from ragassay.retrievers.literature import Corpus, Literature
+from ragassay.retrievers.opening import OpenedCorpus, open_literature
+from ragassay.runs.banks import with_exam
 from ragassay.runs.folder import digest_of
 from ragassay.settings import Settings, load_settings
-from ragassay.text.reasoning import find_reasoning
+from ragassay.text.faults import find_reasoning
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -255,7 +253,7 @@ def _sha256(records: Sequence[Record]) -> str:
     return hashlib.sha256("".join(r.model_dump_json() for r in records).encode()).hexdigest()
 
 
-def opened_corpus(corpus: CorpusLike, settings: Settings) -> Opened:
+def opened_corpus(corpus: CorpusLike, settings: Settings) -> OpenedCorpus:
     """Open any form of corpus, with a stamp that identifies it."""
     if isinstance(corpus, str | Path):
         return open_literature(corpus, settings)
@@ -265,7 +263,7 @@ def opened_corpus(corpus: CorpusLike, settings: Settings) -> Opened:
         sha256=literature.sha256,
         n_items=len(literature) if isinstance(literature, Sized) else 0,
     )
-    return Opened(literature, stamp)
+    return OpenedCorpus(literature, stamp)
 
 
 def _literature(corpus: BaseRetriever | Iterable[SourceLike]) -> Literature:

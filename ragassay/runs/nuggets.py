@@ -10,18 +10,22 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from ragassay.errors import FatalModelError, InputError, RagassayError, StorageError, ungrouped
+from ragassay.errors import (
+    FatalModelError,
+    InputError,
+    RagassayError,
+    StorageError,
+    raise_ungrouped,
+)
 from ragassay.evaluators.base import Run
 from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_nodes import reviewed_nuggets
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
 from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
 from ragassay.records import Document, Record
-from ragassay.runs.events import Event, Listener
-from ragassay.runs.following import follow_graph
-from ragassay.runs.nugget_edit import EditRequest, as_text, from_text, until_read
-from ragassay.runs.spent import bounded_job
-from ragassay.runs.states import written_alone
+from ragassay.runs.journal import EditRequest, as_text, from_text, until_read
+from ragassay.runs.progress import Event, Listener
+from ragassay.runs.resume import bounded_job, follow_graph, written_alone
 from ragassay.store import hash_of, opened_store
 from ragassay.text.segmenter import segment
 
@@ -135,8 +139,8 @@ async def write_nuggets(
     """
     _ = tools.judge.model  # refuses at once, not topic by topic
     with written_alone(out) as states, opened_store(states) as store:
-        writer = _Writer(replace(tools, store=store), listen)
-        with bounded_job(out, tools.limiter), ungrouped(FatalModelError, StorageError):
+        writer = _NuggetJobs(replace(tools, store=store), listen)
+        with bounded_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
         written = [task.result() for task in started]
@@ -145,13 +149,13 @@ async def write_nuggets(
         if review is not None and waiting:
             asked = [one.asked for one in waiting]
             lists = await review(asked)
-            choose = _reviewed(dict(zip([one.topic for one in asked], lists, strict=True)))
+            choose = _choose_reviewed(dict(zip([one.topic for one in asked], lists, strict=True)))
         done = [writer.accept(one, choose) if one.waits else one for one in written]
     write_nugget_banks([one.bank for one in done if one.found is not None], out)
     return done
 
 
-class _Writer:
+class _NuggetJobs:
     """Runs jobs through the graph; any number may be in progress."""
 
     def __init__(self, tools: Run, listen: Listener) -> None:
@@ -205,7 +209,7 @@ def _chooser(edit: Editor | None, tell: Callable[[str], None]) -> Callable[[Edit
     return choose
 
 
-def _reviewed(lists: Mapping[str, Rows]) -> Callable[[EditRequest], Rows]:
+def _choose_reviewed(lists: Mapping[str, Rows]) -> Callable[[EditRequest], Rows]:
     return lambda asked: lists[asked.topic]
 
 

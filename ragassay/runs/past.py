@@ -11,8 +11,7 @@ from ragassay.errors import InputError
 from ragassay.records import Manifest, Summary
 from ragassay.reports.certificate import view_certificate
 from ragassay.reports.past_runs import PastRun
-from ragassay.reports.score_words import RUBRIC_KEY
-from ragassay.reports.text import rubric_mean
+from ragassay.reports.text import RUBRIC_KEY, rubric_mean
 from ragassay.runs.folder import RunFolder
 
 LATEST = "latest"

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragassay.formats import read_labels, read_records
-from ragassay.formats.answered import nothing_in
 from ragassay.formats.assignments import AssignedAnswer, read_assignments
-from ragassay.formats.nuggetizer_assigned import ASSIGNED
-from ragassay.metrics.alignment import align_labels
-from ragassay.metrics.nuggetizer import assignment_scores, nuggetizer_scores
-from ragassay.metrics.rankings import by_people
+from ragassay.formats.nuggetizer import ASSIGNED
+from ragassay.formats.problems import nothing_in
+from ragassay.metrics.papers.nuggetizer import assignment_scores, nuggetizer_scores
+from ragassay.metrics.papers.rankings import by_people
+from ragassay.metrics.stats.alignment import align_labels
 from ragassay.records import (
     Assignment,
     CitationVerdict,
@@ -47,9 +47,9 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
     if given.format == ASSIGNED.name:
         assigned, rejected = read_assignments(path)
         rejections = tuple(dict.fromkeys((*given.rejections, *rejected)))
-        return tuple(map(_assigned, assigned)), rejections
+        return tuple(map(_build_assigned, assigned)), rejections
     labelled = read_labels(path)
-    answers = [_unlabelled(record) for record in given.records]
+    answers = [_build_unlabelled(record) for record in given.records]
     alignment = align_labels(labelled.labels, answers)
     found = by_people(alignment, answers)
     # What is no answer is no label either.
@@ -64,7 +64,7 @@ def _document(identifier: str) -> Document:
     return Document(id=identifier, text="")
 
 
-def _unlabelled(record: Record) -> Evaluation:
+def _build_unlabelled(record: Record) -> Evaluation:
     """Return an answer with an empty verdict for all that can be labelled."""
     text, sentences, _ = segment(record, _document)
     verdicts: Iterator[VerdictBase] = (
@@ -90,7 +90,7 @@ def _unlabelled(record: Record) -> Evaluation:
     )
 
 
-def _assigned(answer: AssignedAnswer) -> Evaluation:
+def _build_assigned(answer: AssignedAnswer) -> Evaluation:
     """Return an answer with its assignments; a nugget that a file names twice has two."""
     given: list[Assignment | None] = [nugget.assignment for nugget in answer.nuggets]
     importance: list[Importance | None] = [nugget.importance for nugget in answer.nuggets]

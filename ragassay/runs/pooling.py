@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.metrics.aggregates import question_of
-from ragassay.metrics.pooled import (
+from ragassay.metrics.papers.pooled import (
     DOCUMENT_RECALL,
     POOLED_SCORES,
     Place,
@@ -14,6 +13,7 @@ from ragassay.metrics.pooled import (
     document_recall_scores,
     sentence_recall_scores,
 )
+from ragassay.metrics.stats.aggregates import question_of
 from ragassay.records import Evaluation, Score, outlines_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
 def with_pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> Iterator[Evaluation]:
-    """Yield evaluations with the scores of `ragassay.metrics.pooled`, computed anew.
+    """Yield evaluations with the scores of `ragassay.metrics.papers.pooled`, computed anew.
 
     Args:
         evaluations: As for `pooled_scores`.
@@ -46,7 +46,7 @@ def with_pooled_scores(
 def pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> dict[str, dict[str, Score]]:
-    """Return all scores of each evaluation that `ragassay.metrics.pooled` changes.
+    """Return all scores of each evaluation that `ragassay.metrics.papers.pooled` changes.
 
     Args:
         evaluations: All of a run; scores from an earlier start are replaced.

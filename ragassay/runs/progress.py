@@ -1,22 +1,59 @@
-"""Progress bars on stderr: answers, rate, time left, calls, tokens, cost; files and records."""
+"""Progress of a run: its events, and bars on stderr with rate, time left, calls, tokens, cost."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from ragassay.options import Spelling
 from ragassay.records import Rejection, Usage
-from ragassay.runs.events import Event, Listener
-from ragassay.terminal import open_console, safe_streams
+from ragassay.safe_text import open_console, safe_streams
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ragassay.retrievers.dense.embed import EmbedEvent
     from ragassay.retrievers.disk.build import BuildEvent
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event of a run.
+
+    Attributes:
+        n_expected: Newly expected calls.
+        n_calls: Finished or failed verdicts.
+        n_records: Finished answers.
+        usage: The verdicts' cost.
+        phase: What has begun, in a word or two; empty where nothing has.
+        answer: Id of the answer that it has begun for.
+    """
+
+    n_expected: int = 0
+    n_calls: int = 0
+    n_records: int = 0
+    usage: Usage = field(default_factory=Usage)
+    phase: str = ""
+    answer: str = ""
+
+    def __add__(self, other: Event) -> Event:
+        """Return the sum of two events, with the phase that has begun last."""
+        last = other if other.phase else self
+        return Event(
+            self.n_expected + other.n_expected,
+            self.n_calls + other.n_calls,
+            self.n_records + other.n_records,
+            self.usage + other.usage,
+            last.phase,
+            last.answer,
+        )
+
+
+Listener = Callable[[Event], None]
+
 
 T = TypeVar("T")
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ragassay.errors import SettingsError
+from ragassay.files import read_small
 from ragassay.model_names import EMBEDDED
 from ragassay.prompts import RubricSet
 from ragassay.records import PARTS, GradeWay
@@ -21,7 +22,6 @@ from ragassay.settings.group import (
     Flag,
     SettingsGroup,
 )
-from ragassay.small_files import read_small
 
 VerdictLabels = Literal[2, 3, 4]
 CitationEvidence = Literal["passage", "document", "sentence", "nuggets", "nugget-lists"]

@@ -9,7 +9,7 @@ from typing import Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, SecretStr, model_validator
 
 from ragassay.model_names import split_endpoint
-from ragassay.redaction import keep_address, keep_secret, without_secrets
+from ragassay.safe_text import keep_address, keep_secret, without_secrets
 
 LIST = 'a list in JSON, such as ["rubrics", "citations"]'
 

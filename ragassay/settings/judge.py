@@ -7,9 +7,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from ragassay.judge_forms import FORMS, FormChoice, JudgeForm, form_of
-from ragassay.metrics.uncertainty import parse_condition
-from ragassay.model_names import DEFAULT_MODEL, INSTRUMENTS, is_ours, split_endpoint
+from ragassay.metrics.stats.uncertainty import parse_condition
+from ragassay.model_names import (
+    DEFAULT_MODEL,
+    FORMS,
+    INSTRUMENTS,
+    FormChoice,
+    JudgeForm,
+    form_of,
+    is_ours,
+    split_endpoint,
+)
 from ragassay.model_options import parse_options
 from ragassay.prompts import Strategy
 from ragassay.settings.group import READ_LIST, RESULT, AffectsResult, Flag, SettingsGroup

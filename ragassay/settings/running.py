@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from platformdirs import user_cache_path
 from pydantic import Field, SecretStr
 
-from ragassay.limits import MAX_LINE_BYTES
+from ragassay.files import MAX_LINE_BYTES
 from ragassay.model_names import BATCH_PROVIDERS
 from ragassay.settings.group import RESULT, Flag, SettingsGroup
 

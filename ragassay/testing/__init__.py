@@ -1,11 +1,9 @@
 """Test doubles that ragassay ships: a scripted model and a scripted PubMed, real HTTP servers."""
 
-from ragassay.testing.batch_plan import BatchPlan, ScriptedBatch
-from ragassay.testing.completions import ToolCall
+from ragassay.testing.chat_completions import ToolCall, last_user_text, message_text, request_key
 from ragassay.testing.entrez import EntrezRequest, EntrezTrouble, ScriptedEntrez
-from ragassay.testing.faults import Fault, FaultKind
+from ragassay.testing.faults import BatchPlan, Fault, FaultKind, ScriptedBatch
 from ragassay.testing.manners import Manner, load_manner
-from ragassay.testing.requests import last_user_text, message_text, request_key
 from ragassay.testing.script import RecordedRequest, Reply, default_reply
 from ragassay.testing.scripted_model import ScriptedModel
 

@@ -1,8 +1,4 @@
-"""The batch interfaces of the scripted model: OpenAI's files and batches, Anthropic's batches.
-
-Each request of a batch is answered as it would be by itself, faults included, and recorded among
-the scripted model's requests.
-"""
+"""The batch interfaces of the scripted model: OpenAI's and Anthropic's."""
 
 from __future__ import annotations
 
@@ -14,11 +10,81 @@ from typing import Any, cast
 
 from aiohttp import web
 
-from ragassay.testing.anthropic_messages import chat_request, message_body
-from ragassay.testing.batch_plan import BatchPlan, ScriptedBatch
-from ragassay.testing.completions import compact_json, error_body
-from ragassay.testing.requests import JsonObject
+from ragassay.testing.chat_completions import JsonObject, compact_json, error_body
+from ragassay.testing.faults import BatchPlan, ScriptedBatch
 from ragassay.testing.script import Script, refuse_unusable
+
+_STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
+
+
+def chat_request(body: JsonObject) -> JsonObject:
+    """Return the chat completion that asks for the same as a request for a message."""
+    found: dict[str, Any] = {"model": body.get("model"), "max_tokens": body.get("max_tokens")}
+    system = _text(body.get("system"))
+    messages: Any = body.get("messages") or ()
+    found["messages"] = [
+        *([{"role": "system", "content": system}] if system else []),
+        *({"role": one["role"], "content": _text(one["content"])} for one in messages),
+    ]
+    schema = _schema(body)
+    if schema:
+        form = {"name": "reply", "schema": schema}
+        found["response_format"] = {"type": "json_schema", "json_schema": form}
+    return found
+
+
+def message_body(request: JsonObject, completion: JsonObject) -> JsonObject:
+    """Return a chat completion as the message that Anthropic would send."""
+    found: Any = completion
+    choice, usage = found["choices"][0], found["usage"]
+    text = choice["message"]["content"] or choice["message"].get("refusal") or ""
+    tool = _json_tool(request)
+    block: dict[str, object] = {"type": "text", "text": text}
+    reason = _STOP_REASONS.get(choice["finish_reason"], "end_turn")
+    if tool:
+        block = {"type": "tool_use", "id": "toolu_1", "name": tool["name"], "input": _input(text)}
+        reason = "tool_use"
+    return {
+        "id": str(found["id"]).replace("chatcmpl-", "msg_"),
+        "type": "message",
+        "role": "assistant",
+        "model": request["model"],
+        "content": [block],
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": usage["prompt_tokens"],
+            "output_tokens": usage["completion_tokens"],
+        },
+    }
+
+
+def _schema(body: JsonObject) -> Any:
+    form: Any = body.get("output_format")
+    if isinstance(form, Mapping):
+        return form.get("schema")
+    tool = _json_tool(body)
+    return tool["input_schema"] if tool else None
+
+
+def _json_tool(body: JsonObject) -> Any:
+    """Return the tool by which LiteLLM asks an older Claude for JSON."""
+    tools: Any = body.get("tools") or ()
+    return next((tool for tool in tools if tool.get("name") == "json_tool_call"), None)
+
+
+def _input(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"text": text}
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, Sequence) else ()
+    return "\n".join(str(block.get("text", "")) for block in blocks if isinstance(block, Mapping))
 
 
 class BatchServer:
@@ -125,7 +191,7 @@ class BatchServer:
             n_left = {"completed": self.plan.n_expired, "failed": n}.get(self.plan.ending, n // 2)
             answered, left = items[: n - n_left], items[n - n_left :]
             answer = self._answer if batch.protocol == "openai" else self._answer_message
-            missed = _missed if batch.protocol == "openai" else _missed_message
+            missed = _build_missed_reply if batch.protocol == "openai" else _missed_message
             kind = "canceled" if self.plan.ending == "cancelled" else "expired"
             replies = [answer(key, body) for key, body in answered]
             errors = [missed(key, kind) for key, _ in left]
@@ -204,7 +270,7 @@ _ANTHROPIC_ERRORS = {
 }
 
 
-def _missed(key: str, kind: str) -> JsonObject:
+def _build_missed_reply(key: str, kind: str) -> JsonObject:
     code = "batch_expired" if kind == "expired" else "batch_cancelled"
     error = {"code": code, "message": f"This request could not be executed: {kind}."}
     return {"id": f"batch_req_{key}", "custom_id": key, "response": None, "error": error}

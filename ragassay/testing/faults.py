@@ -1,14 +1,15 @@
-"""Faults of model calls, and the calls that they affect."""
+"""Faults of model calls, the calls that they affect, and the fate of batches."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from ragassay.errors import InputError
-from ragassay.testing.requests import JsonObject, messages_text
+from ragassay.testing.chat_completions import JsonObject, messages_text
 
 FaultKind = Literal[
     "rate_limit",
@@ -189,3 +190,47 @@ class FaultPlan:
     def lasting_fault(self, body: JsonObject) -> Fault | None:
         """Return the fault of a request that is not counted: the first that always strikes."""
         return next((f for f in self._faults if f.is_lasting and f.concerns(body)), None)
+
+
+Ending = Literal["completed", "expired", "failed", "cancelled"]
+
+
+@dataclass
+class BatchPlan:
+    """The fate of a scripted model's batches; it may change while they are under way.
+
+    Attributes:
+        takes_s: How long a batch takes.
+        ending: How each ends. Of one that expires or is cancelled, the first half is answered;
+            Anthropic's then end with requests that expired or were canceled.
+        n_expired: The last N requests of each batch that completes are not answered in time.
+        refusal: Why a batch with the ending "failed" was refused.
+        n_unavailable: The first N calls of the interface meet a server's error (503).
+    """
+
+    takes_s: float = 0.0
+    ending: Ending = "completed"
+    n_expired: int = 0
+    refusal: str = "Enqueued token limit reached for scripted. Limit: 90,000 enqueued tokens."
+    n_unavailable: int = 0
+
+
+@dataclass
+class ScriptedBatch:
+    """A batch that was created.
+
+    Attributes:
+        id: Its name here.
+        protocol: Whose interface created it.
+        requests: The bodies of its requests, by custom id.
+        metadata: What was said of it.
+        created_s: When, on the monotonic clock.
+        lines: Its replies and its errors, in lines; None before it is over.
+    """
+
+    id: str
+    protocol: Literal["openai", "anthropic"]
+    requests: Mapping[str, JsonObject]
+    metadata: JsonObject
+    created_s: float = field(default_factory=time.monotonic)
+    lines: tuple[list[JsonObject], list[JsonObject]] | None = None

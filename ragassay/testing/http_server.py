@@ -10,11 +10,9 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from ragassay.errors import InputError
-from ragassay.testing.batch_plan import BatchPlan
 from ragassay.testing.batch_server import BatchServer
-from ragassay.testing.completions import models_body
-from ragassay.testing.faults import Fault
-from ragassay.testing.requests import JsonObject
+from ragassay.testing.chat_completions import JsonObject, models_body
+from ragassay.testing.faults import BatchPlan, Fault
 from ragassay.testing.script import (
     Answer,
     RecordedRequest,

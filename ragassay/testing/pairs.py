@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from ragassay.testing.requests import JsonSchema
+from ragassay.testing.chat_completions import JsonSchema
 
 _LEAST_WORDS, _MOST_WORDS = 8, 60
 _SENTENCE_END = re.compile(r"(?<=[.])\s+(?=[A-Z])")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from ragassay.errors import InputError
-from ragassay.testing.requests import JsonSchema
+from ragassay.testing.chat_completions import JsonSchema
 
 JsonValue: TypeAlias = (
     "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"

@@ -9,20 +9,23 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 from ragassay.errors import InputError
-from ragassay.testing.completions import ToolCall, compact_json, error_body, reply_text
-from ragassay.testing.faults import IN_REPLIES, Fault, FaultKind, FaultPlan
-from ragassay.testing.manners import ErrorAnswer, Manner, Turn, load_manner
-from ragassay.testing.pairs import asks_for_pairs, build_pairs
-from ragassay.testing.replies import build_instance, build_sentence
-from ragassay.testing.requests import (
+from ragassay.testing.chat_completions import (
     JsonObject,
     JsonSchema,
     Message,
+    ToolCall,
+    compact_json,
+    error_body,
     last_user_text,
     messages_of,
+    reply_text,
     request_key,
     schema_of,
 )
+from ragassay.testing.faults import IN_REPLIES, Fault, FaultKind, FaultPlan
+from ragassay.testing.manners import ErrorAnswer, Manner, ModelTurn, load_manner
+from ragassay.testing.pairs import asks_for_pairs, build_pairs
+from ragassay.testing.replies import build_instance, build_sentence
 
 Said: TypeAlias = str | Mapping[str, object] | Sequence[ToolCall]
 Reply: TypeAlias = Callable[[Sequence[Message], JsonSchema | None], Said]
@@ -185,7 +188,7 @@ class Script:
             return _error_answer(self.manner.refusal_of(recorded.refused, asked))
         if fault is not None and fault.kind in self.manner.errors:
             return _error_answer(self.manner.error(fault.kind, asked, fault.retry_after_s))
-        turn = Turn(asked, recorded.key, None, self._thinking, n_cached=self._n_cached)
+        turn = ModelTurn(asked, recorded.key, None, self._thinking, n_cached=self._n_cached)
         if fault is not None and fault.kind in ("refusal", "content_filter"):
             return self._send(_refused_turn(turn, fault.kind, self.manner))
         if fault is not None and fault.kind == "junk":
@@ -196,7 +199,7 @@ class Script:
             return self._send(replace(turn, text="OK"))
         return self._answer_by_reply(recorded, turn)
 
-    def _answer_by_reply(self, recorded: RecordedRequest, turn: Turn) -> Answer:
+    def _answer_by_reply(self, recorded: RecordedRequest, turn: ModelTurn) -> Answer:
         # The boundary of a unit of work: an error of a test's own function becomes an answer that
         # no client retries and whose words reach the test.
         try:
@@ -210,7 +213,7 @@ class Script:
             return self._send(replace(turn, text=content[: len(content) // 2], stop="length"))
         return self._send(replace(turn, text=content), cut_off=recorded.fault == "cut_off")
 
-    def _send(self, turn: Turn, *, cut_off: bool = False) -> Answer:
+    def _send(self, turn: ModelTurn, *, cut_off: bool = False) -> Answer:
         return _json_answer(self.manner.reply_body(turn), cut_off=cut_off)
 
 
@@ -278,7 +281,7 @@ def _error_answer(error: ErrorAnswer) -> Answer:
     return _json_answer(error.body, status=error.status, headers=error.headers)
 
 
-def _refused_turn(turn: Turn, kind: FaultKind, manner: Manner) -> Turn:
+def _refused_turn(turn: ModelTurn, kind: FaultKind, manner: Manner) -> ModelTurn:
     """Return the turn in which a model refuses: in a field, by its stop, or in words."""
     if kind == "content_filter":
         return replace(turn, stop="content_filter")

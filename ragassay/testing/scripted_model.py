@@ -12,9 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from ragassay.errors import InputError
-from ragassay.testing.batch_plan import BatchPlan, ScriptedBatch
-from ragassay.testing.completions import compact_json
-from ragassay.testing.faults import Fault
+from ragassay.testing.chat_completions import compact_json
+from ragassay.testing.faults import BatchPlan, Fault, ScriptedBatch
 from ragassay.testing.manners import load_manner
 from ragassay.testing.script import RecordedRequest, Reply, Script
 

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from ragassay.text.numbers import numbers_of
+from ragassay.text.quantities import numbers_of
 
 LEAST_RATIO = 80
 """Two texts that are more alike than this, in percent, are the same: rounded, as the original."""
@@ -74,13 +74,13 @@ _CANNOT = re.compile(r"\bcan(?:['\u2019]t| not)\b")
 _SHORT_NOT = re.compile(r"n['\u2019]t\b")
 
 
-def normalized(text: str) -> str:
+def normalize_answer(text: str) -> str:
     """Return a text without case, punctuation and stop words, its words stemmed (Porter).
 
     Of stop words alone, all are kept.
 
     Example:
-        >>> normalized("The trials didn't lower Blood Pressure by 3.5 mmHg.")
+        >>> normalize_answer("The trials didn't lower Blood Pressure by 3.5 mmHg.")
         'trial not lower blood pressur 3.5 mmhg'
     """
     lowered = _CANNOT.sub("cannot", unicodedata.normalize("NFKC", text).casefold())
@@ -111,12 +111,12 @@ def is_unanswered(answer: str, question: str = "") -> bool:
         >>> is_unanswered("No."), is_unanswered("No.", "Does it lower blood pressure?")
         (True, False)
     """
-    plain = normalized(answer)
+    plain = normalize_answer(answer)
     if not plain:
         return True
     if plain in ("no", "not"):
         return _ASKS_WHETHER.match(question) is None
-    return any(_is_alike(plain, normalized(refusal)) for refusal in _REFUSALS)
+    return any(_is_alike(plain, normalize_answer(refusal)) for refusal in _REFUSALS)
 
 
 def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bool:
@@ -143,8 +143,8 @@ def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bo
         return _truth(_first_word(answer)) in truths
     if is_unanswered(answer, question) and not any(is_unanswered(key) for key in keys):
         return False
-    plain = normalized(answer)
-    return any(_is_alike(plain, normalized(key)) for key in keys)
+    plain = normalize_answer(answer)
+    return any(_is_alike(plain, normalize_answer(key)) for key in keys)
 
 
 def _truth(text: str) -> bool | None:

@@ -333,11 +333,11 @@ def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
         masked[mark.start : mark.end] = MASK * (mark.end - mark.start)
     joined = "".join(masked)
     for pattern in (_BETWEEN, _WRAPPED, _WRAPPED, _BETWEEN, _LABELLED, _COMMA_BEFORE):
-        joined = _masked(joined, pattern)
+        joined = _mask_matches(joined, pattern)
     return [found.span() for found in re.finditer(rf"{MASK}+", joined)]
 
 
-def _masked(text: str, pattern: re.Pattern[str]) -> str:
+def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
     """Return a text with what a pattern finds masked; runs of masks count as one for it."""
     runs = [found.span() for found in re.finditer(rf"{MASK}+", text)]
     short, places, position = [], [], 0

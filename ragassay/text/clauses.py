@@ -94,7 +94,7 @@ def clauses_of(sentence: str) -> list[str]:
     found = [
         text
         for part in _at_semicolons(words)
-        for piece in _coordinated(_conceded(part))
+        for piece in _cut_coordinated(_cut_concession(part))
         for text in _predicates(piece, plain)
     ]
     clauses = list(dict.fromkeys(_sentence(text) for text in found))
@@ -154,21 +154,21 @@ def _at_semicolons(words: Words) -> list[Words]:
     parts: list[Words] = []
     start = 0
     for place, word in enumerate(words):
-        if word.text == ";" and not word.is_inside and _states(_opened(words[place + 1 :])):
+        if word.text == ";" and not word.is_inside and _states(_strip_opener(words[place + 1 :])):
             parts.append(words[start:place])
             start = place + 1
     parts.append(words[start:])
     return parts if all(_verb(part) is not None for part in parts) else [words]
 
 
-def _opened(words: Words) -> Words:
+def _strip_opener(words: Words) -> Words:
     """Return a clause without the words that join it to another."""
     text = " ".join(word.text for word in words[:4])
     opener = _OPENERS.match(text)
     return words[len(opener.group().split()) :] if opener else words
 
 
-def _conceded(words: Words) -> list[Words]:
+def _cut_concession(words: Words) -> list[Words]:
     """Cut "Although A, B" into A and B."""
     if not words or words[0].text not in _CONCEDING:
         return [words]
@@ -179,7 +179,7 @@ def _conceded(words: Words) -> list[Words]:
     return [words]
 
 
-def _coordinated(parts: Sequence[Words]) -> list[Words]:
+def _cut_coordinated(parts: Sequence[Words]) -> list[Words]:
     """Cut before each coordinated clause with a subject of its own."""
     found: list[Words] = []
     for words in parts:
@@ -198,7 +198,7 @@ def _is_joint(left: Words, right: Words) -> bool:
     if word.text not in _JOINING or word.is_inside or _verb(left) is None:
         return False
     after_comma = left[-1].text == ","
-    clause = _opened(right)
+    clause = _strip_opener(right)
     scopes = _CONDITIONS if after_comma else _SCOPES
     if not _states(clause) or any(one.text in scopes for one in left) or _is_list(left):
         return False

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.text.bm25 import rank
 from ragassay.text.number_comparison import ComparedNumber, compare_numbers
-from ragassay.text.number_words import word_of
-from ragassay.text.words import tokenize
+from ragassay.text.number_context import word_of
+from ragassay.text.search import rank, tokenize
 
 N_CLOSEST = 2
 """Sentences of a document in which directions are looked for."""

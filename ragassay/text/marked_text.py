@@ -24,7 +24,7 @@ _CLOSING = ".,;:!?)"
 
 
 @dataclass(frozen=True)
-class Part:
+class BlockPart:
     """A stretch of a block that is split into sentences on its own.
 
     Attributes:
@@ -38,7 +38,9 @@ class Part:
     removed: tuple[Span, ...] = ()
 
 
-def mark_parts(parts: Sequence[Sequence[Part]], resolver: CitationResolver) -> list[list[Part]]:
+def mark_parts(
+    parts: Sequence[Sequence[BlockPart]], resolver: CitationResolver
+) -> list[list[BlockPart]]:
     """Find the marks of all parts; which of them count is decided for the whole answer."""
     names = resolver.names
     found = [[find_marks(part.plain, names) for part in own] for own in parts]
@@ -56,10 +58,10 @@ def mark_parts(parts: Sequence[Sequence[Part]], resolver: CitationResolver) -> l
     ]
 
 
-def _with_marks(part: Part, marks: Sequence[Mark]) -> Part:
+def _with_marks(part: BlockPart, marks: Sequence[Mark]) -> BlockPart:
     text = part.plain.text
     joined = joined_ranges(text, marks)
-    return Part(part.plain, tuple(joined), tuple(removable_spans(text, joined)))
+    return BlockPart(part.plain, tuple(joined), tuple(removable_spans(text, joined)))
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class _Acceptance:
         )
         return cls(resolver, is_bracketed, points, letters)
 
-    def __call__(self, mark: Mark, part: Part) -> bool:
+    def __call__(self, mark: Mark, part: BlockPart) -> bool:
         """Return whether a mark counts.
 
         A number in parentheses counts where the answer has no other numbered marks, has sources,
@@ -107,7 +109,7 @@ class _Acceptance:
         return all(target.text[0] in self.letters for target in lettered)
 
 
-def blanked(text: str, removed: Iterable[Span]) -> str:
+def blank_spans(text: str, removed: Iterable[Span]) -> str:
     """Return a text of the same length with spaces for what goes with marks."""
     pieces, position = [], 0
     for start, end in removed:
@@ -116,7 +118,7 @@ def blanked(text: str, removed: Iterable[Span]) -> str:
     return re.sub(f"[{DELIMITERS}]", " ", "".join([*pieces, text[position:]]))
 
 
-def text_without(part: Part, start: int, end: int) -> str:
+def text_without(part: BlockPart, start: int, end: int) -> str:
     """Return a stretch of a part without its marks, white space normalised."""
     pieces, position = [], start
     place = bisect_right(part.removed, start, key=lambda span: span[1])

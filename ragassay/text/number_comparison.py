@@ -13,9 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.text.number_fits import completes, follows, is_same
-from ragassay.text.number_mentions import MONTH_S, NumberMention, read_mentions
-from ragassay.text.number_words import GENERIC, PEOPLE
+from ragassay.text.number_context import GENERIC, PEOPLE
+from ragassay.text.number_mentions import (
+    MONTH_S,
+    NumberMention,
+    completes,
+    follows,
+    is_same,
+    read_mentions,
+)
 
 NumberVerdict = Literal["same", "absent", "other"]
 
@@ -89,7 +95,7 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
     stated = read_mentions(text)
     known = [_fitting(one, stated) for one in claimed]
     in_order = _RESPECTIVELY.search(claim) or _RESPECTIVELY.search(text)
-    swapped = {} if in_order else _swapped(claimed, known, stated)
+    swapped = {} if in_order else _find_swapped(claimed, known, stated)
     found: list[ComparedNumber] = []
     for place, one in enumerate(claimed):
         verdict, other, arm = "same", None, ""
@@ -184,7 +190,7 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
         return False
     if not one.names <= other.words | other.topic:
         return False
-    return one.kind != "count" or _counted(one) == _counted(other)
+    return one.kind != "count" or _counted_noun(one) == _counted_noun(other)
 
 
 def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:
@@ -208,7 +214,7 @@ def _time_scale(one: NumberMention) -> int:
     return sum(factor >= least for least in TIME_UNITS_S)
 
 
-def _counted(one: NumberMention) -> str:
+def _counted_noun(one: NumberMention) -> str:
     """Return what a count counts: its last noun, all people alike."""
     if PEOPLE & set(one.noun):
         return "people"
@@ -275,7 +281,7 @@ def _digits(one: NumberMention) -> str:
     return re.sub(r"\D", "", f"{float(value):.10f}".rstrip("0"))
 
 
-def _swapped(
+def _find_swapped(
     claimed: Sequence[NumberMention],
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
@@ -292,14 +298,14 @@ def _swapped(
             for b in known[place + 1]
             if a.sentence == b.sentence and a is not b and a.amount != b.amount
         ]
-        arms = [arm for a, b in pairs if (arm := _crossed(one, other, a, b))]
+        arms = [arm for a, b in pairs if (arm := _find_crossed_arms(one, other, a, b))]
         if pairs and len(arms) == len(pairs):
             (a, b), (first, second) = pairs[0], arms[0]
             found[place], found[place + 1] = (b, first), (a, second)
     return found
 
 
-def _crossed(
+def _find_crossed_arms(
     one: NumberMention, other: NumberMention, mine: NumberMention, theirs: NumberMention
 ) -> tuple[str, str] | None:
     """Return the arms of two numbers that a text, which has both, gives the other way round."""

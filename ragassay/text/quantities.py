@@ -1,8 +1,4 @@
-"""Read the quantities of a text: numbers in any notation, with their units. Rules only.
-
-Numbers inside names ("p53", "TiO2", "4-aminophenol", "type 2"), of references ("[12]",
-"Figure 5") and of lists ("1. ...") are no quantities.
-"""
+"""Read the numbers and quantities of a text, in any notation, with their units. Rules only."""
 
 from __future__ import annotations
 
@@ -11,8 +7,86 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ragassay.text.spelled import SCALES, spelled_numbers_in
 from ragassay.text.units import SYMBOL, Unit, read_unit
+
+_PLAIN_NUMBER = re.compile(r"\d+(?:[.,\u00b7]\d+)*")
+_ALONE = re.compile(rf"(?<![\w.^]){_PLAIN_NUMBER.pattern}")
+_REFERENCE = re.compile(
+    r"\b(?:papers?|stud(?:y|ies)|ref(?:erence)?s?\.?|articles?|sources?)\s\d+(?:(?:,|\sand)?\s\d+)*",
+    re.IGNORECASE,
+)
+"""Figures that name a source."""
+
+
+def numbers_of(text: str) -> set[str]:
+    """Return the numbers of a text, decimal points unified, without signs and units."""
+    return set(map(_plain, _PLAIN_NUMBER.findall(text)))
+
+
+def stated_numbers(text: str) -> set[str]:
+    """Return those that stand alone: not in a name ("p53"), an exponent, or "Paper 2".
+
+    Example:
+        >>> sorted(stated_numbers("Paper 2 says that p53 rose by 1,200 to 10^7."))
+        ['10', '1200']
+    """
+    return set(map(_plain, _ALONE.findall(_REFERENCE.sub("", text))))
+
+
+def _plain(number: str) -> str:
+    return number.replace(",", "").replace("\u00b7", ".")
+
+
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+_ONES += " fifteen sixteen seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_SMALL = {word: number for number, word in enumerate(_ONES.split())}
+_SMALL |= {word: 10 * number for number, word in enumerate(_TENS.split(), start=2)}
+SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+SCALES |= {"trillion": 10**12}
+_SHARES = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
+_SCALE_WORDS = "|".join(SCALES)
+_WORD = "|".join(sorted([*_SMALL, *SCALES], key=len, reverse=True))
+_SPELLED = re.compile(
+    rf"\b(?:(?:an?[\s-](?={_SCALE_WORDS}))?(?:{_WORD})(?:(?:-|\s|\sand\s)(?:{_WORD})(?=\b|fold\b)){{0,12}}"
+    rf"(?:[\s-](?P<share>(?:{'|'.join(_SHARES)})s?)\b)?|an?[\s-](?P<a>third|quarter|fifth|tenth)(?=\sof\b)"
+    r"|(?P<half>half)(?=\s(?:of|the|an?|that)\b))(?=\b|fold\b)",
+    re.IGNORECASE,
+)
+
+
+def spelled_numbers_in(text: str) -> Iterator[tuple[int, int, Fraction]]:
+    """Yield the start, the end and the value of each number in words, in order.
+
+    "One" alone is no number: it is more often a pronoun. Nor are ordinals.
+
+    Example:
+        >>> [str(value) for *_, value in spelled_numbers_in("Two thirds of a hundred and five.")]
+        ['2/3', '105']
+    """
+    for found in _SPELLED.finditer(text):
+        share = (found["share"] or found["a"] or found["half"] or "").lower()
+        words = re.findall(r"[a-z]+", found[0].lower())
+        number = _value(words[:-1] if share else words)
+        if share:
+            number = Fraction(number or 1, _SHARES.get(share) or _SHARES[share[:-1]])
+        if share or words != ["one"]:
+            yield found.start(), found.end(), Fraction(number)
+
+
+def _value(words: list[str]) -> int:
+    """Add and multiply: "two hundred and five thousand" is (2 x 100 + 5) x 1000."""
+    total = part = 0
+    for word in words:
+        if word in _SMALL:
+            part += _SMALL[word]
+        elif word in ("hundred", "dozen"):
+            part = (part or 1) * SCALES[word]
+        elif word in SCALES:
+            total += (part or 1) * SCALES[word]
+            part = 0
+    return total + part
+
 
 _DASH = "[-\u2212\u2013\u2010\u2011]"
 _RAISED = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207a\u207b"
@@ -143,14 +217,16 @@ def read_quantities(text: str) -> list[Quantity]:
     """
     plain = _POINTERS.sub(lambda found: " " * len(found[0]), text)
     found, end = list[Quantity](), 0
-    for one in sorted([*_written(plain), *_spelled(plain)], key=lambda q: (q.start, -q.end)):
+    for one in sorted(
+        [*_read_figures(plain), *_read_spelled(plain)], key=lambda q: (q.start, -q.end)
+    ):
         if one.start >= end:
             found.append(_in_context(plain, one))
             end = one.end
-    return _shared(plain, found)
+    return _share_units(plain, found)
 
 
-def _written(text: str) -> Iterator[Quantity]:
+def _read_figures(text: str) -> Iterator[Quantity]:
     """Yield the numbers in figures."""
     place = 0
     while found := _NUMBER.search(text, place):
@@ -172,10 +248,10 @@ def _number(text: str, found: re.Match[str]) -> Quantity:
     parts = [groups[0], found["comma"]] if found["comma"] else groups if " " in found[0] else []
     digits = len(decimals) or -(len(whole) - len(whole.rstrip("0")))
     one = Quantity(start, end, value, tuple(Fraction(part) for part in parts), digits=digits)
-    return _multiplied(text, one)
+    return _read_multiplier(text, one)
 
 
-def _multiplied(text: str, one: Quantity) -> Quantity:
+def _read_multiplier(text: str, one: Quantity) -> Quantity:
     """Read a number with what follows: "\u00d7 10^5", "e-5", "million"."""
     times, short = _TIMES_TEN.match(text, one.end), _E.match(text, one.end)
     scale = _SCALE.match(text, one.end)
@@ -215,7 +291,7 @@ def _exponent(found: re.Match[str]) -> int:
     return int(re.sub(r"\s", "", text.translate(_LOWERED)))
 
 
-def _spelled(text: str) -> Iterator[Quantity]:
+def _read_spelled(text: str) -> Iterator[Quantity]:
     """Yield the numbers in words, and shares such as "9 in 10 patients"."""
     for found in _IN_MANY.finditer(text):
         value = Fraction(int(found[1]), int(found[2].replace(",", "")))
@@ -256,7 +332,7 @@ def _in_context(text: str, one: Quantity) -> Quantity:
     )
 
 
-def _shared(text: str, found: Sequence[Quantity]) -> list[Quantity]:
+def _share_units(text: str, found: Sequence[Quantity]) -> list[Quantity]:
     """Give the first numbers of a range or a list the unit and the power of the last."""
     read: list[Quantity] = []
     for one in reversed(found):
@@ -266,12 +342,12 @@ def _shared(text: str, found: Sequence[Quantity]) -> list[Quantity]:
         if after and gap is not None and not one.unit and not is_level and _JOINED.fullmatch(gap):
             one = replace(one, unit=after.unit)
         if after and gap is not None and one.factor == 1 != after.factor:
-            one = _scaled(one, after.factor, gap)
+            one = _scale_value(one, after.factor, gap)
         read.append(one)
     return read[::-1]
 
 
-def _scaled(one: Quantity, factor: Fraction, gap: str) -> Quantity:
+def _scale_value(one: Quantity, factor: Fraction, gap: str) -> Quantity:
     """Read the "6" of "6\u20139 million" as meant, that of "6 to 9 million" as it may be."""
     if _SAME_POWER.fullmatch(gap):
         return replace(one, value=one.value * factor, also=(*one.also, one.value))

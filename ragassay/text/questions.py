@@ -1,12 +1,307 @@
-"""Compare two questions by their words: do they ask for one thing?
-
-Vectors alone do not tell: of the 71 pairs of DL20's exam questions on one query that are at least
-0.9 alike, 4 ask for one thing ("synonyms of ..." and "antonyms of ..." are 0.95 alike).
-"""
+"""The wording of questions: words that need a paper, flaws, and whether two ask for one thing."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ragassay.records.qa import ContextMark, PairPart
+
+_TEXT = "article|manuscript|text|passage|document|excerpt|abstract"
+_WORK = (
+    f"{_TEXT}|papers?|stud(?:y|ies)|work|research|investigation|report|review|publication|thesis"
+    "|survey"
+)
+_SAYING = (
+    "(?:say|state|report|describe|discuss|present|propose|suggest|find|found|show|conclude|claim"
+    "|mention|focus|demonstrate|investigate|examine|explore|introduce|argue|reveal|use|highlight"
+    "|indicate|aim|address|define|explain|provide|analy[sz]e|compare|evaluate|observe|note|employ)"
+    "(?:s|e?d)?"
+)
+_TOLD = (
+    "(?:mentioned|described|discussed|reported|presented|noted|shown|stated|given|used|introduced"
+    "|outlined|defined|performed|listed|explained)"
+)
+_METHOD = (
+    "(?:method|approach|technique|model|framework|system|algorithm|procedure|protocol|scheme"
+    "|strategy|process|experiment|device|sensor|biosensor|material|structure|design|mechanism"
+    "|assay|sample|analysis|electrode|setup|solution|theory|architecture|pipeline)s?"
+)
+_RESULT = "(?:results?|findings?|data|experiments?|observations?|measurements?|conclusions?)"
+_FIGURE = "(?:figures?|tables?|graphs?|diagrams?|plots?|charts?|equations?)"
+_NUMBERED = (
+    r"(?:[Ff]ig(?:ure)?s?\.?|[Tt]ables?|[Ss]chemes?|[Ee]qs?\.|[Ee]quations?|[Ss]ections?"
+    r"|[Cc]hapters?|[Aa]ppendix|[Cc]harts?|[Rr]efs?\.?|[Rr]eferences?)"
+)
+_ENDS = r"(?=\s*[?.,;]|\s*$"
+_ALL = "know|live|breathe|eat|can|need|should|must|call"
+_OURS = (
+    "body|bodies|planet|li[fv]es?|health|understanding|knowledge|world|universe|galaxy|sun|brains?"
+    "|genes|immune|daily|society|own|environment|everyday|eyes|ability|modern"
+)
+_RULES: tuple[tuple[str, str], ...] = (
+    ("paper", rf"\b(?:this|the (?:present|given|presented|reported|cited)) (?:{_WORK})\b"),
+    ("paper", rf"\bthe current (?:paper|study|work|investigation|{_TEXT})\b(?! (?:load|force)\b)"),
+    ("paper", rf"\b(?:in|of|from|by) (?:the )?present (?:{_WORK})\b"),
+    ("paper", rf"\bthe (?:{_TEXT})\b(?! of\b| by [A-Z])"),
+    (
+        "paper",
+        r"\bthe (?:paper|study|work|research|review|report)"
+        rf"(?='s\b|, | (?:\w+ly |also )?{_SAYING}\b)",
+    ),
+    (
+        "paper",
+        r"\b(?:in|of|by|according to|based on|throughout|as per) the paper\b(?! (?:of|by)\b)",
+    ),
+    (
+        "paper",
+        r"\b(?:in|of|by|from|to|on|throughout|for|during) the (?:study|trial|investigation|survey)"
+        r"\b(?! (?:of|on|in|area|areas|by|with|that|which|into)\b)",
+    ),
+    ("paper", r"\bdo(?:es)? the (?:paper|study|research|review|report)\b(?! (?:of|by)\b)"),
+    ("paper", r"\b(?:supplementary|supporting) (?:materials?|information|data|figures?|tables?)\b"),
+    ("paper", r"\bthe (?:provided|given|supplied) (?:context|information|source|data)\b"),
+    ("paper", r"\bthe (?:context|information|source|data) (?:provided|given|supplied|above)\b"),
+    (
+        "authors",
+        r"\bthe (?:authors?|researchers?|investigators?|experimenters?|team)\b(?! of )",
+    ),
+    ("authors", r"\btheir (?:own )?(?:experiments?|study|paper|article|findings)\b"),
+    ("figure", rf"(?-i:\b{_NUMBERED}[ \u00a0]\(?(?:S?\d+\w?|[A-H]|[IVX]+)\b(?!\s?%| of [A-Z]))"),
+    (
+        "figure",
+        rf"\bthe {_FIGURE}(?: (?:above|below|shown|provided))?"
+        rf"{_ENDS}| (?:show|depict|illustrate|present|list|above|below|provided|given))",
+    ),
+    ("figure", r"\b(?:which|what) (?:figure|table|equation|paragraph)\b(?! of\b)"),
+    (
+        "figure",
+        r"\bthe (?:first|second|third|fourth|last|left|right|upper|lower|top|bottom) "
+        r"(?:column|row|panel|paragraph|figure|table|sentence)s?\b",
+    ),
+    ("figure", r"(?<!\w)\[\d{1,3}(?:\s?[,\u2013-]\s?\d{1,3}){0,20}\]"),
+    (
+        "we",
+        r"(?<!can )(?<!could )(?<!should )(?<!must )(?<!do )(?<!may )(?<!might )(?<!did )"
+        rf"\bwe\b(?! (?:{_ALL})\b)|\bdid we\b",
+    ),
+    ("we", rf"\bours?\b(?! (?:{_OURS})\b)"),
+    ("above", r"\b(?:the )?(?:above|afore|before)[- ]?(?:mentioned|said|described)\b"),
+    ("above", r"\bthe (?:above|foregoing)\b(?!-)|\bherein\b"),
+    (
+        "above",
+        rf"\b{_TOLD} (?:above|below|here|herein|earlier|previously in|in the (?:{_TEXT}|paper"
+        r"|previous|following|introduction|discussion))\b",
+    ),
+    ("above", r"\b\w{2,20}(?:ed|wn|ne) here(?= by\b|\s*[?.,;])"),
+    ("above", r"\bthe (?:introduction|discussion|methods?|results?|conclusions?) section\b"),
+    (
+        "above",
+        r"\bthe (?:previous|preceding|following|next|last) "
+        r"(?:section|paragraph|figure|table|chapter|equation|page)s?\b",
+    ),
+    (
+        "pointing",
+        r"\bthe (?:newly |recently )?(?:proposed|developed|suggested|introduced|employed) "
+        rf"(?:[\w-]+ ){{0,2}}{_METHOD}\b(?! (?:of|for|by|between|behind|to)\b)",
+    ),
+    ("pointing", rf"\bthe (?:described|presented|reported) (?:[\w-]+ ){{0,2}}{_METHOD}\b"),
+    ("pointing", r"\b(?:in|during) the experiments?(?=\s*[?.,;])|\bd(?:id|o) the experiments?\b"),
+    ("pointing", r"\bthe (?:mentioned|said|aforesaid|listed|cited)\b"),
+    (
+        "pointing",
+        rf"\bthe (?:obtained|reported|presented|present) {_RESULT}\b(?! (?:of|from|on|for) )",
+    ),
+)
+_COMPILED = tuple((kind, re.compile(rule, re.IGNORECASE)) for kind, rule in _RULES)
+
+_POINTING = re.compile(r"\b(?:this|these)\s+(?!is\b|are\b|was\b|were\b|who\b)([a-z]+)")
+_BARE = re.compile(
+    r"\bthe\s+(show|movie|film|book|novel|story|series|song|game|passage|text|article|author|study"
+    r"|document|character|speaker|paragraph|query)\b(?!\s+(?:of|['\u2018\u201c\"A-Z]))"
+)
+_NAME = re.compile(r"(?<=\w)\W+[A-Z][\w.]*|['\u2018\u201c\"]\w")
+
+
+def context_marks(question: str, answer: str) -> tuple[ContextMark, ...]:
+    """Return the words of a question and its answer that need the paper, in order.
+
+    Args:
+        question: The question.
+        answer: Its answer; may be empty.
+
+    Returns:
+        Empty for a pair that stands alone, as far as the rules see.
+
+    Example:
+        >>> [mark.text for mark in context_marks("What does Figure 5 show?", "We used ice.")]
+        ['Figure 5', 'We']
+    """
+    return (*_marks(question, "question"), *_marks(answer, "answer"))
+
+
+def _marks(text: str, part: PairPart) -> Iterator[ContextMark]:
+    spans = [(*found.span(), kind) for kind, rule in _COMPILED for found in rule.finditer(text)]
+    if part == "question" and (found := find_unnamed(text)):
+        spans.append((*found.span(), "pointing"))
+    end = 0
+    for start, stop, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if start >= end:
+            yield ContextMark(part=part, text=text[start:stop], start=start, end=stop, kind=kind)
+            end = stop
+
+
+def find_unnamed(question: str) -> re.Match[str] | None:
+    """Return the first "this X" of a question that does not say before which X it is."""
+    folded = question.casefold()
+    for found in _POINTING.finditer(question):
+        if folded.find(found[1].rstrip("s"), 0, found.start()) < 0:
+            return found
+    return None
+
+
+def bare(question: str) -> re.Match[str] | None:
+    """Return "the show", "the author" and the like in a question that names nothing."""
+    found = _BARE.search(question)
+    return found if found and not _NAME.search(question) else None
+
+
+FlawKind = Literal["leading", "answer_told", "two_questions", "asks_reader", "out_of_context"]
+
+_AUXILIARY = (
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|shall|may|might|must)"
+)
+_NEGATED = r"(?:is|are|was|were|do|does|did|has|have|had|ca|could|wo|would|should|must)n['\u2019]?t"
+_WHO = r"(?:it|they|he|she|we|you|there|this|that|these|those|one)"
+_ASKING = r"(?:who|whom|whose|what|when|where|why|how|which)"
+
+_TAG = re.compile(
+    rf"[,;\u2013-]\s*(?:(?:{_NEGATED}|{_AUXILIARY})\s+{_WHO}(?:\s+not)?"
+    r"|right|correct|no|yes|true|agreed|don['\u2019]t you think|or not)\s*\?\s*$",
+    re.IGNORECASE,
+)
+_NEGATED_OPENING = re.compile(
+    rf"^(?:{_NEGATED}|{_AUXILIARY}\s+{_WHO}\s+not|would(?:n['\u2019]?t)?\s+you\s+(?:not\s+)?(?:agree|say))\b",
+    re.IGNORECASE,
+)
+_SETTLED = re.compile(
+    r"\b(?:obvious(?:ly)?|of course|undoubtedly|undeniabl[ey]|unquestionabl[ey]"
+    r"|needless to say|as (?:we|everyone|everybody) (?:all )?knows?|(?:as is|it is) well[- ]known"
+    r"|it is (?:clear|true) that|everyone knows|surely|no doubt)\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"\"[^\"]*\"|\u201c[^\u201c\u201d]*\u201d|\([^()]*\)")
+_SECOND_CLAUSE = re.compile(
+    rf"\b(?:and|as well as)\s++(?:then|also|in turn)?,?+\s*+{_ASKING}\b"
+    rf"|,\s*and\s+(?:{_ASKING}|{_AUXILIARY})\b|\bif so,?\s+(?:{_ASKING}|{_AUXILIARY})\b"
+    rf"|;\s*(?:{_ASKING}|{_AUXILIARY})\b",
+    re.IGNORECASE,
+)
+_OPENS_ASKING = re.compile(rf"^(?:\W*+\w++\s++){{0,3}}?(?:{_ASKING}|{_AUXILIARY})\b", re.IGNORECASE)
+_TO_READER = re.compile(
+    r"^(?:have|do|did|are|were|will)\s+you\b|\byou\s+(?:want|plan|wish|intend)\b",
+    re.IGNORECASE,
+)
+_NO_KEY = frozenset({"yes", "no", "true", "false", "both", "neither", "none"})
+_WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """A flaw of a question.
+
+    Attributes:
+        kind: What it is.
+        why: The words that show it.
+        mend: How to mend it.
+    """
+
+    kind: FlawKind
+    why: str
+    mend: str
+
+
+def question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, ...]:
+    """Return what is wrong with the wording of a question; nothing where no rule speaks.
+
+    Args:
+        text: The question.
+        answers: Known correct answers.
+
+    Example:
+        >>> [flaw.kind for flaw in question_flaws("It began in 1951, didn't it?")]
+        ['leading']
+    """
+    found = (
+        _leading(text),
+        _find_told_answer(text, answers),
+        _two(text),
+        _to_reader(text),
+        _pointing(text),
+    )
+    return tuple(flaw for flaw in found if flaw is not None)
+
+
+def _leading(text: str) -> Flaw | None:
+    tag, opening, settled = _TAG.search(text), _NEGATED_OPENING.search(text), _SETTLED.search(text)
+    if tag:
+        mend = "ask without the tag: a question that may be answered either way"
+        return Flaw("leading", f'the tag "{tag[0].strip(" ,;")}" expects one answer', mend)
+    if opening:
+        mend = "ask it without the negation"
+        return Flaw("leading", f'the opening "{opening[0]}" expects one answer', mend)
+    if settled:
+        return Flaw("leading", f'"{settled[0]}" takes the answer for granted', "leave it out")
+    return None
+
+
+def _find_told_answer(text: str, answers: Iterable[str]) -> Flaw | None:
+    asked = f" {' '.join(_WORD.findall(text.casefold()))} "
+    for answer in answers:
+        words = " ".join(_WORD.findall(answer.casefold()))
+        if (
+            len(words) > 1
+            and words not in _NO_KEY
+            and f" {words} " in asked
+            and " or " not in asked
+        ):
+            why = f'the known answer "{answer}" stands in the question'
+            return Flaw("answer_told", why, "ask for it without naming it")
+    return None
+
+
+def _two(text: str) -> Flaw | None:
+    bare = _QUOTED.sub(lambda found: " " * len(found[0]), text)
+    mend = "make two items of it, or keep the part that matters"
+    if bare.count("?") > 1:
+        return Flaw("two_questions", "it has more than one question mark", mend)
+    second = _SECOND_CLAUSE.search(bare)
+    if second and second.start() and _OPENS_ASKING.search(bare):
+        return Flaw(
+            "two_questions", f'"{second[0].strip(" ,;")} ..." asks for something more', mend
+        )
+    return None
+
+
+def _to_reader(text: str) -> Flaw | None:
+    asked = _TO_READER.search(text)
+    if not asked:
+        return None
+    mend = "ask what a text can tell: who needs it, what it takes"
+    return Flaw("asks_reader", f'"{asked[0]}" asks its reader, whom no passage knows', mend)
+
+
+def _pointing(text: str) -> Flaw | None:
+    mend = "name it: the question is graded without the query"
+    this, the = find_unnamed(text), bare(text)
+    if this:
+        return Flaw("out_of_context", f'"{this[0]}" is named nowhere in it', mend)
+    if the:
+        return Flaw("out_of_context", f'it does not say which {the[1]} "{the[0]}" is', mend)
+    return None
+
 
 _PLACE = r"\W*(?:(?:in|at|on|by|for|to|from|of|with)\s+)?"
 _TIME = re.compile(rf"{_PLACE}(?:what|which)\s+(?:year|date|day|month|century|time)\b")
@@ -24,7 +319,7 @@ _FILLING = frozenset(
     year date day time
     """.split()
 )
-_WORD = re.compile(r"[^\W_]+(?:[.-][^\W_]+)*")
+_CONTENT_WORD = re.compile(r"[^\W_]+(?:[.-][^\W_]+)*")
 _ENDING = re.compile(r"(?:ing|ed|es|s|e|ly)$")
 
 
@@ -57,5 +352,5 @@ def is_one_question(first: str, second: str) -> bool:
 
 
 def _content(question: str) -> list[str]:
-    words = _WORD.findall(question.casefold().replace("'s", "").replace("\u2019s", ""))
+    words = _CONTENT_WORD.findall(question.casefold().replace("'s", "").replace("\u2019s", ""))
     return [_ENDING.sub("", word) for word in words if word not in _FILLING]

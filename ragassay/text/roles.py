@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.text.bm25 import rank
+from ragassay.text.search import rank
 from ragassay.text.sides import (
     DULL,
     PREPOSITIONS,
@@ -19,8 +19,8 @@ from ragassay.text.sides import (
     plain_clauses,
     stem_of_side,
     stems_of_side,
+    swapped_values,
 )
-from ragassay.text.swapped_values import swapped_values
 
 N_CLOSEST = 4
 """Sentences of a passage that may confirm an order."""

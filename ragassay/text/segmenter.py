@@ -19,9 +19,9 @@ from ragassay.text.bibliography import Bibliography, split_bibliography
 from ragassay.text.blocks import LIST_MARK, read_blocks
 from ragassay.text.citation_resolver import CitationResolver, Lookup
 from ragassay.text.citation_styles import Target
-from ragassay.text.marked_text import WORD, Part, mark_parts, text_without
+from ragassay.text.faults import blank_spans, find_reasoning
+from ragassay.text.marked_text import WORD, BlockPart, mark_parts, text_without
 from ragassay.text.markup import Span, plain_text
-from ragassay.text.reasoning import blank_spans, find_reasoning
 from ragassay.text.statements import Statement, add_marks, build_statements
 
 
@@ -58,7 +58,7 @@ def segment(
 def judged_text(record: Record) -> str:
     """Return the answer of a record as one text, without the reasoning before it."""
     if not isinstance(record.answer, str):
-        return _joined(record.answer)[0]
+        return _join_sentences(record.answer)[0]
     return without_spans(record.answer, find_reasoning(record.answer))
 
 
@@ -153,8 +153,8 @@ def _listed_statements(
     given: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[Statement], list[tuple[str, ...]]]:
     """Return the joined text, a statement for each sentence, and the citations listed for it."""
-    text, spans, listed = _joined(given)
-    parts = [[Part(plain_text(text, [_without_list_mark(text, span)]))] for span in spans]
+    text, spans, listed = _join_sentences(given)
+    parts = [[BlockPart(plain_text(text, [_without_list_mark(text, span)]))] for span in spans]
     statements: list[Statement] = []
     for (start, end), (part,) in zip(spans, mark_parts(parts, resolver), strict=True):
         statement = Statement(start, end, text_without(part, 0, len(part.plain.text)))
@@ -171,7 +171,7 @@ def _without_list_mark(text: str, span: Span) -> Span:
     return span
 
 
-def _joined(
+def _join_sentences(
     given: Sequence[SentenceInput],
 ) -> tuple[str, list[Span], list[tuple[str, ...]]]:
     """Return the sentences as one text, their spans in it, and the citations listed for each."""

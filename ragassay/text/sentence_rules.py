@@ -24,7 +24,7 @@ class BoundaryRule:
     examples: tuple[str, ...]
 
 
-def _abbreviated(names: str) -> str:
+def _abbreviation_pattern(names: str) -> str:
     """Return a pattern for a text that ends in one of the abbreviations.
 
     A first letter in lower case may be a capital. White space may stand behind inner dots.
@@ -89,7 +89,7 @@ SPLITS: tuple[BoundaryRule, ...] = (
     ),
     BoundaryRule(
         re.compile(
-            _abbreviated(
+            _abbreviation_pattern(
                 "b.i.d t.i.d q.i.d q.d q.o.d q.h q.h.s q.n o.d o.n b.d t.d.s p.r.n a.c p.c h.s"
                 " n.p.o bid tid qid qod prn tds npo stat"
             )
@@ -98,21 +98,21 @@ SPLITS: tuple[BoundaryRule, ...] = (
         ("Take 5 mg q.i.d.| Do not stop.", "It was given q.i.d. for a week."),
     ),
     BoundaryRule(
-        re.compile(_abbreviated("a.m p.m etc usw usf u.a.m u.ä i.d.R")),
+        re.compile(_abbreviation_pattern("a.m p.m etc usw usf u.a.m u.ä i.d.R")),
         _WORD,
         ("He came at 5 p.m.| Blood was drawn.", "Fieber usw.| Kinder genasen."),
     ),
     BoundaryRule(
         re.compile(
             r"(?<!\bof\s)(?<!\bwith\s)(?<!\bhad\s)(?<!\bgot\s)(?<!\bthe\s)(?<!\breceived\s)"
-            + _abbreviated("p.o i.v i.m s.c s.q i.p i.t i.d p.r p.v s.l n.g i.c.v")
+            + _abbreviation_pattern("p.o i.v i.m s.c s.q i.p i.t i.d p.r p.v s.l n.g i.c.v")
         ),
         _WORD,
         ("They got 5 mg p.o.| Rats got none.", "He had i.v. Ringer solution.", "By i.v. PCA."),
     ),
     BoundaryRule(
         re.compile(
-            _abbreviated(
+            _abbreviation_pattern(
                 "p.o i.v i.m s.c i.p i.t p.r s.l U.S U.S.A U.K E.U U.N D.C Ph.D PhD M.D M.Sc B.Sc"
                 " M.P.H MPH R.N al sp spp ssp subsp nov var Inc Ltd Co Corp LLC Jr Sr resp EE.UU UU"
                 " A.C B.C a.C d.C n.Chr ibid dept univ assoc Jan Feb Aug Sept Oct Nov Dec eds max"
@@ -171,7 +171,7 @@ SPLITS: tuple[BoundaryRule, ...] = (
 JOINS: tuple[BoundaryRule, ...] = (
     BoundaryRule(
         re.compile(
-            _abbreviated(
+            _abbreviation_pattern(
                 "excl incl vit vs e.g i.e viz cf z.B d.h bzw vgl ggf inkl exkl einschl evtl sog"
                 " insb insbes bspw zzgl abzügl entspr p.ej p.ex p.es sra srta dra Dres Sres ud uds"
                 " Vd Vds Mme Mlle Hrn Mio Mrd Av Avda"
@@ -188,7 +188,7 @@ JOINS: tuple[BoundaryRule, ...] = (
     ),
     BoundaryRule(
         re.compile(
-            _abbreviated(
+            _abbreviation_pattern(
                 "approx aprox ca circa env ungef mind insg ch chap eq eqs fig figs ref refs suppl"
                 " suppls tab tabs vol vols sect secs pp abb nr kap lfd aufl núm núms pág págs lám"
                 " tbl ziff appx gr wt"
@@ -208,7 +208,7 @@ JOINS: tuple[BoundaryRule, ...] = (
     ),
     BoundaryRule(
         re.compile(
-            _abbreviated(
+            _abbreviation_pattern(
                 "avg conc cv diff est max min resp seq sp spp ssp subsp temp var nov wt pt pts al"
                 " etc no nos tot std dept abs rel obs pred corr sens spec pos neg usw UU EE Inc Ltd"
                 " Co Corp Jr Sr Hz rpm r.p.m a.m p.m art arts cap caps tab vol suppl tr aprox"
@@ -221,7 +221,7 @@ JOINS: tuple[BoundaryRule, ...] = (
         re.compile(_UNITS), _LOWER, ("It was 5 cm. in length.", "It took 5 wk. in adults.")
     ),
     BoundaryRule(
-        re.compile(_abbreviated("pt pts no nos")),
+        re.compile(_abbreviation_pattern("pt pts no nos")),
         re.compile(r"\("),
         ("It fell in 12 of 20 pts. (60%).",),
     ),
@@ -241,14 +241,14 @@ JOINS: tuple[BoundaryRule, ...] = (
         ("It was at 5 p.m. EST.", "It was at 5 p.m. Monday."),
     ),
     BoundaryRule(
-        re.compile(_abbreviated("suppl ext")),
+        re.compile(_abbreviation_pattern("suppl ext")),
         re.compile(r"(?:Table|Fig|Material|Data|Note|Method|File|Text|Video|Information)"),
         ("It is listed in Suppl. Table 3.",),
     ),
     # Russian: that is, see, for example, figure, table.
     BoundaryRule(
         re.compile(
-            _abbreviated(
+            _abbreviation_pattern(
                 "\u0442.\u0435 \u0442 \u0441\u043c \u043d\u0430\u043f\u0440 \u0440\u0438\u0441"
                 " \u0442\u0430\u0431\u043b"
             )
@@ -257,7 +257,7 @@ JOINS: tuple[BoundaryRule, ...] = (
         ("\u042d\u0442\u043e \u0442. \u0435. \u0434\u043e\u0437\u0430.",),
     ),
     BoundaryRule(
-        re.compile(_abbreviated("EE FF RR CC")),
+        re.compile(_abbreviation_pattern("EE FF RR CC")),
         re.compile(r"(?:UU|AA|HH|OO)\."),
         ("Se vende en EE. UU. y Cuba.",),
     ),

@@ -11,7 +11,7 @@ from ragassay.text.blocks import Block
 from ragassay.text.citation_marks import Mark
 from ragassay.text.citation_resolver import CitationResolver
 from ragassay.text.citation_styles import Target, read_targets
-from ragassay.text.marked_text import CLOSED, WORD, Part, blanked, mark_parts, text_without
+from ragassay.text.marked_text import CLOSED, WORD, BlockPart, blank_spans, mark_parts, text_without
 from ragassay.text.markup import SUP, Span, plain_text, readable
 from ragassay.text.sentences import split_sentences
 
@@ -69,7 +69,7 @@ def build_statements(
         blocks: Its blocks without its references; offsets count in the answer.
         resolver: Tells which numbers are marks.
     """
-    parts = [[Part(plain_text(answer, spans)) for spans in _part_spans(b)] for b in blocks]
+    parts = [[BlockPart(plain_text(answer, spans)) for spans in _part_spans(b)] for b in blocks]
     parts = mark_parts(parts, resolver)
     found = _statements_of(answer, blocks, parts, has_headings=True)
     # An answer in large letters, or of a title and marks: what else could it state?
@@ -77,7 +77,7 @@ def build_statements(
 
 
 def _statements_of(
-    answer: str, blocks: Sequence[Block], parts: Sequence[Sequence[Part]], has_headings: bool
+    answer: str, blocks: Sequence[Block], parts: Sequence[Sequence[BlockPart]], has_headings: bool
 ) -> list[Statement]:
     statements: list[Statement] = []
     for number, (block, own) in enumerate(zip(blocks, parts, strict=True)):
@@ -100,7 +100,7 @@ def _part_spans(block: Block) -> list[tuple[Span, ...]]:
     return [(cell,) for cell in block.cells] if block.kind == "row" else [block.lines]
 
 
-def _is_heading(answer: str, block: Block, part: Part, is_last: bool) -> bool:
+def _is_heading(answer: str, block: Block, part: BlockPart, is_last: bool) -> bool:
     """Return whether a block names what follows and states nothing."""
     if part.marks:
         return False
@@ -123,10 +123,12 @@ def _is_heading(answer: str, block: Block, part: Part, is_last: bool) -> bool:
     )
 
 
-def _sentences_of(part: Part) -> tuple[list[Statement], list[Mark]]:
+def _sentences_of(part: BlockPart) -> tuple[list[Statement], list[Mark]]:
     """Return the sentences of a part, and the marks before the first that states anything."""
     text = part.plain.text
-    blank = _LETTER_AND_BLANK.sub(lambda found: "x" * len(found[0]), blanked(text, part.removed))
+    blank = _LETTER_AND_BLANK.sub(
+        lambda found: "x" * len(found[0]), blank_spans(text, part.removed)
+    )
     spans = split_sentences(blank)
     own: list[list[Mark]] = [[] for _ in spans]
     for mark in part.marks if spans else ():
@@ -147,7 +149,7 @@ def _sentences_of(part: Part) -> tuple[list[Statement], list[Mark]]:
     return statements, early
 
 
-def _statement(part: Part, span: Span, marks: Sequence[Mark]) -> Statement:
+def _statement(part: BlockPart, span: Span, marks: Sequence[Mark]) -> Statement:
     # A mark that opens its line or the answer is part of its sentence, too.
     first = min([span[0], *(mark.start for mark in marks)])
     last = max([span[1], *(mark.end for mark in marks)])
@@ -159,14 +161,14 @@ def _statement(part: Part, span: Span, marks: Sequence[Mark]) -> Statement:
     return statement
 
 
-def add_marks(statement: Statement, part: Part, marks: Iterable[Mark]) -> None:
+def add_marks(statement: Statement, part: BlockPart, marks: Iterable[Mark]) -> None:
     """Add the targets and places of marks to a statement."""
     for mark in marks:
         statement.targets += mark.targets
         statement.marks.append(part.plain.source_span(mark.start, mark.end))
 
 
-def _row_statement(block: Block, cells: Sequence[Part]) -> list[Statement]:
+def _row_statement(block: Block, cells: Sequence[BlockPart]) -> list[Statement]:
     """Return a row as one statement: "Cough: 12% of patients", with headers where values differ."""
     headers = [*block.header, *("" for _ in cells)]
     values: list[tuple[str, str]] = []
@@ -197,7 +199,7 @@ def _row_text(values: Sequence[tuple[str, str]]) -> str:
     return f"{name}: " + "; ".join(f"{header} {words}".strip() for header, words in rest)
 
 
-def _cited_cell(header: str, cell: Part) -> tuple[Target, ...]:
+def _cited_cell(header: str, cell: BlockPart) -> tuple[Target, ...]:
     """Return the targets of a cell without brackets in a column of sources."""
     if cell.marks or not _SOURCE_COLUMN.fullmatch(header):
         return ()
@@ -212,7 +214,7 @@ def _plain_header(header: str) -> str:
 
 
 def _give_marks(
-    answer: str, statements: Sequence[Statement], part: Part, marks: Sequence[Mark]
+    answer: str, statements: Sequence[Statement], part: BlockPart, marks: Sequence[Mark]
 ) -> None:
     """Give marks of what states nothing, a block or its beginning, to the statement before."""
     if not statements or not marks:

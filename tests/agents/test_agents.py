@@ -11,16 +11,12 @@ import dspy
 import pytest
 from case_tables import each_case
 
-from ragassay.agents.adapter import SharedPrefixAdapter, response_format
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, SharedPrefixAdapter, response_format
 from ragassay.agents.context import build_case
-from ragassay.agents.importance_scorer import ImportanceScorer
-from ragassay.agents.nugget_assigner import NuggetAssigner
-from ragassay.agents.nugget_creator import NuggetCreator
-from ragassay.agents.nugget_writer import NuggetWriter
+from ragassay.agents.labellers import ImportanceScorer, NuggetAssigner, SentenceLabeller
+from ragassay.agents.nugget_writers import NuggetCreator, NuggetWriter
 from ragassay.agents.rubric_judge import RubricJudge
-from ragassay.agents.sentence_labeller import SentenceLabeller
-from ragassay.agents.verifier import Verifier
+from ragassay.agents.verifiers import Verifier
 from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts, load_rubrics
 from ragassay.records import AnswerSentence, Document, EvidenceSpan, Nugget, Record

@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 import pytest
 
-from ragassay.agents.answer_reader import MOST_SENTENCES, AnswerReader, shown_lines, sure_mark
+from ragassay.agents.tuned_judge import MOST_SENTENCES, AnswerReader, shown_lines, sure_mark
 from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import MARKS, AnswerSentence, Case, Reading

@@ -13,13 +13,13 @@ import dspy
 import pytest
 from typer.testing import CliRunner
 
-from ragassay.agents.chat_checker import check_by_chat
+from ragassay.agents.verifiers import check_by_chat
 from ragassay.cli import app
 from ragassay.errors import SettingsError, UnparsableReplyError
-from ragassay.evaluators.building import build_encoder, build_verifier_lm
+from ragassay.evaluators.models import build_encoder, build_verifier_lm
 from ragassay.models.embeddings import Embedder
 from ragassay.models.verifiers import entailment_model
-from ragassay.prompts.verifiers import load_verifier_kinds
+from ragassay.prompts.model_forms import load_verifier_kinds
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import Settings
 from ragassay.testing import ScriptedModel

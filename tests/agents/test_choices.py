@@ -11,7 +11,7 @@ from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.agents.choices import choice_distribution
+from ragassay.agents.sampling import choice_distribution
 from ragassay.records import RELEVANCE_LABELS, VERDICTS
 
 RATINGS = ("1", "2", "3", "4", "5")

@@ -13,7 +13,7 @@ from ragassay.agents.context import (
     build_case,
     build_context,
     fence_mark,
-    fenced,
+    fence_text,
     mark_of,
     source_lines,
 )
@@ -76,7 +76,11 @@ def test_mark_that_a_text_contains_is_not_taken(monkeypatch: pytest.MonkeyPatch)
 def test_mark_is_cut_out_of_what_is_fenced_later() -> None:
     mark = "abcdabcd"
     for text in (mark, mark * 3, "abcd" + mark + "abcd", "abcdabcdabcd"):
-        body = fenced(text, mark).removeprefix(f"<data {mark}>\n").removesuffix(f"\n</data {mark}>")
+        body = (
+            fence_text(text, mark)
+            .removeprefix(f"<data {mark}>\n")
+            .removesuffix(f"\n</data {mark}>")
+        )
         assert mark not in body
 
 
@@ -115,7 +119,7 @@ def test_mark_is_in_no_text_and_repeats(texts: list[str]) -> None:
 
 @given(st.text(alphabet="ab", max_size=40))
 def test_fence_holds_for_any_text(text: str) -> None:
-    assert fenced(text, "aba").count("aba") == 2
+    assert fence_text(text, "aba").count("aba") == 2
 
 
 def test_sources_whose_ids_are_numbers_are_listed_as_the_answer_cites_them() -> None:

@@ -10,8 +10,7 @@ import dspy
 import pytest
 
 from ragassay.agents.context import build_case, passage_context
-from ragassay.agents.item_grader import AnswerChecker, ItemExtractor, ItemRater
-from ragassay.agents.relevance_grader import RelevanceGrader
+from ragassay.agents.passage_graders import AnswerChecker, ItemExtractor, ItemRater, RelevanceGrader
 from ragassay.errors import UnparsableReplyError
 from ragassay.records import Case, ExamItem, Record
 

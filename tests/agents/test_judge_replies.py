@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pytest
 
-from ragassay.agents.adapter import SharedPrefixAdapter
-from ragassay.agents.reply_values import required_fields, value_of
+from ragassay.agents.base import SharedPrefixAdapter
+from ragassay.agents.replies import required_fields, value_of
 from ragassay.agents.rubric_judge import rating_signature
 from ragassay.errors import RefusedError, UnparsableReplyError
 

@@ -9,7 +9,7 @@ import dspy
 import pytest
 from case_tables import each_case
 
-from ragassay.agents.paraphraser import Paraphraser, is_restatement
+from ragassay.agents.writers import Paraphraser, is_restatement
 from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts
 from ragassay.records import Paraphrase

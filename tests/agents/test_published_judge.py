@@ -13,10 +13,16 @@ import pytest
 from case_tables import each_case
 from yescieval_double import find_yescieval, install_prometheus, install_yescieval, own_packages
 
-from ragassay.agents.published_prompts import YESCIEVAL_CLASSES, is_rated_by, render, words_of
-from ragassay.agents.published_replies import rating_distribution, read_rating
+from ragassay.agents.published_judge import (
+    YESCIEVAL_CLASSES,
+    is_rated_by,
+    rating_distribution,
+    read_rating,
+    render,
+    words_of,
+)
 from ragassay.errors import ExtraError, UnparsableReplyError
-from ragassay.judge_forms import FORMS, form_of
+from ragassay.model_names import FORMS, form_of
 from ragassay.prompts import Rubric, load_rubrics
 from ragassay.prompts.texts import prompt_text
 from ragassay.records import AnswerSentence, Case, Document
@@ -127,7 +133,7 @@ def test_without_its_package_yescieval_names_it(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_prometheus_is_rendered_in_its_published_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.agents.published_prompts._prometheus_module", lambda: None)
+    monkeypatch.setattr("ragassay.agents.published_judge._prometheus_module", lambda: None)
     for reference, has_reference in (((), False), (("Yes.", "By much."), True)):
         (message,) = render(PROMETHEUS, case(reference_sentences=reference), RUBRICS["correctness"])
         text = message["content"]
@@ -190,7 +196,7 @@ def test_what_is_judged_cannot_close_a_part_of_yescievals_form(
 def test_what_is_judged_writes_no_heading_and_no_result(
     attack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragassay.agents.published_prompts._prometheus_module", lambda: None)
+    monkeypatch.setattr("ragassay.agents.published_judge._prometheus_module", lambda: None)
     clean = render(PROMETHEUS, case("x"), RUBRICS["cohesion"])[0]["content"]
     text = render(PROMETHEUS, case(attack), RUBRICS["cohesion"])[0]["content"]
     for sign in ("###", "[result]", "[score]"):

@@ -7,8 +7,7 @@ import json
 import dspy
 import pytest
 
-from ragassay.agents.adapter import response_format
-from ragassay.agents.base import ADAPTER
+from ragassay.agents.base import ADAPTER, response_format
 from ragassay.agents.qa_writer import (
     FaultyPair,
     QAMender,

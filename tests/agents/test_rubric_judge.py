@@ -10,7 +10,7 @@ from typing import Any
 import dspy
 import pytest
 
-from ragassay.agents.adapter import response_format
+from ragassay.agents.base import response_format
 from ragassay.agents.context import build_case, mark_of
 from ragassay.agents.rubric_judge import RubricJudge, expert_hint, rating_signature
 from ragassay.errors import UnparsableReplyError

@@ -10,20 +10,19 @@ from typing import Any
 import dspy
 import pytest
 
-from ragassay.agents.asker import Asker
-from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import build_case
-from ragassay.agents.nugget_writer import NuggetWriter
-from ragassay.agents.rubric_judge import RubricJudge, rating_signature
+from ragassay.agents.nugget_writers import NuggetWriter
+from ragassay.agents.rubric_judge import Asker, RubricJudge, rating_signature
 from ragassay.agents.sampling import (
     Decision,
     Samples,
     ask_judge,
+    choice_distribution,
     choices_of,
     most_frequent,
     sample_options,
 )
-from ragassay.agents.verifier import Verifier
+from ragassay.agents.verifiers import Verifier
 from ragassay.errors import (
     BudgetError,
     FatalModelError,

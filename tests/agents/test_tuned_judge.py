@@ -7,9 +7,8 @@ import json
 import dspy
 import pytest
 
-from ragassay.agents.adapter import response_format
-from ragassay.agents.answer_reader import MOST_SENTENCES, read_context
-from ragassay.agents.tuned_judge import RateAnswer, TunedJudge
+from ragassay.agents.base import response_format
+from ragassay.agents.tuned_judge import MOST_SENTENCES, RateAnswer, TunedJudge, read_context
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import AnswerSentence, Case, Reading
 from ragassay.settings import load_settings

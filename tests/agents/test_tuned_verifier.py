@@ -9,7 +9,7 @@ import dspy
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.agents.tuned_verifier import N_READ, TunedVerifier, passage_for
+from ragassay.agents.verifiers import N_READ, TunedVerifier, passage_for
 from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM
 from ragassay.settings import load_settings

@@ -10,7 +10,7 @@ from fakes import WordEmbedder
 
 import ragassay
 from ragassay.errors import InputError
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import (
     CompactEvaluations,
     Evaluation,

@@ -22,10 +22,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from typing_extensions import TypedDict
 
-from ragassay.applications.apps import app_name, found_app, opened_app
-from ragassay.applications.replies import read_reply
+from ragassay.applications.apps import app_name, found_app, opened_app, read_reply
 from ragassay.errors import InputError
-from ragassay.limits import line_limit
+from ragassay.files import line_limit
 from ragassay.records import Document, Record
 
 Q = "Does drug A work?"

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import ragassay
 from ragassay.cli import app
 from ragassay.testing import ScriptedModel
+from ragassay.testing.chat_completions import JsonSchema, Message, last_user_text
 from ragassay.testing.replies import build_instance
-from ragassay.testing.requests import JsonSchema, Message, last_user_text
 
 EXAMPLE = ROOT / "examples" / "biogen"
 HASTY = ("raised", "No adverse", "twice the dose", "did not change", "halved", "half", "0.5 mg")

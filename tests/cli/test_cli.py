@@ -18,13 +18,13 @@ from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.cli.help import MOST_USED, N_EXAMPLES
+from ragassay.cli.base import MOST_USED, N_EXAMPLES
 from ragassay.errors import InputError
 from ragassay.judges import build_judge
 from ragassay.options import HEADINGS, EvaluateKeywords, options_of
 from ragassay.prompts import load_rubrics
 from ragassay.records import Score, Summary
-from ragassay.runs.thresholds import check_judged, parse_thresholds
+from ragassay.runs.gates import check_judged, parse_thresholds
 from ragassay.settings import Settings
 from ragassay.testing import Fault, ScriptedModel
 

@@ -12,8 +12,8 @@ from improvable import WORLDS, ImprovableJudge, write_corpus, write_rows, write_
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.optimizers.compiling.compilable import AGENTS, UNCOMPILED
 from ragassay.optimizers.compiling.job import write_compiled
+from ragassay.optimizers.compiling.planning import AGENTS, UNCOMPILED
 from ragassay.prompts import load_rubrics
 from ragassay.prompts.compiled import PREDICTOR, CompiledPredictor, CompiledPrompt, read_compiled
 from ragassay.testing import ScriptedModel, default_reply

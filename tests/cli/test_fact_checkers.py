@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from verifier_files import write_claims
 
 from ragassay.cli import app
-from ragassay.models.fetched import FetchedModel
+from ragassay.models.availability import FetchedModel
 from ragassay.records import CitationVerdict
 from ragassay.runs.folder import RunFolder
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.models import shelf
+from ragassay.models import registry
 from ragassay.records import Bound, ModelCard
 
 RUN = CliRunner()
@@ -56,8 +56,10 @@ def test_damage_ends_with_3_and_names_the_file(
 ) -> None:
     file = tmp_path / "weights.json"
     file.write_text("{}")
-    item = shelf.ShelfItem("ragassay/x", "a test", "nowhere", (shelf.ShelfFile(file, "f" * 64),))
-    monkeypatch.setattr(shelf, "shelf", lambda: (item,))
+    item = registry.ShelfItem(
+        "ragassay/x", "a test", "nowhere", (registry.ShelfFile(file, "f" * 64),)
+    )
+    monkeypatch.setattr(registry, "shelf", lambda: (item,))
     done = RUN.invoke(app, ["models", "check"])
     assert done.exit_code == 3
     assert "DAMAGED ragassay/x  weights.json" in done.output and "expected ffff" in done.output
@@ -86,9 +88,9 @@ def test_a_card_shows_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         Bound(label="contradicts", threshold=0.91, coverage=0.4, precision=0.88, **given),
         Bound(label="contradicts", level="finding", **given),
     )
-    item = shelf.item_of("minilm-verifier")
+    item = registry.item_of("minilm-verifier")
     card = ModelCard(model=item.name, description="A test.", bounds=bounds)
-    monkeypatch.setattr(shelf, "item_of", lambda *_: replace(item, card=card))
+    monkeypatch.setattr(registry, "item_of", lambda *_: replace(item, card=card))
     shown = RUN.invoke(app, ["models", "show", item.name], env={"COLUMNS": "150"}).output
     (verdict,) = [line.split() for line in shown.splitlines() if "0.91" in line]
     assert verdict[:3] == ["contradicts", "verdict", "0.91"]

@@ -10,7 +10,7 @@ from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.cli.editor import edit_in_editor
+from ragassay.cli.testbank import edit_in_editor
 from ragassay.errors import InputError
 from ragassay.formats import read_assignments, read_nugget_scores
 from ragassay.reports.text import count_text

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.testing import ScriptedModel
+from ragassay.testing.chat_completions import JsonSchema, Message, last_user_text
 from ragassay.testing.replies import build_instance
-from ragassay.testing.requests import JsonSchema, Message, last_user_text
 
 EXAMPLE = ROOT / "examples" / "pubmed"
 CONTRADICTED = "The 10 mg dose did not impair balance"

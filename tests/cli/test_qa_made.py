@@ -10,7 +10,7 @@ import typer
 from fakes import WordEmbedder
 from typer.testing import CliRunner
 
-from ragassay.cli.qa_made import ENDS, FLAWS, generate
+from ragassay.cli.qa import ENDS, FLAWS, generate
 from ragassay.formats.papers import read_pairs
 from ragassay.graphs.qa_state import FlawKind, QAEnd
 from ragassay.testing import Fault, ScriptedModel

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
 from ragassay.models.cards import load_card
-from ragassay.models.signal_rater import shipped_rater
+from ragassay.models.fitted_raters import shipped_rater
 from ragassay.records import Evaluation
 
 pytestmark = pytest.mark.integration

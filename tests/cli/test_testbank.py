@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.formats import BankItem, RubricBank, read_test_banks, write_test_banks
-from ragassay.runs.testbanks import read_bank_file
+from ragassay.runs.banks import read_bank_file
 from ragassay.testing import Fault, ScriptedModel
 
 pytestmark = pytest.mark.integration
@@ -30,7 +30,7 @@ def run(*arguments: object, code: int = 0) -> tuple[str, str]:
 def words(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = WordEmbedder()
     monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: embedder)
-    monkeypatch.setattr("ragassay.runs.testbank_lint.Embedder", lambda name: embedder)
+    monkeypatch.setattr("ragassay.workbench.bank_lint.Embedder", lambda name: embedder)
 
 
 def write_questions(messages, schema):
@@ -186,13 +186,13 @@ def test_edit_in_an_editor_asks_again_until_it_can_be_read(bank: Path, monkeypat
         changed = text.replace("Who began it?", "Who began jazz?")
         return f"{changed}oops!  here\n" if len(seen) == 1 else changed.replace("oops!  here\n", "")
 
-    monkeypatch.setattr("ragassay.cli.editor.require_terminal", lambda way_out: None)
-    monkeypatch.setattr("ragassay.cli.editor.edit_in_editor", editor)
+    monkeypatch.setattr("ragassay.cli.testbank.require_terminal", lambda way_out: None)
+    monkeypatch.setattr("ragassay.cli.testbank.edit_in_editor", editor)
     shown, err = run("edit", bank, "--who", "Ada")
     assert "starts with 'oops!'" in err and "PROBLEM" in seen[1]
     assert "text: Who began it?" in shown
     assert read_bank_file(bank).banks[0].items[0].history[0].who == "Ada"
-    monkeypatch.setattr("ragassay.cli.editor.edit_in_editor", lambda text: text)
+    monkeypatch.setattr("ragassay.cli.testbank.edit_in_editor", lambda text: text)
     assert "nothing changed" in run("edit", bank, "--who", "Ada")[0]
 
 

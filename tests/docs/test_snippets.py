@@ -43,7 +43,7 @@ MY_RAG = "def my_application(question: str) -> tuple[str, list[str]]: return que
 OVERLOADS = """from typing import assert_type
 
 import ragassay
-from ragassay.formats.foreign import Sample, TestCase
+from ragassay.formats.objects import Sample, TestCase
 
 
 async def one(sample: Sample, case: TestCase, record: ragassay.Record) -> None:

@@ -8,9 +8,9 @@ from case_tables import each_case
 from casefiles import filed
 from fakes import WordEmbedder
 
-from ragassay.evaluators.answer_findings import answer_findings, citing_findings, text_findings
 from ragassay.evaluators.base import Outcome
 from ragassay.evaluators.build_run import build_run
+from ragassay.evaluators.findings import answer_findings, citing_findings, text_findings
 from ragassay.records import (
     AnswerSentence,
     Case,

@@ -9,7 +9,7 @@ from fakes import WordEmbedder
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
-from ragassay.evaluators.claim_findings import irrelevance, weight_of
+from ragassay.evaluators.findings import irrelevance, weight_of
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models.adapters import bounds_of_means

@@ -6,10 +6,10 @@ import pytest
 
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.comparing import Read, read_of
-from ragassay.graphs.files import case_of
+from ragassay.graphs.case import case_of
 from ragassay.graphs.passage_choice import cited_of
 from ragassay.records import Document, EvidenceSpan, Record
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
 
 WHOLE = "Alpha was tried in 300 adults. It lowers pressure. It was safe. Nobody left."

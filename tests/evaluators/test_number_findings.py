@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ragassay
-from ragassay.evaluators.claim_findings import absent_number_findings
+from ragassay.evaluators.findings import absent_number_findings
 from ragassay.records import Citation, CitationVerdict
 from ragassay.reports.labels import finding_title
 

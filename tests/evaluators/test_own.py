@@ -17,18 +17,18 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.formats import read_records
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.prompts import read_rubrics
 from ragassay.records import Document, OwnVerdict, Record
 from ragassay.reports import render_html, render_markdown
 from ragassay.reports.findings_view import view_open
-from ragassay.retrievers.memory import Corpus
-from ragassay.runs.audit import run_audit
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.audit_job import AuditOptions, audit_job
 from ragassay.runs.evaluate import job_of, plan, run
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.thresholds import parse_thresholds
+from ragassay.runs.gates import parse_thresholds
 from ragassay.settings import load_settings
+from ragassay.studies.audit import run_audit
 from ragassay.testing import ScriptedModel, default_reply
 
 RECORD = Record(

@@ -19,8 +19,8 @@ from ragassay.evaluators.registry import questions_of, single_verdicts
 from ragassay.graphs.asking import VERDICTS
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.nodes import PREPARED_BY, open_tasks
-from ragassay.metrics.scores import LOWER_IS_BETTER
-from ragassay.metrics.uncertainty import parse_condition
+from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
+from ragassay.metrics.stats.uncertainty import parse_condition
 from ragassay.records import (
     PARTS,
     AnswerSentence,

@@ -6,7 +6,7 @@ import pytest
 
 from ragassay.errors import InputError, NoRecordError
 from ragassay.formats import read_records, records_from_rows
-from ragassay.formats.answered import empty_answer, rejection_line
+from ragassay.formats.problems import empty_answer, rejection_line
 from ragassay.records import Record, Rejection, SentenceInput
 from ragassay.text.segmenter import segment
 

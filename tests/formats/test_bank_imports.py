@@ -9,7 +9,7 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.formats import bank_item_id, read_test_banks, write_test_banks
-from ragassay.formats.workbench.importing import read_bank_import
+from ragassay.workbench.bank_import import read_bank_import
 
 
 def shown(path: Path, **given: object) -> list[tuple[object, ...]]:

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, mess
 
 from ragassay.formats import read_records, records_from_rows
 from ragassay.formats.conversations import Conversation, read_history, read_messages
-from ragassay.formats.input_notes import input_notes
+from ragassay.formats.named_fields import input_notes
 from ragassay.formats.objects import rows_of
 from ragassay.formats.problems import Problem
 from ragassay.records import Document, Record, Turn

@@ -7,7 +7,7 @@ from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records
-from ragassay.formats.encodings import guess_encoding
+from ragassay.formats.files import guess_encoding
 
 LINE = '{"id": "1", "question": "Na\u00efve \u2013 why?", "answer": "\u201cSo\u201d."}'
 

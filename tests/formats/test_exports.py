@@ -11,8 +11,8 @@ from case_tables import each_case
 
 from ragassay.errors import NoRecordError
 from ragassay.formats import read_records, records_from_rows
-from ragassay.formats.column_map import column_map
 from ragassay.formats.export_shapes import SHAPES
+from ragassay.formats.row_mapping import column_map
 
 TEXT = "T one two three."
 MESSAGES = [{"role": "system", "content": "S"}, {"role": "user", "content": "Q?"}]

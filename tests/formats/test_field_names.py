@@ -7,10 +7,10 @@ import json
 import pytest
 from case_tables import each_case
 
-from ragassay.applications.replies import read_reply
+from ragassay.applications.apps import read_reply
 from ragassay.formats import read_records, records_from_rows
-from ragassay.formats.field_names import ANSWER_NAMES, QUESTION_NAMES, SOURCE_NAMES
-from ragassay.formats.input_notes import input_notes
+from ragassay.formats.fields import ANSWER_NAMES, QUESTION_NAMES, SOURCE_NAMES
+from ragassay.formats.named_fields import input_notes
 from ragassay.records import Document
 
 TEXT = "Drug A lowered blood pressure by 5 mmHg."

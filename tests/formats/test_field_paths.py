@@ -9,8 +9,8 @@ from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records, records_from_rows
-from ragassay.formats.column_map import column_map
-from ragassay.formats.field_paths import nested_fields, value_at
+from ragassay.formats.fields import nested_fields, value_at
+from ragassay.formats.row_mapping import column_map
 
 FIELDS = {
     "inputs": {"question": "Q?", "chat.id": {"no": 3}},

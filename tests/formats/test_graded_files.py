@@ -16,9 +16,9 @@ from ragassay.formats import (
     read_graded_paragraphs,
     write_graded_paragraphs,
 )
-from ragassay.formats.workbench.grades import GradeFilter, grade_of, grades_of, kind_of
-from ragassay.formats.workbench.merging import filter_grades, merge_grades
-from ragassay.formats.workbench.systems import rankings_in, rankings_of, read_official
+from ragassay.workbench.cover import rankings_in, rankings_of, read_official
+from ragassay.workbench.graded_files import filter_grades, merge_grades
+from ragassay.workbench.grades import GradeFilter, grade_of, grades_of, kind_of
 
 
 def test_the_first_grade_that_is_accepted_counts() -> None:

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
+from ragassay.files import line_limit
 from ragassay.formats import read_corpus, read_records
 from ragassay.formats.items import MAX_CONTENT
-from ragassay.limits import line_limit
 
 GOOD = '{"id": "good", "question": "Q", "answer": "A"}'
 LAST = '{"id": "last", "question": "Q", "answer": "A"}'

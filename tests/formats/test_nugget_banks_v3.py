@@ -9,7 +9,7 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.formats import read_test_banks, write_test_banks
-from ragassay.formats.workbench.importing import read_bank_import
+from ragassay.workbench.bank_import import read_bank_import
 
 ANSWERS = {"90 %": {"answer": "90 %", "references": [{"doc_id": "d"}]}, "most": {"answer": "most"}}
 FIRST = {"question": "How much?", "question_id": "i1", "query_id": "7", "answers": ANSWERS}

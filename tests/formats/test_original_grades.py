@@ -12,9 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 from ragassay.formats import read_graded_paragraphs, write_graded_paragraphs
-from ragassay.formats.workbench.graded import graded
 from ragassay.formats.workbench.paragraphs import GradedParagraph, QueryParagraphs
 from ragassay.records import ExamGrade, ExamItem, Failure, RelevanceGrade
+from ragassay.workbench.grades import add_grades
 
 WHO = ExamItem(id="q/who", text="Who?")
 WHEN = ExamItem(id="q/when", text="When?", answers=("1950",))
@@ -119,7 +119,7 @@ def passage(**fields: Any) -> GradedParagraph:
 
 def our_file(path: Path, *, like_original: bool = False) -> list[tuple[str, list[Paragraph]]]:
     """A passage with every kind of grade that ragassay gives, read as the original reads it."""
-    one = graded(
+    one = add_grades(
         passage(),
         (WHO, WHEN, ROOTS),
         [
@@ -188,7 +188,7 @@ def test_like_the_original_a_grade_that_was_not_read_is_1_and_correct(tmp_path: 
 def test_grades_are_added_to_those_that_a_passage_has(tmp_path: Path):
     earlier = our_file(tmp_path / "ours.jsonl.gz")
     (query,) = read_graded_paragraphs(tmp_path / "ours.jsonl.gz").queries
-    again = graded(
+    again = add_grades(
         query.paragraphs[0], (WHO,), [ExamGrade(exam_item="q/who", rating=5)], [], "openai/b"
     )
     assert again.exam_grades is not None and earlier[0][1][0].exam_grades is not None

@@ -7,7 +7,7 @@ from case_tables import each_case
 
 from ragassay.evaluators.comparing import cited_sources
 from ragassay.formats import read_records, records_from_rows, write_answers
-from ragassay.formats.passages import distinct_documents, original_id
+from ragassay.formats.rows import distinct_documents, original_id
 from ragassay.records import Citation, Document, Record, SentenceInput
 
 FIRST = Document(id="31", text="One.", part_of="31")

@@ -14,10 +14,9 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_labels
 from ragassay.formats.reviews import ReviewedRun, claim_items, nugget_items, read_answers
-from ragassay.graphs.files import case_of
-from ragassay.optimizers.compiling.claim_task import ClaimTask
-from ragassay.optimizers.compiling.label_tasks import AssignmentTask
-from ragassay.optimizers.compiling.rating_task import RatingTask
+from ragassay.graphs.case import case_of
+from ragassay.optimizers.compiling.answer_tasks import AssignmentTask, RubricJudgeTask
+from ragassay.optimizers.compiling.tasks import ClaimTask
 from ragassay.optimizers.finetuning.claims import read_claims
 from ragassay.records import (
     MATCH,
@@ -28,11 +27,11 @@ from ragassay.records import (
     SentenceNuggets,
     VerdictBase,
 )
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.journal import journal_of
-from ragassay.runs.matching import read_match_file
-from ragassay.runs.meta_evaluate import meta_evaluate
+from ragassay.runs.nugget_matching import read_match_file
 from ragassay.settings import load_settings
+from ragassay.studies.meta_evaluation import meta_evaluate
 
 
 def reviewed(path: Path, *said: Review, more: Sequence[VerdictBase] = ()) -> Path:
@@ -152,7 +151,7 @@ def tools() -> Run:
 
 def test_a_prompt_is_compiled_on_them(tmp_path, tools):
     run = reviewed(tmp_path, *LABELS)
-    ratings = RatingTask(tools).read(run)
+    ratings = RubricJudgeTask(tools).read(run)
     assert [(one.key, one.right) for one in ratings.items] == [("q1/cohesion", 2.0)]
     nuggets = AssignmentTask(tools).read(run)
     assert [one.right for one in nuggets.items] == ["support"]

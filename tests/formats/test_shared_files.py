@@ -10,7 +10,7 @@ from case_tables import each_case
 
 from ragassay.formats import read_corpus, read_labels, read_qrels, read_records
 from ragassay.optimizers.finetuning.claims import read_claims
-from ragassay.runs.qa.inputs import read_paper_pairs
+from ragassay.qa.evaluate import read_paper_pairs
 
 FOLDERS = (
     *("yescieval", "usr", "sciqag", "evidence-inference", "scifact", "citation-integrity"),

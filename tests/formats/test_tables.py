@@ -11,7 +11,7 @@ import pytest
 
 from ragassay.errors import ExtraError, InputError
 from ragassay.formats import read_labels, read_records, records_from_rows, tables
-from ragassay.formats.column_map import column_map
+from ragassay.formats.row_mapping import column_map
 from ragassay.formats.tables import iter_table
 
 ROWS = [

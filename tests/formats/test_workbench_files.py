@@ -18,7 +18,7 @@ from ragassay.formats import (
     write_graded_paragraphs,
     write_test_banks,
 )
-from ragassay.formats.workbench.merging import merge_grades
+from ragassay.workbench.graded_files import merge_grades
 
 QUESTION = {
     "query_id": "q",

@@ -13,7 +13,7 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_corpus, read_records
 from ragassay.records import Record
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.evaluators.building import build_encoder, build_verifier_lm
+from ragassay.evaluators.models import build_encoder, build_verifier_lm
 from ragassay.model_names import MEAN_VERIFIER, MINILM_VERIFIER, SHIPPED_VERIFIERS
 from ragassay.models.embeddings import Embedder
 from ragassay.settings import load_settings

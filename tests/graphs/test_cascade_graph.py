@@ -16,10 +16,10 @@ from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.rubric import RUBRIC
+from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.state import Input
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.metrics.uncertainty import entropy_of
+from ragassay.metrics.stats.uncertainty import entropy_of
 from ragassay.model_names import TUNED_JUDGE
 from ragassay.records import (
     AnswerSentence,
@@ -33,7 +33,7 @@ from ragassay.records import (
     Signals,
     Usage,
 )
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import job_of, n_most_escalated, plan, run
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings

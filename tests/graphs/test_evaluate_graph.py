@@ -8,8 +8,8 @@ import pytest
 
 from ragassay.errors import FatalModelError, InputError
 from ragassay.evaluators import OURS
+from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.state import Input
 from ragassay.records import (
     Article,
     ArticleLink,
@@ -21,7 +21,7 @@ from ragassay.records import (
     NuggetMatcher,
     Record,
 )
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.testing import Fault
 from ragassay.text.sentences import split_sentences
 

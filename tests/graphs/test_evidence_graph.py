@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ragassay.errors import CorpusError, SettingsError
+from ragassay.graphs.case import Input, open_file
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.evidence_nodes import plain_query
 from ragassay.graphs.evidence_state import EvidenceInput, EvidenceOutput
-from ragassay.graphs.files import open_file
-from ragassay.graphs.state import Input
 from ragassay.records import Article, ArticleLink, Case, Document, Evaluation, Record
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.testing import Fault, ToolCall, default_reply
 
 pytestmark = pytest.mark.integration

@@ -10,15 +10,15 @@ from qa_pairs import PAIRS, PAPER
 
 from ragassay.evaluators import OURS
 from ragassay.evaluators.build_run import build_run
-from ragassay.metrics.aggregates import bounds_of
+from ragassay.metrics.stats.aggregates import bounds_of
+from ragassay.process import run_sync
+from ragassay.qa.evaluate import pair_with_papers, pairs_job
 from ragassay.records import Document, Evaluation, ExamItem, Nugget, Record, Score, Summary
 from ragassay.reports import headline
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import job_of, run
-from ragassay.runs.qa.inputs import paired, pairs_job
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
-from ragassay.threads import run_sync
 
 pytestmark = pytest.mark.integration
 
@@ -52,7 +52,7 @@ def evaluated(faults: list[Fault], **options: Any) -> tuple[Evaluation, Summary]
         settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
         corpus = Corpus(ANSWER.sources)
         if "racar" in settings.evaluation.only:
-            job = pairs_job(paired([PAPER], PAIRS))
+            job = pairs_job(pair_with_papers([PAPER], PAIRS))
         else:
             job = job_of([ANSWER], corpus)
         tools = build_run(settings, corpus).with_models(embedder=WordEmbedder())

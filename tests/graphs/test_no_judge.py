@@ -13,14 +13,14 @@ import ragassay
 from ragassay.errors import SettingsError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
+from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.state import Input
 from ragassay.model_names import INSTRUMENTS
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Document, Evaluation, Nugget, Record
-from ragassay.retrievers.memory import Corpus
-from ragassay.runs.assignment import assign_nuggets
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import job_of, manifest_of, plan
+from ragassay.runs.nugget_matching import assign_nuggets
 from ragassay.runs.nuggets import nugget_jobs, write_nuggets
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel, default_reply

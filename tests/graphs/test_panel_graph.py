@@ -13,8 +13,8 @@ from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.rubric import RUBRIC, AskedRubric
+from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.state import Input
 from ragassay.judges.panel import disputed_members, others_text
 from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
@@ -27,7 +27,7 @@ from ragassay.records import (
     Record,
     Usage,
 )
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import job_of, plan, run
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings, seated

@@ -7,8 +7,14 @@ from dataclasses import replace
 import pytest
 from case_tables import each_case
 
-from ragassay.graphs.qa_parts import parts_of, shares_of, window_of
-from ragassay.graphs.qa_rules import PairRules, low_ratings, quoted_sentences
+from ragassay.graphs.qa_parts import (
+    PairRules,
+    low_ratings,
+    parts_of,
+    quoted_sentences,
+    shares_of,
+    window_of,
+)
 from ragassay.graphs.qa_state import QAJob, QAState
 from ragassay.records import (
     Document,

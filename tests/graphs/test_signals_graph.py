@@ -10,11 +10,10 @@ from casefiles import filed, question
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.rubric import RUBRIC
+from ragassay.graphs.case import Input, case_of
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.files import case_of
-from ragassay.graphs.state import Input
 from ragassay.model_names import EMBEDDED_BASE
-from ragassay.models.signal_rater import shipped_rater
+from ragassay.models.fitted_raters import shipped_rater
 from ragassay.records import Document, Evaluation, Record, Signals
 from ragassay.runs.evaluate import job_of, manifest_of, plan
 from ragassay.settings import load_settings

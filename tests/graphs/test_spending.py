@@ -9,7 +9,7 @@ from fakes import WordEmbedder
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
-from ragassay.models.call_usage import unbooked_usage
+from ragassay.models.call_reply import unbooked_usage
 from ragassay.records import FAILED_CALLS, Document, Record, Usage
 from ragassay.reports.run_sheets import cost_sheet, is_bill_worth_a_table
 from ragassay.reports.sheets import sheet_rows

@@ -9,11 +9,11 @@ from fakes import WordEmbedder
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
+from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.state import Input
 from ragassay.records import Article, Evaluation, EvidenceSearch, Failure, FileStamp, Record
-from ragassay.reports.search_view import view_search
-from ragassay.retrievers.memory import Corpus
+from ragassay.reports.sentence_view import view_search
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import plan
 from ragassay.runs.job import Job
 from ragassay.settings import load_settings

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from tiny_llama import tiny_adapter, tiny_model, tiny_tokenizer
 
-from ragassay.agents.answer_reader import AnswerReader
-from ragassay.agents.tuned_judge import TunedJudge
+from ragassay.agents.tuned_judge import AnswerReader, TunedJudge
 from ragassay.errors import ModelError, SettingsError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.metrics.joint import TUNED_SHARE
+from ragassay.metrics.stats.joint_judgments import TUNED_SHARE
 from ragassay.models.tuned import NOTE, read_note
 from ragassay.records import VERDICT_SETS, Case, Document, Evaluation, Reading, Record
 from ragassay.runs.evaluate import job_of, manifest_of, plan

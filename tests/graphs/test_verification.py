@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
+from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.state import Input
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.prompts import load_prompts
 from ragassay.records import AttributionVerdict, Bound, Document, Evaluation, Nugget, Record
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import job_of, plan
 from ragassay.testing import default_reply
 

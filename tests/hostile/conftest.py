@@ -10,10 +10,10 @@ from damage import pairs_of
 from hostile.poison import poison_folder
 from reviewing import evaluations
 
-from ragassay.metrics.audit import attack_figures, variant_ratings
-from ragassay.metrics.certificate import certify
 from ragassay.records import Audit, Evaluation, Failure, RecordFailure, Rejection
 from ragassay.runs.folder import write_lines, write_whole
+from ragassay.studies.audit_scores import attack_figures, variant_ratings
+from ragassay.studies.certificate import certify
 
 
 def _answers(shift: float) -> list[Evaluation]:

@@ -13,25 +13,24 @@ from pathlib import Path
 from ragassay import formats
 from ragassay.errors import InputError
 from ragassay.formats.claims import iter_claims
-from ragassay.formats.clusters import read_clusters
-from ragassay.formats.evidence import read_evidence
 from ragassay.formats.exam_queries import read_exam_queries
+from ragassay.formats.medaesqa import read_clusters, read_evidence
 from ragassay.formats.papers.files import read_papers
 from ragassay.formats.papers.pairs import read_pairs
 from ragassay.formats.qrels import read_queries
 from ragassay.formats.reviews import read_reviews
 from ragassay.formats.topics import read_topics
-from ragassay.formats.workbench.importing import read_bank_import
 from ragassay.formats.workbench.responses import iter_responses
-from ragassay.formats.workbench.systems import read_official
 from ragassay.formats.yescieval import read_questions
 from ragassay.optimizers.finetuning.claims import read_claims
 from ragassay.records import Rejection
-from ragassay.retrievers.disk.sources import iter_source
+from ragassay.retrievers.disk.corpus import iter_source
 from ragassay.retrievers.pubmed.medline import iter_nbib
 from ragassay.retrievers.pubmed.xml import iter_pubmed_xml
-from ragassay.runs.matching import read_match_file
-from ragassay.runs.passages import read_passages
+from ragassay.runs.nugget_matching import read_match_file
+from ragassay.workbench.bank_import import read_bank_import
+from ragassay.workbench.cover import read_official
+from ragassay.workbench.passages import read_passages
 
 GOOD = '{"id": "good", "question": "Does it?", "answer": "It does [1].", "sources": ["It does."]}'
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection
 from ragassay.runs.folder import read_lines
 

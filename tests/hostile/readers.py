@@ -8,49 +8,52 @@ from collections.abc import Callable
 from ragassay.agents.context import fence_mark
 from ragassay.agents.replies import read_reply
 from ragassay.formats.conversations import read_messages
-from ragassay.formats.encodings import guess_encoding
-from ragassay.formats.expertqa import _split as split_evidence
-from ragassay.formats.field_paths import value_at
+from ragassay.formats.fields import value_at
+from ragassay.formats.files import guess_encoding
 from ragassay.formats.named_fields import rename_fields
 from ragassay.formats.papers.prose import read_prose
+from ragassay.formats.qa_collections import _split as split_evidence
 from ragassay.formats.replies import read_structured_reply
 from ragassay.formats.source_values import n_texts, source_rows, unread_paths
-from ragassay.instruments.signals.grounded import names_of
-from ragassay.instruments.signals.style import definitions, register_features
-from ragassay.metrics.qa.numbers import SourceNumbers, answer_numbers
-from ragassay.perturbations.connectives import without_connectives
+from ragassay.instruments.signals.features import definitions, names_of, register_features
+from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
+from ragassay.perturbations.counterfactuals import (
+    remove_hedge,
+    swap_population,
+    turn_direction,
+    turn_negation,
+)
 from ragassay.perturbations.damage import damage_answers
-from ragassay.perturbations.negation import turn_negation
 from ragassay.perturbations.numbers import change_number
-from ragassay.perturbations.swaps import remove_hedge, swap_population, turn_direction
+from ragassay.perturbations.wording_attacks import without_connectives
+from ragassay.qa.coverage import paper_sentences
 from ragassay.records import Document, Paper, Record
-from ragassay.records.papers import PaperSection
+from ragassay.records.qa import PaperSection
 from ragassay.reports.labels import one_line, without_controls
 from ragassay.reports.sheets import escape, latex_escape
-from ragassay.retrievers.passages import condense, windows
-from ragassay.retrievers.pubmed.query import word_choices
-from ragassay.terminal import visible
-from ragassay.text.answer_faults import is_cut_off, languages, refuses, says_nothing
+from ragassay.retrievers.pubmed.live import word_choices
+from ragassay.safe_text import visible
 from ragassay.text.answer_match import is_known_answer, is_unanswered
-from ragassay.text.bm25 import rank
 from ragassay.text.citation_markers import bare, doi_of, expand, is_list
 from ragassay.text.clauses import clauses_of
-from ragassay.text.context_marks import context_marks
-from ragassay.text.cutting import passages_of
 from ragassay.text.differences import difference_of, places_of_difference
-from ragassay.text.grounding import is_carried
+from ragassay.text.faults import is_cut_off, languages, refuses, says_nothing
+from ragassay.text.grounding import find_quote, is_carried
 from ragassay.text.number_comparison import compare_numbers
 from ragassay.text.number_mentions import read_mentions
-from ragassay.text.numbers import numbers_of, stated_numbers
-from ragassay.text.papers import paper_sentences
-from ragassay.text.quantities import read_quantities
-from ragassay.text.question_lint import question_flaws
-from ragassay.text.questions import asked_for, is_one_question
-from ragassay.text.quotes import find_quote
-from ragassay.text.reading import passage_of
+from ragassay.text.quantities import numbers_of, read_quantities, stated_numbers
+from ragassay.text.questions import asked_for, context_marks, is_one_question, question_flaws
 from ragassay.text.roles import unconfirmed_roles
+from ragassay.text.search import (
+    condense,
+    passage_of,
+    passages_of,
+    rank,
+    tokenize,
+    windows,
+    words_with_places,
+)
 from ragassay.text.segmenter import segment
-from ragassay.text.words import tokenize, words_with_places
 
 Reader = Callable[[str], object]
 

@@ -16,11 +16,11 @@ from reviewing import Server
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.metrics.matrices import Matrix
+from ragassay.metrics.stats.aggregates import Matrix
+from ragassay.qa.view import QAReport
 from ragassay.records import Audit, Score
-from ragassay.reports.audit import figures_csv, render_audit_html, render_audit_markdown
-from ragassay.reports.matrices import matrices_csv, matrices_latex, matrices_page, matrix_plot
-from ragassay.reports.qa import QAReport
+from ragassay.studies.audit_report import figures_csv, render_audit_html, render_audit_markdown
+from ragassay.studies.matrix_tables import matrices_csv, matrices_latex, matrices_page, matrix_plot
 
 PAGES = ("report.html", "audit.html", "changes.html", "matrices.html", "qa.html")
 SPY = "window.nOwned = 0; window.owned = () => { window.nOwned += 1 };"
@@ -62,9 +62,7 @@ def qa_report() -> QAReport:
 @pytest.fixture(scope="module")
 def exports(hostile_runs: Path) -> Path:
     """Everything that is written of hostile runs."""
-    from ragassay.reports.qa.html import render_qa_html
-    from ragassay.reports.qa.markdown import render_qa_markdown
-    from ragassay.reports.qa.tables import pairs_csv, papers_csv
+    from ragassay.qa.report import pairs_csv, papers_csv, render_qa_html, render_qa_markdown
 
     out = hostile_runs / "exports"
     call("report", hostile_runs / "new")

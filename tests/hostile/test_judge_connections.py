@@ -15,7 +15,7 @@ from ragassay.cli import app
 from ragassay.errors import FatalModelError, TransientModelError, UnparsableReplyError
 from ragassay.models.gateway import BOUNDED, JudgeLM
 from ragassay.models.probe import check_judges
-from ragassay.models.providers import PROVIDERS
+from ragassay.models.provider_errors import PROVIDERS
 from ragassay.settings import Settings, load_settings
 
 pytestmark = pytest.mark.integration
@@ -127,7 +127,7 @@ def test_a_server_that_asks_to_wait_is_waited_for(answers, monkeypatch, status, 
         else:
             well(exchange)
 
-    monkeypatch.setattr("ragassay.graphs.failures.RetryPolicy", _at_once)
+    monkeypatch.setattr("ragassay.graphs.base.RetryPolicy", _at_once)
     with judging(busy_once) as served:
         code, _, _ = evaluated(answers, served.base_url)
     assert code == 0
@@ -147,7 +147,7 @@ def test_a_fault_that_passes_costs_an_attempt_and_no_verdict(answers, monkeypatc
     def twice(exchange: Exchange) -> None:
         exchange.send(error("busy"), status) if len(exchange.judge.asked) < 3 else well(exchange)
 
-    monkeypatch.setattr("ragassay.graphs.failures.RetryPolicy", _at_once)
+    monkeypatch.setattr("ragassay.graphs.base.RetryPolicy", _at_once)
     with judging(twice) as served:
         assert evaluated(answers, served.base_url)[0] == 0
         assert len(served.asked) == 3

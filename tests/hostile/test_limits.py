@@ -15,11 +15,10 @@ import pytest
 from hostile.hostile_files import GOOD
 
 from ragassay.errors import InputError, SettingsError
+from ragassay.files import MAX_LINE_BYTES, line_limit, max_line_bytes
 from ragassay.formats import read_records
-from ragassay.formats.junk import MAX_JUNK
-from ragassay.formats.lines import iter_lines
-from ragassay.formats.opening import open_binary
-from ragassay.limits import MAX_LINE_BYTES, line_limit, max_line_bytes
+from ragassay.formats.files import iter_lines, open_binary
+from ragassay.formats.items import MAX_JUNK
 from ragassay.settings import load_settings
 
 LAST = GOOD.replace("good", "last")
@@ -99,7 +98,7 @@ def test_ten_gigabytes_of_ones_in_one_line_take_neither_time_nor_memory(tmp_path
 def test_a_file_that_unpacks_to_more_than_a_hundred_times_its_size_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("ragassay.formats.unpacking.LARGE_BYTES", 100_000)
+    monkeypatch.setattr("ragassay.formats.files.LARGE_BYTES", 100_000)
     rows = (json.dumps({"id": str(n), "question": "Q" * 3_000, "answer": "A"}) for n in range(900))
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress("\n".join(rows).encode()))

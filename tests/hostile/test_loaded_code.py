@@ -107,7 +107,7 @@ TEMPLATE = (
 
 
 def test_words_of_a_rubric_are_no_template(tmp_path):
-    from ragassay.agents.adapter import SharedPrefixAdapter
+    from ragassay.agents.base import SharedPrefixAdapter
     from ragassay.prompts.rubrics import read_rubrics
 
     rubrics = tmp_path / "rubrics.yaml"
@@ -205,7 +205,7 @@ def embed_tokens(name: str, cache: Path) -> Any:
 def rerank(name: str, cache: Path) -> Any:
     from ragassay.records import Article
     from ragassay.retrievers.literature import Hit
-    from ragassay.retrievers.rerank import CrossEncoderReranker
+    from ragassay.retrievers.rerankers import CrossEncoderReranker
 
     return CrossEncoderReranker(name).rerank("a", [Hit(Article(id="1", text="b"), 1.0)], 1)
 
@@ -217,13 +217,13 @@ def infer(name: str, cache: Path) -> Any:
 
 
 def write(name: str, cache: Path) -> Any:
-    from ragassay.models.causal_text import CausalText
+    from ragassay.models.written_labels import CausalText
 
     return CausalText(name, 4).shares(["a"], ["b"])
 
 
 def answer(name: str, cache: Path) -> Any:
-    from ragassay.models.span_reader import SpanReader
+    from ragassay.models.local_readers import SpanReader
 
     return SpanReader(name).read(["a"], "b")
 
@@ -235,7 +235,7 @@ def grade(name: str, cache: Path) -> Any:
 
 
 def pair(name: str, cache: Path) -> Any:
-    from ragassay.models.pair_encoders import pair_encoder
+    from ragassay.models.entailment import pair_encoder
 
     return pair_encoder(name, cache)
 

@@ -10,32 +10,23 @@ from collections.abc import Callable
 from case_tables import each_case
 
 import ragassay.agents
-from ragassay.agents.answer_nuggetizer import AnswerNuggetizer
-from ragassay.agents.answer_reader import AnswerReader
-from ragassay.agents.asker import Asker
-from ragassay.agents.base import Agent, Request
+from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.context import build_case, fence_mark
-from ragassay.agents.exam_writer import ExamWriter
-from ragassay.agents.fact_lister import FactLister
-from ragassay.agents.importance_scorer import ImportanceScorer
-from ragassay.agents.intent_comparer import IntentComparer
-from ragassay.agents.item_grader import AnswerChecker, ItemExtractor, ItemRater
-from ragassay.agents.nugget_assigner import NuggetAssigner
-from ragassay.agents.nugget_creator import NuggetCreator
-from ragassay.agents.nugget_writer import NuggetWriter
-from ragassay.agents.paraphraser import Paraphraser
+from ragassay.agents.evidence_search import QueryWriter, SufficiencyJudge
+from ragassay.agents.labellers import (
+    ImportanceScorer,
+    NuggetAssigner,
+    RationaleAuditor,
+    SentenceLabeller,
+)
+from ragassay.agents.nugget_writers import AnswerNuggetizer, FactLister, NuggetCreator, NuggetWriter
+from ragassay.agents.pair_raters import IntentComparer, RacarRater
+from ragassay.agents.passage_graders import AnswerChecker, ItemExtractor, ItemRater, RelevanceGrader
 from ragassay.agents.qa_writer import FaultyPair, QAMender, QAWriter, SelfQuestioner
-from ragassay.agents.query_writer import QueryWriter
-from ragassay.agents.racar_rater import RacarRater
-from ragassay.agents.rationale_auditor import RationaleAuditor
-from ragassay.agents.relevance_grader import RelevanceGrader
-from ragassay.agents.rubric_judge import RubricJudge
-from ragassay.agents.sentence_labeller import SentenceLabeller
-from ragassay.agents.sufficiency_judge import SufficiencyJudge
-from ragassay.agents.synthesizer import Synthesizer
-from ragassay.agents.tuned_judge import TunedJudge, papers_shown
-from ragassay.agents.tuned_verifier import TunedVerifier
-from ragassay.agents.verifier import Verifier
+from ragassay.agents.rubric_judge import Asker, RubricJudge
+from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, papers_shown
+from ragassay.agents.verifiers import TunedVerifier, Verifier
+from ragassay.agents.writers import ExamWriter, Paraphraser, Synthesizer
 from ragassay.prompts import load_rubrics
 from ragassay.records import AnswerSentence, Case, Document, ExamItem, Nugget, QAPair, Record
 from ragassay.records.signals import Reading
@@ -93,10 +84,10 @@ def document_of(closing: str) -> Document:
     return Document(id="1", title=evil("T", closing), text=evil("It rose.", closing))
 
 
-Asked = Callable[[str], tuple[Agent, Request]]
+Asked = Callable[[str], tuple[Agent, AgentRequest]]
 
 
-def asked(agent: Agent, *args: object, **kwargs: object) -> tuple[Agent, Request]:
+def asked(agent: Agent, *args: object, **kwargs: object) -> tuple[Agent, AgentRequest]:
     return agent, agent.request(*args, **kwargs)
 
 
@@ -163,7 +154,7 @@ ASKED: dict[str, Asked] = {
 }
 
 
-def tuned(closing: str) -> tuple[Agent, Request]:
+def tuned(closing: str) -> tuple[Agent, AgentRequest]:
     case = case_of(closing)
     return asked(TunedJudge(), case, Reading(marks=()), "relevancy", papers_shown(case, 5_000))
 

@@ -15,21 +15,22 @@ from case_tables import each_case
 from hostile.regexes import Attack, Expression, attacks, expressions
 
 from ragassay import errors
-from ragassay.formats.papers import headings
-from ragassay.models import error_words
-from ragassay.prompts.embedders import load_embedders
-from ragassay.prompts.verifiers import load_verifier_kinds
-from ragassay.text import context_marks
+from ragassay.formats.papers import prose
+from ragassay.models import provider_errors
+from ragassay.prompts.model_forms import load_embedders, load_verifier_kinds
+from ragassay.text import questions
 
 VARIABLES = {
     ("ragassay/errors.py", "pattern"): tuple(pattern for pattern, _ in errors._PLAIN),
-    ("ragassay/formats/papers/headings.py", "words"): tuple(headings._KINDS.values()),
-    ("ragassay/text/context_marks.py", "rule"): tuple(rule for _, rule in context_marks._RULES),
-    ("ragassay/models/error_words.py", "words"): tuple(w for _, w, _ in error_words.MEANINGS),
-    ("ragassay/prompts/embedders.py", "form.pattern"): tuple(
+    ("ragassay/formats/papers/prose.py", "words"): tuple(prose._KINDS.values()),
+    ("ragassay/text/questions.py", "rule"): tuple(rule for _, rule in questions._RULES),
+    ("ragassay/models/provider_errors.py", "words"): tuple(
+        w for _, w, _ in provider_errors.MEANINGS
+    ),
+    ("ragassay/prompts/model_forms.py", "form.pattern"): tuple(
         form.pattern for form in load_embedders().forms.values()
     ),
-    ("ragassay/prompts/verifiers.py", "one.pattern"): tuple(
+    ("ragassay/prompts/model_forms.py", "one.pattern"): tuple(
         kind.pattern for kind in load_verifier_kinds().all.values() if kind.pattern
     ),
 }

@@ -28,8 +28,8 @@ from typer.testing import CliRunner
 import ragassay
 from ragassay.cli import app
 from ragassay.errors import FatalModelError
-from ragassay.models.call_errors import lacks_key
-from ragassay.redaction import without_known, without_secrets
+from ragassay.models.provider_errors import lacks_key
+from ragassay.safe_text import without_known, without_secrets
 from ragassay.settings import load_settings
 
 pytestmark = pytest.mark.integration

@@ -11,14 +11,11 @@ from case_tables import each_case
 from hostile.hostile_files import CONTENTS
 
 from ragassay.errors import RagassayError, SettingsError
-from ragassay.models.fitted_verifier import FittedThresholds
-from ragassay.models.nugget_matcher import opened_matcher
-from ragassay.models.pair_classifier import PairClassifier
+from ragassay.models.fitted_models import FittedThresholds, PairClassifier, opened_matcher
 from ragassay.prompts.compiled import read_compiled
 from ragassay.prompts.rubrics import read_rubrics
-from ragassay.runs.judged_reasons import _rubric_texts
-from ragassay.runs.rationales import read_sheet
 from ragassay.settings import load_settings
+from ragassay.studies.rationales import _rubric_texts, read_sheet
 
 READERS: dict[str, Callable[[Path], object]] = {
     "rubrics": lambda path: read_rubrics([path]),

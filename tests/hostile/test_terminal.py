@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.formats import BankItem, RubricBank, write_graded_paragraphs, write_test_banks
-from ragassay.terminal import open_console, safe_streams, visible
+from ragassay.safe_text import open_console, safe_streams, visible
 
 DIRECTIONS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 MARKS_OF_DIRECTION = frozenset("\u061c\u200e\u200f")
@@ -183,4 +183,4 @@ def test_a_console_writes_its_own_colours_and_nobody_elses(capsys, monkeypatch):
 def test_only_one_place_opens_a_console():
     package = ROOT / "ragassay"
     found = [path for path in package.rglob("*.py") if "import Console" in path.read_text()]
-    assert found == [package / "terminal.py"]
+    assert found == [package / "safe_text.py"]

@@ -10,12 +10,15 @@ from fakes import WordEmbedder
 from pydantic import ValidationError
 
 from ragassay.errors import SettingsError
-from ragassay.instruments.exam import ExamInstrument
-from ragassay.instruments.exam_grader import EmbeddedExamGrader
-from ragassay.instruments.exam_signals import MOST_LOG_ODDS, measure
+from ragassay.instruments.exam_grader import (
+    MOST_LOG_ODDS,
+    EmbeddedExamGrader,
+    ExamInstrument,
+    measure,
+)
 from ragassay.models.cards import load_card
 from ragassay.models.embeddings import Embedder
-from ragassay.models.exam_rater import ExamModel, ExamWeights, shipped_exam_model
+from ragassay.models.fitted_raters import ExamModel, ExamWeights, shipped_exam_model
 from ragassay.models.verifiers import minilm_verifier
 from ragassay.records import Bound, ExamItem
 

@@ -14,12 +14,11 @@ from ragassay.instruments.local_graders import (
     RATINGS,
     ReaderGrader,
     Text2TextGrader,
-    extracted,
+    grade_extracted_answer,
     local_grader,
 )
-from ragassay.models.span_reader import Span
-from ragassay.models.text2text import N_TOKENS, Text2Text, cut
-from ragassay.prompts.graders import item_prompt, load_grader_prompts, relevance_prompt
+from ragassay.models.local_readers import N_TOKENS, Span, Text2Text, cut
+from ragassay.prompts.texts import item_prompt, load_grader_prompts, relevance_prompt
 from ragassay.records import ExamItem
 
 torch = LazyModule("torch")
@@ -116,8 +115,8 @@ def test_what_is_extracted_is_verified(folders: dict[str, str]):
 
 def test_no_is_an_answer_where_it_can_be_one():
     asked = ExamItem(id="q/4", text="Does it lower pressure?")
-    assert extracted(asked, "No.") == {"answer": "No.", "is_correct": True}
-    assert extracted(QUESTION, "No.") == {"answer": "", "is_correct": False}
+    assert grade_extracted_answer(asked, "No.") == {"answer": "No.", "is_correct": True}
+    assert grade_extracted_answer(QUESTION, "No.") == {"answer": "", "is_correct": False}
 
 
 @pytest.mark.parametrize("grader", ["fagb", "fagb_few", "sun", "sun_few", "helm"])

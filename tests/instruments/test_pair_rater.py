@@ -9,12 +9,11 @@ import pytest
 from qa_pairs import PAIRS, PAPER
 
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.files import file_of
-from ragassay.instruments.embedded_pair_rater import EmbeddedPairRater
-from ragassay.instruments.pair_signals import PaperSignals
-from ragassay.models.pair_relevance import RelevanceModel, shipped_relevance
+from ragassay.graphs.case import file_of
+from ragassay.instruments.pair_rater import EmbeddedPairRater, PaperSignals
+from ragassay.models.fitted_raters import RelevanceModel, shipped_relevance
 from ragassay.records import RACAR, Bound, Case, RacarRating
-from ragassay.records.papers import paper_record
+from ragassay.records.qa import paper_record
 from ragassay.settings import load_settings
 
 BOUNDS = tuple(

@@ -10,14 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragassay.instruments import qa_measures
-from ragassay.instruments.qa_measures import measure_paper, measure_papers
-from ragassay.metrics.qa.summary import qa_scores
-from ragassay.models.text_roles import RoleEncoder
-from ragassay.prompts.embedders import TextRole
+from ragassay.models.embeddings import RoleEncoder
+from ragassay.prompts.model_forms import TextRole
+from ragassay.qa import measures
+from ragassay.qa.measures import measure_paper, measure_papers
+from ragassay.qa.scores import qa_scores
 from ragassay.records.inputs import QAPair
-from ragassay.records.papers import Paper, PaperSection
-from ragassay.records.qa import PaperMeasures
+from ragassay.records.qa import Paper, PaperMeasures, PaperSection
 
 WORDS = ("iron", "zinc", "gold", "lead")
 
@@ -112,7 +111,7 @@ def test_many_papers_give_what_each_gives_alone(monkeypatch: pytest.MonkeyPatch)
     work = [(METALS, PAIRS), (other, PAIRS[:2]), (Paper(id="e", sections=()), ()), (METALS, ())]
     alone = [measure_paper(one, pairs, Words()) for one, pairs in work]
     for n_texts in (1, 12, 2000):
-        monkeypatch.setattr(qa_measures, "N_TEXTS", n_texts)
+        monkeypatch.setattr(measures, "N_TEXTS", n_texts)
         assert measure_papers(work, Words()) == alone
 
 
@@ -123,7 +122,7 @@ def test_papers_are_embedded_together_and_progress_is_told(
     assert len(measure_papers([(METALS, PAIRS)] * 3, encode, told.append)) == 3
     assert encode.asked == [("sentence", 18), ("pair", 6), ("question", 9)]
     assert told == [3]
-    monkeypatch.setattr(qa_measures, "N_TEXTS", 12)
+    monkeypatch.setattr(measures, "N_TEXTS", 12)
     measure_papers([(METALS, PAIRS)] * 3, encode, told.append)
     assert told == [3, 2, 3]
     assert measure_papers([], encode, told.append) == []
@@ -161,7 +160,7 @@ def test_published_pairs_draw_on_their_papers_as_measured(shared: Path) -> None:
             for i, one in enumerate(row["Q&A"])
         ]
         work.append((Paper(id=row["doi"], sections=(PaperSection(text=row["txt"]),)), pairs))
-    measured: dict[qa_measures.Compared, float] = {"answer": 0.563, "pair": 0.54}
+    measured: dict[measures.Compared, float] = {"answer": 0.563, "pair": 0.54}
     for compared, chunks in measured.items():
         scores = qa_scores(measure_papers(work, RoleEncoder(), compared=compared))
         found = {key: score.value for key, score in scores.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.instruments.signal_labeller import FOREIGN, REPEATED, SignalLabeller
+from ragassay.instruments.labellers import FOREIGN, REPEATED, SignalLabeller
 from ragassay.instruments.signals.facts import SOURCED
 from ragassay.records import AnswerSentence, SentenceSignals, Signals
 

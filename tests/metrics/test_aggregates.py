@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from answers import answer
 
-from ragassay.metrics.aggregates import (
+from ragassay.metrics.papers.answer_scores import share
+from ragassay.metrics.stats.aggregates import (
     pooled_scores,
     question_score,
     question_scores,
     values_by_question,
 )
-from ragassay.metrics.scores import share
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Evaluation, Score, Summary
 
 KEY = "citations.support"

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.metrics.agreement import AlphaLevel, agreement, krippendorff_alpha
-from ragassay.metrics.intervals import SEED
-from ragassay.metrics.resampling import bootstrap_interval
+from ragassay.metrics.stats.agreement import AlphaLevel, agreement, krippendorff_alpha
+from ragassay.metrics.stats.intervals import SEED, bootstrap_interval
 
 krippendorff = LazyModule("krippendorff")
 sklearn_metrics = LazyModule("sklearn.metrics")

@@ -6,7 +6,13 @@ import itertools
 
 import pytest
 
-from ragassay.metrics.alce import PRECISION, RECALL, CitingSentence, Support, alce_scores
+from ragassay.metrics.papers.citations import (
+    PRECISION,
+    RECALL,
+    CitingSentence,
+    Support,
+    alce_scores,
+)
 
 
 def values(*sentences: CitingSentence) -> tuple[float | None, float | None]:

@@ -6,7 +6,7 @@ import pytest
 from answers import answer, changed
 from case_tables import each_case
 
-from ragassay.metrics.alignment import align_labels, consensus
+from ragassay.metrics.stats.alignment import align_labels, consensus
 from ragassay.records import (
     Evaluation,
     HumanLabel,

@@ -10,17 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lazy import LazyModule
 
-from ragassay.metrics.audit import (
-    attack_figures,
-    audit_pairs,
-    detection_score,
-    lift_score,
-    optimism_error,
-    variant_ratings,
-)
-from ragassay.metrics.certificate import certify
-from ragassay.metrics.citations import citation_scores
-from ragassay.metrics.intervals import mean_interval, mean_share_interval
+from ragassay.metrics.papers.citations import citation_scores
+from ragassay.metrics.stats.intervals import mean_interval, mean_share_interval
 from ragassay.records import (
     AnswerSentence,
     Citation,
@@ -29,6 +20,15 @@ from ragassay.records import (
     Failure,
     Finding,
 )
+from ragassay.studies.audit_scores import (
+    attack_figures,
+    audit_pairs,
+    detection_score,
+    lift_score,
+    optimism_error,
+    variant_ratings,
+)
+from ragassay.studies.certificate import certify
 
 sklearn_metrics = LazyModule("sklearn.metrics")
 

@@ -8,7 +8,7 @@ import pytest
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.metrics.calibration import calibration
+from ragassay.metrics.stats.calibration import calibration
 
 sklearn_metrics = LazyModule("sklearn.metrics")
 

@@ -6,7 +6,7 @@ import pytest
 from answers import answer, changed
 
 from ragassay.evaluators.registry import questions_of
-from ragassay.metrics.cascade import cascade_of, full_cost_usd, joint_name
+from ragassay.metrics.stats.joint_judgments import cascade_of, full_cost_usd, joint_name
 from ragassay.records import (
     AnswerSentence,
     Citation,

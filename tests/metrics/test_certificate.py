@@ -6,9 +6,9 @@ import pytest
 from case_tables import each_case
 from damage import pairs_of
 
-from ragassay.metrics.audit import lift_score
-from ragassay.metrics.certificate import certify, detection_verdict, lift_verdict, rising_room
 from ragassay.records import Score
+from ragassay.studies.audit_scores import lift_score
+from ragassay.studies.certificate import certify, detection_verdict, lift_verdict, rising_room
 
 FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
 

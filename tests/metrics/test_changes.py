@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from answers import answer, changed
 
-from ragassay.metrics.changes import (
+from ragassay.metrics.stats.changes import (
     SERIOUS_KEY,
     Change,
     can_be_significant,
     find_changes,
     least_p_value,
+    match_answers,
+    match_findings,
 )
-from ragassay.metrics.pairing import match_answers, match_findings
 from ragassay.records import AnswerSentence, Evaluation, Finding
 
 RECALL, HARM = "nuggets.recall", "sentences.inappropriate"

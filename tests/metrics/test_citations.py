@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics.citations import (
+from ragassay.metrics.papers.citations import (
     RELEVANT,
     citation_scores,
     merge_nugget_verdicts,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics.consistency import (
+from ragassay.metrics.papers.verifier_scores import (
     PERCENTILE_BINS,
     align_score,
     chunks_of,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics.correctness import borne_out, separation
+from ragassay.studies.verifiers.separation import borne_out, separation
 
 
 def test_by_hand():

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.metrics.correlation import (
+from ragassay.metrics.stats.correlation import (
     correlate_scores,
     correlate_systems,
     kendall_tau,
@@ -18,8 +18,7 @@ from ragassay.metrics.correlation import (
     tau_ap,
     tau_ap_b,
 )
-from ragassay.metrics.intervals import SEED
-from ragassay.metrics.resampling import N_SLOW_DRAWS
+from ragassay.metrics.stats.intervals import N_SLOW_DRAWS, SEED
 
 Values = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=8)
 

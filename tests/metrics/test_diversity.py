@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics.diversity import alpha_ndcg
+from ragassay.metrics.papers.retrieval import alpha_ndcg
 
 SUBTOPICS = {"a": {"1", "2"}, "b": {"1"}, "c": {"3"}, "d": set[str](), "e": {"2", "3"}}
 

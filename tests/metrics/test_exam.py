@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragassay.metrics.exam import exam_scores, relevance_scores
+from ragassay.metrics.papers.retrieval import exam_scores, relevance_scores
 from ragassay.records import ExamGrade, Failure, RelevanceGrade
 
 LOST = Failure(reason="timeout")

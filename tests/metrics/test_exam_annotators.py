@@ -8,8 +8,8 @@ import pytest
 from graded import extracted, passage, query, rated
 
 from ragassay.formats import QueryParagraphs, read_graded_paragraphs
-from ragassay.formats.workbench.grades import GradeFilter
-from ragassay.metrics.exam_annotators import annotator_tables, passage_labels
+from ragassay.workbench.agreement import annotator_tables, passage_labels
+from ragassay.workbench.grades import GradeFilter
 
 ANY = GradeFilter()
 

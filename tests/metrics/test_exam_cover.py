@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.formats import QueryParagraphs, read_graded_paragraphs
-from ragassay.formats.workbench.grades import GradeFilter
-from ragassay.metrics.exam_cover import OVERALL, SystemCover, rubric_cover
+from ragassay.workbench.cover import OVERALL, SystemCover, rubric_cover
+from ragassay.workbench.grades import GradeFilter
 
 ANY = GradeFilter()
 

@@ -7,8 +7,8 @@ import itertools
 import pytest
 from graded import RATED, extracted, passage, query, rated
 
-from ragassay.formats.workbench.grades import GradeFilter
-from ragassay.metrics.exam_graders import GraderAgreement, grader_agreement
+from ragassay.workbench.agreement import GraderAgreement, grader_agreement
+from ragassay.workbench.grades import GradeFilter
 
 
 def graded_by_two() -> GraderAgreement:

@@ -9,13 +9,12 @@ import pytest
 from rich.console import Console
 
 from ragassay.errors import InputError
-from ragassay.metrics.correlation import kendall_tau, spearman_rho
-from ragassay.metrics.diversity import alpha_ndcg
-from ragassay.metrics.exam_leaderboard import board, rubric_boards
-from ragassay.metrics.retrieval import run_values
+from ragassay.metrics.papers.retrieval import alpha_ndcg, run_values
+from ragassay.metrics.stats.correlation import kendall_tau, spearman_rho
 from ragassay.records import Score
-from ragassay.reports.exam_evaluation import board_sheet
 from ragassay.reports.sheets import sheet_rows, sheet_table
+from ragassay.workbench.evaluation_tables import board_sheet
+from ragassay.workbench.leaderboards import board, rubric_boards
 
 LABELS = {"q": {"a": 5, "b": 4, "c": 0}, "r": {"x": 4}, "s": {"y": 3}}
 RANKINGS = {

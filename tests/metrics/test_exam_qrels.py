@@ -10,8 +10,8 @@ from graded import direct, extracted, passage, query, rated
 
 from ragassay.errors import InputError
 from ragassay.formats import BankItem, QueryParagraphs, RubricBank, read_graded_paragraphs
-from ragassay.formats.workbench.grades import GradeFilter
-from ragassay.metrics.exam_qrels import (
+from ragassay.workbench.grades import GradeFilter
+from ragassay.workbench.leaderboards import (
     covered_items,
     facet_of_id,
     facets_of_banks,

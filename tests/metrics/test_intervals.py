@@ -10,9 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics import intervals
-from ragassay.metrics.intervals import f1_interval, mean_interval, rating_interval, share_interval
-from ragassay.metrics.nuggets import f1_score
+from ragassay.metrics.papers.nuggets import f1_score
+from ragassay.metrics.stats import intervals
+from ragassay.metrics.stats.intervals import (
+    f1_interval,
+    mean_interval,
+    rating_interval,
+    share_interval,
+)
 
 
 @pytest.mark.parametrize(("n_hits", "n"), [(8, 10), (0, 7), (7, 7), (1, 1), (130, 1000)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answers import answer
 
-from ragassay.metrics.leaderboard import Leaderboard, leaderboard
+from ragassay.metrics.stats.leaderboard import Leaderboard, leaderboard
 from ragassay.records import Evaluation, Score
 
 KEY = "nuggets.recall"

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from ragassay.metrics.intervals import mean_interval
-from ragassay.metrics.matrices import clustered_score
+from ragassay.metrics.stats.aggregates import clustered_score
+from ragassay.metrics.stats.intervals import mean_interval
 
 
 def test_a_mean_with_its_bounds_by_hand():

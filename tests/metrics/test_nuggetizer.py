@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.metrics.intervals import mean_share_interval, share_interval
-from ragassay.metrics.nuggetizer import (
+from ragassay.metrics.papers.nuggetizer import (
     all_score,
     assignment_scores,
     strict_all_score,
     strict_vital_score,
     vital_score,
 )
+from ragassay.metrics.stats.intervals import mean_share_interval, share_interval
 from ragassay.records import ASSIGNMENTS, Assignment, Importance
 
 LABELS: list[Assignment | None] = ["support", "partial_support", "not_support", "support"]

@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ragassay.metrics.nuggets import (
-    align_greedily,
-    align_optimally,
-    f1_score,
-    first_of_each,
-)
+from ragassay.metrics.papers.nuggets import align_greedily, align_optimally, f1_score, first_of_each
 from ragassay.records import NuggetMatch
 
 

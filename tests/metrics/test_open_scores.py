@@ -6,10 +6,10 @@ from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics.changes import find_changes
-from ragassay.metrics.leaderboard import leaderboard
-from ragassay.metrics.scores import share
-from ragassay.metrics.summary import mean_scores
+from ragassay.metrics.papers.answer_scores import share
+from ragassay.metrics.stats.changes import find_changes
+from ragassay.metrics.stats.leaderboard import leaderboard
+from ragassay.metrics.stats.summary import mean_scores
 from ragassay.records import Evaluation, Finding, Score
 from ragassay.reports.changes import change_text
 

@@ -7,9 +7,14 @@ from pathlib import Path
 from graded import direct, extracted, passage, query, rated
 
 from ragassay.formats import QueryParagraphs, read_graded_paragraphs
-from ragassay.formats.workbench.grades import GradeFilter
-from ragassay.metrics.bank_oversight import item_uses, missing_passages
-from ragassay.metrics.oversight import Relevance, checked_items, grids
+from ragassay.workbench.grades import GradeFilter
+from ragassay.workbench.oversight import (
+    Relevance,
+    checked_items,
+    grids,
+    item_uses,
+    missing_passages,
+)
 
 ANY = GradeFilter()
 

@@ -8,16 +8,16 @@ import krippendorff
 import pytest
 from answers import answer
 
-from ragassay.metrics.panel import (
+from ragassay.metrics.papers.answer_scores import rubric_scores
+from ragassay.metrics.stats.joint_judgments import (
     is_disputed,
     panel_bounds,
     panel_judgment,
     single_judgments,
     standing,
 )
-from ragassay.metrics.panel_agreement import panel_agreement
-from ragassay.metrics.scores import rubric_scores
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.panel_agreement import panel_agreement
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Evaluation, Failure, Judgment, Usage
 
 TIMEOUT = Failure(reason="timeout", detail="no reply")

@@ -8,13 +8,13 @@ import pytest
 from answers import answer
 from lazy import LazyModule
 
-from ragassay.metrics.panel import panel_judgment
-from ragassay.metrics.panel_agreement import panel_agreement
-from ragassay.metrics.panel_alike import (
+from ragassay.metrics.stats.joint_judgments import panel_judgment
+from ragassay.metrics.stats.panel_agreement import (
     agreeing_pairs,
     effective_judges,
     erring_pairs,
     error_correlation,
+    panel_agreement,
     ratings_alone,
 )
 from ragassay.records import Evaluation, Failure, Judgment, PanelPair, Score

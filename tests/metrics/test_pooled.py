@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from answers import answer, changed
 
-from ragassay.metrics.pooled import (
+from ragassay.metrics.papers.pooled import (
     CLUSTER_RECALL,
     clustered_sentences,
     document_key,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.metrics.repeats import Asked, change_interval, repeat_figures, value_of
 from ragassay.records import (
     Citation,
     CitationVerdict,
@@ -14,6 +13,7 @@ from ragassay.records import (
     SentenceLabel,
     VerdictBase,
 )
+from ragassay.studies.repeats import AskedVerdict, change_interval, repeat_figures, value_of
 
 LOST = Failure(reason="unparsable")
 
@@ -29,9 +29,9 @@ def labelled(label: str | None) -> SentenceLabel:
     return SentenceLabel.model_validate({"sentence": 1, "label": label, "failure": failure})
 
 
-def asked(*verdicts: VerdictBase, kind: str = "rubric") -> list[Asked]:
+def asked(*verdicts: VerdictBase, kind: str = "rubric") -> list[AskedVerdict]:
     """A repetition: a verdict on each of several answers, to a question each."""
-    return [Asked(kind, f"r{n}", f"q{n}", verdict) for n, verdict in enumerate(verdicts)]
+    return [AskedVerdict(kind, f"r{n}", f"q{n}", verdict) for n, verdict in enumerate(verdicts)]
 
 
 def test_a_verdict_changes_where_it_is_not_the_same_every_time():

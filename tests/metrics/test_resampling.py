@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragassay.metrics import resampling
-from ragassay.metrics.intervals import mean_interval
-from ragassay.metrics.resampling import bootstrap_interval, ratio_interval, sums_by_cluster
+from ragassay.metrics.stats import intervals
+from ragassay.metrics.stats.intervals import (
+    bootstrap_interval,
+    mean_interval,
+    ratio_interval,
+    sums_by_cluster,
+)
 
 
 def test_sums_stand_by_name():
@@ -51,7 +55,7 @@ def test_undefined_draws_are_left_out_and_mostly_undefined_has_none():
 
 
 def test_drawing_in_parts_keeps_the_number_of_draws(monkeypatch):
-    monkeypatch.setattr(resampling, "MOST_PICKS", 10)
+    monkeypatch.setattr(intervals, "MOST_PICKS", 10)
     sizes: list[int] = []
 
     def statistic(counts: np.ndarray) -> np.ndarray:

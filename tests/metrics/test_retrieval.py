@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics.retrieval import MEASURES, retrieval_scores
+from ragassay.metrics.papers.retrieval import MEASURES, retrieval_scores
 
 QRELS = {"q1": {"a": 1, "b": 1, "c": 0}, "q2": {"x": 1}, "q3": {"z": 0}}
 

@@ -8,7 +8,13 @@ from case_tables import each_case
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.metrics.risk import N_STARTS, THRESHOLDS, bound_of, risk_bound, undecided
+from ragassay.metrics.stats.calibration import (
+    N_STARTS,
+    THRESHOLDS,
+    bound_of,
+    explain_undecided,
+    risk_bound,
+)
 from ragassay.records import Bound
 
 scipy_stats = LazyModule("scipy.stats")
@@ -124,14 +130,14 @@ def test_a_bound_with_a_least_cosine_asks_for_both():
     assert not close.admits(0.9, 0.7499) and not close.admits(0.8999, 0.99)
     # Without a measured cosine nothing is close.
     assert not close.admits(0.99)
-    assert undecided(close, "supports", 0.9, 0.75) is None
-    found = undecided(close, "supports", 0.91, 0.6)
+    assert explain_undecided(close, "supports", 0.9, 0.75) is None
+    found = explain_undecided(close, "supports", 0.91, 0.6)
     assert found is not None and found.detail == (
         "leans to supports at 0.91, but the closest sentence has a cosine of 0.60 with the claim; "
         "it decides from 0.75 up"
     )
     # Too unsure as well: the confidence is the first reason.
-    found = undecided(close, "supports", 0.5, 0.6)
+    found = explain_undecided(close, "supports", 0.5, 0.6)
     assert found is not None and found.detail.endswith("it decides from 0.90 up")
 
 
@@ -166,7 +172,7 @@ MEASURED = {"precision": 0.8567, "n_measured": 321, "data": "ExpertQA (dev)"}
     ],
 )
 def test_what_is_not_decided_says_why_and_what_was_measured(given, detail):
-    assert undecided(bound(), "contradicts", 0.95) is None
-    found = undecided(bound(**given), "not_relevant", 0.712)
+    assert explain_undecided(bound(), "contradicts", 0.95) is None
+    found = explain_undecided(bound(**given), "not_relevant", 0.712)
     assert found is not None and found.reason == "undecided"
     assert found.detail == f"leans to not relevant at 0.71; {detail}"

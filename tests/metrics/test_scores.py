@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics.scores import (
+from ragassay.metrics.papers.answer_scores import (
     LOWER_IS_BETTER,
     correctness_scores,
     evidence_scores,

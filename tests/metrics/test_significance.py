@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragassay.metrics.significance import holm, paired_tests
+from ragassay.metrics.stats.leaderboard import holm, paired_tests
 
 
 def by_force(differences: list[float]) -> float:
@@ -43,7 +43,7 @@ def test_p_value_agrees_with_all_sign_flips(differences):
 def test_many_questions_are_sampled_close_to_the_exact_value(monkeypatch):
     differences = [random.Random(i).gauss(0.3, 1) for i in range(12)]
     exact = p_value_of(differences)
-    monkeypatch.setattr("ragassay.metrics.significance.N_PERMUTATIONS", 2000)
+    monkeypatch.setattr("ragassay.metrics.stats.leaderboard.N_PERMUTATIONS", 2000)
     sampled = p_value_of(differences)
     assert exact == pytest.approx(by_force(differences))
     assert sampled == pytest.approx(exact, abs=0.03)

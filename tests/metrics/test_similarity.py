@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.errors import ExtraError
-from ragassay.metrics import similarity
-from ragassay.metrics.similarity import (
+from ragassay.studies import text_similarity
+from ragassay.studies.text_similarity import (
     SIMILARITY_KINDS,
     TEXT_MEASURES,
     bleu_score,
@@ -96,7 +96,7 @@ def test_meteor_aligns_stems_but_no_synonyms_without_wordnet(monkeypatch):
 
     monkeypatch.setattr("nltk.corpus.wordnet", Missing())
     # Whether WordNet is there is asked once: of a copy of the module that has not asked yet.
-    spec = importlib.util.find_spec(similarity.__name__)
+    spec = importlib.util.find_spec(text_similarity.__name__)
     fresh = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fresh)
     assert not fresh.has_synonyms()

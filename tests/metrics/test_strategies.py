@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.metrics.strategies import (
+from ragassay.metrics.papers.strategies import (
     PERTURBED,
-    RatedAnswer,
+    StrategyAnswer,
     StrategyReply,
     alignment_alpha,
     followed_share,
@@ -32,9 +32,9 @@ def rated(
     question: str = "q",
     reason: str = "",
     **ratings: int | None,
-) -> RatedAnswer:
+) -> StrategyAnswer:
     replies = {way: StrategyReply(rating, reason) for way, rating in ratings.items()}
-    return RatedAnswer("r", question, people, replies, hint)
+    return StrategyAnswer("r", question, people, replies, hint)
 
 
 def test_agreement_of_people_and_judge_worked_by_hand():
@@ -136,17 +136,17 @@ def test_polarity_is_textblobs_and_has_a_sign():
 def test_sentiment_is_the_mean_over_answers_and_ways():
     good, bad = "An excellent answer.", "A terrible answer."
     answers = [
-        RatedAnswer(
+        StrategyAnswer(
             "a",
             "a",
             replies={"zero_shot": StrategyReply(5, good), "knowledge": StrategyReply(1, bad)},
         ),
-        RatedAnswer(
+        StrategyAnswer(
             "b",
             "b",
             replies={"zero_shot": StrategyReply(5, good), "knowledge": StrategyReply(3, " ")},
         ),
-        RatedAnswer("c", "c", replies={"zero_shot": StrategyReply(None)}),
+        StrategyAnswer("c", "c", replies={"zero_shot": StrategyReply(None)}),
     ]
     found = mean_polarity(answers, WAYS)
     # Textblob: excellent 1, terrible -1; (1 + 1 - 1) / 3. Two ratings came without a reason.

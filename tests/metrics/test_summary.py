@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragassay.metrics.summary import mean_scores, summarize
+from ragassay.metrics.stats.summary import mean_scores, summarize
 from ragassay.records import Evaluation, Finding, Score, Usage
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.metrics.thresholds import (
+from ragassay.metrics.papers.verifier_scores import (
     UNFITTED,
     Thresholds,
     best_threshold,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics.transport import (
+from ragassay.studies.text_similarity import (
     inverse_document_frequencies,
     mover_score,
     rarity_weights,

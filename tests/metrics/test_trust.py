@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from answers import answer
 
-from ragassay.metrics.alignment import align_labels
-from ragassay.metrics.rankings import rankings, relabelled
-from ragassay.metrics.trust import TaskTrust, judge_trust
+from ragassay.metrics.papers.rankings import rankings, relabel_answers
+from ragassay.metrics.stats.alignment import align_labels
 from ragassay.records import (
     Evaluation,
     EvidenceVerdict,
@@ -17,6 +16,7 @@ from ragassay.records import (
     Judgment,
     SentenceLabel,
 )
+from ragassay.studies.trust import TaskTrust, judge_trust
 
 
 def human(task: str, said: str, record_id: str, **fields: object) -> HumanLabel:
@@ -205,7 +205,7 @@ def ranked_run() -> tuple[list[Evaluation], list[HumanLabel]]:
 
 def test_rankings_worked_by_hand():
     run, labels = ranked_run()
-    both = relabelled(align_labels(labels, run), run)
+    both = relabel_answers(align_labels(labels, run), run)
     found = {ranking.key: ranking for ranking in rankings(both.human, both.judge, run)}
     precision = found["sentences.required"]
     assert precision.human == {"s1": 1.0, "s2": 0.75, "s3": 0.25}
@@ -219,7 +219,7 @@ def test_rankings_worked_by_hand():
 
 def test_only_what_both_labelled_is_ranked():
     run, labels = ranked_run()
-    both = relabelled(align_labels(labels[:2], run), run)
+    both = relabel_answers(align_labels(labels[:2], run), run)
     (human_side,), (judge_side,) = both.human, both.judge
     assert len(human_side.labels) == len(judge_side.labels) == 2
     assert (human_side.judge, judge_side.judge) == ("people", "judge")
@@ -233,7 +233,7 @@ def test_citations_are_ranked_by_support():
             name = f"{system}-{topic}"
             run.append(answer(name, topic, system, [("a", None)], [(1, "31180121", verdict)]))
             labels.append(human("citation", verdict, name, sentence=1, item="31180121"))
-    both = relabelled(align_labels(labels, run), run)
+    both = relabel_answers(align_labels(labels, run), run)
     found = {ranking.key: ranking for ranking in rankings(both.human, both.judge, run)}
     assert found["citations.support"].human == {"s1": 1.0, "s2": 0.0}
     assert found["citations.support"].correlation.kendall.value == 1.0

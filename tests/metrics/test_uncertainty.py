@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lazy import LazyModule
 
 from ragassay.errors import SettingsError
-from ragassay.metrics.uncertainty import (
+from ragassay.metrics.stats.uncertainty import (
     Term,
     confidence_of,
     entropy_bits,

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ragassay.models.answered_by import MOST_CHARS, answered_by, mixture_notes
+from ragassay.models.call_reply import MOST_CHARS, answered_by, mixture_notes
 from ragassay.records import Usage
 
 REPLIES = [

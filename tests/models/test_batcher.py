@@ -13,7 +13,7 @@ import pytest
 from ragassay.errors import ModelError, PromptTooLongError
 from ragassay.models.local import batcher as batcher_module
 from ragassay.models.local.batcher import Batcher
-from ragassay.models.local.chat import Prompt, Reply
+from ragassay.models.local.replies import Prompt, Reply
 
 WAIT_S = 20
 

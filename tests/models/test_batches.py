@@ -26,8 +26,8 @@ from ragassay.errors import (
 from ragassay.models.batch_services import AnthropicBatches, FileBatches, VertexBatches
 from ragassay.models.batch_store import BATCHES, BatchStore, SubmittedBatch
 from ragassay.models.batches import batching
-from ragassay.models.gateway import JudgeLM, metered
-from ragassay.models.limiter import RunLimiter, limited
+from ragassay.models.gateway import JudgeLM, meter_calls
+from ragassay.models.limiter import RunLimiter, limit_calls
 from ragassay.settings import load_settings
 from ragassay.testing import BatchPlan, Fault, ScriptedModel, last_user_text
 
@@ -104,7 +104,7 @@ async def ask(
     """Return the text of each reply, or the error, in the order of the questions."""
     limiter = limiter or RunLimiter()
     async with batching(folder, limiter, tell):
-        with limited(limiter):
+        with limit_calls(limiter):
             calls = [
                 lm.acall(messages=[{"role": "user", "content": q}], response_format=SCHEMA)
                 for q in questions
@@ -131,12 +131,12 @@ async def test_calls_that_wait_together_make_one_batch_and_each_gets_its_own_rep
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 async def test_a_batch_costs_half(provider, model, keys, tmp_path):
     lm, alone = judge(model, NAMES[provider]), judge(model)
-    with metered() as batched:
+    with meter_calls() as batched:
         await ask(lm, QUESTIONS, tmp_path)
     assert batched.usage.n_calls == 9
     assert batched.usage.cost_usd and batched.usage.cost_usd > 0
     if provider == "openai":
-        with metered() as single:
+        with meter_calls() as single:
             for question in QUESTIONS:
                 await alone.acall(
                     messages=[{"role": "user", "content": question}], response_format=SCHEMA
@@ -145,7 +145,7 @@ async def test_a_batch_costs_half(provider, model, keys, tmp_path):
 
 
 async def test_the_price_of_an_unknown_model_is_unknown_not_zero(model, tmp_path):
-    with metered() as found:
+    with meter_calls() as found:
         await ask(judge(model, "openai/scripted"), ["Does it help?"], tmp_path)
     assert found.usage.cost_usd is None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragassay.model_names import MINILM
-from ragassay.models.pair_encoders import pair_encoder
+from ragassay.models.entailment import pair_encoder
 
 
 def test_text_that_spells_a_mark_of_the_model_stays_text():

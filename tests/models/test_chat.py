@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lazy import LazyModule
 
-from ragassay.models.local.chat import ChatEncoder
+from ragassay.models.local.replies import ChatEncoder
 
 transformers = LazyModule("transformers")
 

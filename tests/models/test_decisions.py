@@ -15,8 +15,8 @@ from case_tables import each_case
 
 from ragassay.agents.rubric_judge import judgment_of, rating_signature
 from ragassay.agents.sampling import ask_judge
-from ragassay.models.decisions import decide
-from ragassay.models.gateway import JudgeLM, metered, takes_decisions
+from ragassay.models.call_reply import decide
+from ragassay.models.gateway import JudgeLM, meter_calls, takes_decisions
 from ragassay.models.litellm_library import import_litellm
 from ragassay.settings import load_settings
 
@@ -138,7 +138,7 @@ async def rate(lm: JudgeLM) -> tuple[dspy.Prediction, Any]:
         reply = (await lm.acall(messages=MESSAGES, **more))[0]
         return dspy.Prediction(**json.loads(reply["text"]), logprobs=reply["logprobs"])
 
-    with metered() as meter:
+    with meter_calls() as meter:
         found, source = await ask_judge(draw, lm, rating_signature((1, 5)), MESSAGES)
     return found, meter.usage + source
 

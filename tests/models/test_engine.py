@@ -9,8 +9,8 @@ from lazy import LazyModule
 
 from ragassay.errors import PromptTooLongError
 from ragassay.models.local import engine as engine_module
-from ragassay.models.local.chat import Prompt, Reply
 from ragassay.models.local.engine import Engine
+from ragassay.models.local.replies import Prompt, Reply
 
 torch = LazyModule("torch")
 

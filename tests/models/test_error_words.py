@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from case_tables import each_case
 
-from ragassay.models.error_words import MEANINGS, meaning_of
+from ragassay.models.provider_errors import MEANINGS, meaning_of
 
 
 def test_examples_of_the_table_have_their_meanings() -> None:

@@ -18,7 +18,7 @@ from tiny_verifiers import tiny_inference
 
 from ragassay.errors import SettingsError
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.metrics.consistency import filled_chunks
+from ragassay.metrics.papers.verifier_scores import filled_chunks
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     CONTRADICTS,
@@ -27,10 +27,10 @@ from ragassay.models.entailment import (
     reads_whole,
     unsupported_spans,
 )
-from ragassay.models.fitted_verifier import FittedThresholds, FittedVerifier
+from ragassay.models.fitted_models import FittedThresholds, FittedVerifier
 from ragassay.models.verifiers import entailment_model, present_model
-from ragassay.prompts.verifiers import load_verifier_kinds
-from ragassay.text.reading import ALL_WORDS, passage_of_sentences
+from ragassay.prompts.model_forms import load_verifier_kinds
+from ragassay.text.search import ALL_WORDS, passage_of_sentences
 
 HERE = Path(__file__).parent
 CASES = json.loads((HERE / "fact_checker_cases.json").read_text("utf-8"))

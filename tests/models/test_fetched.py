@@ -13,9 +13,9 @@ from typer.testing import CliRunner, Result
 
 from ragassay.cli import app
 from ragassay.errors import InputError, SettingsError
-from ragassay.models.fetched import fetch, read_fetched
-from ragassay.models.hub import folder_digest
+from ragassay.models.availability import fetch, read_fetched
 from ragassay.models.verifiers import present_model
+from ragassay.models.weights import folder_digest
 
 T5_MODEL = "lytang/MiniCheck-Flan-T5-Large"
 HHEM = "vectara/hallucination_evaluation_model"

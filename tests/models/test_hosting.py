@@ -16,14 +16,13 @@ from tiny_verifiers import tiny_alignscore, tiny_causal, tiny_inference, tiny_wr
 
 from ragassay.errors import SettingsError
 from ragassay.models import adapters
-from ragassay.models.causal_text import CausalText
+from ragassay.models.entailment import NliModel
 from ragassay.models.hosting import Recipe, computed_by_host, hosted
-from ragassay.models.nli import NliModel
+from ragassay.models.local_readers import SpanReader, Text2Text
 from ragassay.models.own_models import OwnModels
 from ragassay.models.scorers import AlignScore
-from ragassay.models.span_reader import SpanReader
-from ragassay.models.text2text import Text2Text
 from ragassay.models.verifiers import AdaptedVerifier, entailment_model
+from ragassay.models.written_labels import CausalText
 
 PAIR = ("alpha lowers pressure .", "A trial.\nalpha lowers pressure in adults .")
 PROMPT = ("Claim :", " alpha lowers pressure in adults .", "attributable")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.models.gateway import JudgeLM, metered
-from ragassay.models.litellm_library import CALLBACKS, unlogged
+from ragassay.models.gateway import JudgeLM, meter_calls
+from ragassay.models.litellm_library import CALLBACKS, disable_logging
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
@@ -23,16 +23,16 @@ def test_a_users_callback_gets_each_call(name, monkeypatch):
     import litellm
     from litellm._internal_context import is_internal_call
 
-    with unlogged():
+    with disable_logging():
         assert is_internal_call.get()
     monkeypatch.setattr(litellm, name, ["a tool of the user's"])
-    with unlogged():
+    with disable_logging():
         assert not is_internal_call.get()
 
 
 @pytest.mark.integration
 async def test_the_cost_of_a_call_that_is_not_recorded_is_known():
-    with ScriptedModel() as model, metered() as meter:
+    with ScriptedModel() as model, meter_calls() as meter:
         settings = load_settings(model="openai/gpt-4.1-mini", api_base=model.base_url)
         await JudgeLM(settings).acall("Does it help?")
     assert meter.usage.cost_usd

@@ -10,8 +10,15 @@ import pytest
 from lazy import LazyModule
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.models.merging import Merged, merge, rotated, write_gguf, write_hf
-from ragassay.models.tuned import TunedNote, save_adapter
+from ragassay.models.tuned import (
+    Merged,
+    TunedNote,
+    merge,
+    rotate_rows,
+    save_adapter,
+    write_gguf,
+    write_hf,
+)
 
 torch = LazyModule("torch")
 
@@ -118,7 +125,7 @@ def test_rows_of_the_two_halves_of_a_head_come_side_by_side() -> None:
     # Two heads of four rows. Head 0 is rows 0 1 | 2 3: side by side that is 0 2 1 3; head 1 is
     # rows 4 5 | 6 7: that is 4 6 5 7.
     weight = np.arange(8.0)[:, None]
-    assert rotated(weight, 2)[:, 0].tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
+    assert rotate_rows(weight, 2)[:, 0].tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
 
 
 def test_transformers_turns_the_rows_back() -> None:
@@ -126,7 +133,7 @@ def test_transformers_turns_the_rows_back() -> None:
 
     weight = np.random.default_rng(1).normal(size=(24, 5))
     processor = LlamaTensorProcessor({"num_attention_heads": 6, "num_key_value_heads": 2})
-    back = processor._reverse_permute_weights(rotated(weight, 6), 6, 6)
+    back = processor._reverse_permute_weights(rotate_rows(weight, 6), 6, 6)
     np.testing.assert_array_equal(back, weight)
 
 

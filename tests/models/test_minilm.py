@@ -13,8 +13,8 @@ import pytest
 from ragassay.model_names import MINILM
 from ragassay.models.adapters import CLOSEST, SIGNALS, WHOLE, Adapter
 from ragassay.models.cross_encoder import CrossEncoder
+from ragassay.models.entailment import pair_encoder
 from ragassay.models.minilm import MiniLMPairs, MiniLMTexts
-from ragassay.models.pair_encoders import pair_encoder
 from ragassay.models.weights import minilm_folder
 
 pytestmark = pytest.mark.integration

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import SettingsError
-from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.models.nli import NliModel, entailment_columns
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, NliModel, entailment_columns
 
 PAIRS = [("Alpha lowers pressure.", "Alpha lowered pressure in a trial."), ("Beta.", "Gamma.")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lazy import LazyModule
 
-from ragassay.models.packed import PackedLinear, pack
+from ragassay.models.layers import PackedLinear, pack
 
 nn = LazyModule("torch.nn")
 torch = LazyModule("torch")

@@ -9,9 +9,8 @@ from bases import ARCHITECTURES, save_base
 from lazy import LazyModule
 
 from ragassay.errors import SettingsError
-from ragassay.models.bidirectional_encoder import BidirectionalEncoder
-from ragassay.models.causal_encoder import CausalEncoder
-from ragassay.models.pair_encoders import pair_encoder
+from ragassay.models.cross_encoder import BidirectionalEncoder, CausalEncoder
+from ragassay.models.entailment import pair_encoder
 
 nn = LazyModule("torch.nn")
 torch = LazyModule("torch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.models.prices import listed_price_usd
+from ragassay.models.litellm_library import listed_price_usd
 
 
 def test_a_listed_price_by_hand():

@@ -10,9 +10,8 @@ import pytest
 from case_tables import each_case
 
 from ragassay.errors import FatalModelError
-from ragassay.models.connections import unreachable
 from ragassay.models.probe import check_judges
-from ragassay.models.providers import PROVIDERS, refusal
+from ragassay.models.provider_errors import PROVIDERS, refusal, unreachable
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import Fault, ScriptedModel
 

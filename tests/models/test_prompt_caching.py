@@ -10,7 +10,7 @@ import httpx
 import pytest
 from case_tables import each_case
 
-from ragassay.agents.adapter import SharedPrefixAdapter
+from ragassay.agents.base import SharedPrefixAdapter
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.errors import ModelError
 from ragassay.models import gateway

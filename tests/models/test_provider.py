@@ -13,8 +13,8 @@ import pytest
 from ragassay.errors import SettingsError
 from ragassay.model_names import SHIPPED_VERIFIERS
 from ragassay.models.local import loading, provider
-from ragassay.models.local.chat import Prompt
 from ragassay.models.local.engine import Engine
+from ragassay.models.local.replies import Prompt
 
 RATING = {
     "type": "object",

@@ -9,11 +9,10 @@ import pytest
 from lazy import LazyModule
 from tiny_llama import tiny_model, tiny_tokenizer
 
-from ragassay.agents.published_prompts import render
-from ragassay.agents.published_replies import read_rating
-from ragassay.judge_forms import FORMS, form_of
-from ragassay.models.local.chat import Prompt
+from ragassay.agents.published_judge import read_rating, render
+from ragassay.model_names import FORMS, form_of
 from ragassay.models.local.loading import load_engine
+from ragassay.models.local.replies import Prompt
 from ragassay.prompts import load_rubrics
 from ragassay.records import Case
 

@@ -20,12 +20,11 @@ from ragassay.errors import SettingsError
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.models.correctness import EntailmentCorrectness
 from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, labels_known
-from ragassay.models.nli import NliModel
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, NliModel, labels_known
 from ragassay.models.scorers import AlignScore, ScoringVerifier, SummaC, weights_file
 from ragassay.models.verifiers import StandIn, entailment_model, present_model
 from ragassay.models.written_labels import WrittenLabels
-from ragassay.prompts.verifiers import load_verifier_kinds
+from ragassay.prompts.model_forms import load_verifier_kinds
 
 torch = LazyModule("torch")
 
@@ -145,7 +144,7 @@ def test_probabilities_of_a_causal_model_are_those_of_its_own_tokens(tmp_path: P
     """By hand: the product of the words' probabilities, each behind what stands before it."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from ragassay.models.causal_text import CausalText
+    from ragassay.models.written_labels import CausalText
 
     folder = tiny_causal(tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(folder)

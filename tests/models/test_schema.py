@@ -13,8 +13,8 @@ from tiny_llama import tiny_model
 
 from ragassay.errors import RefusedError
 from ragassay.models.local import engine as engine_module
-from ragassay.models.local.chat import Prompt
 from ragassay.models.local.engine import Engine
+from ragassay.models.local.replies import Prompt
 
 torch = LazyModule("torch")
 

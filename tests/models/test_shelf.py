@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.models.integrity import check, is_sound
-from ragassay.models.shelf import ShelfFile, item_of, served_models, shelf
+from ragassay.models.registry import ShelfFile, check, is_sound, item_of, served_models, shelf
 from ragassay.models.weights import sha256_of
 
 NOTE = {

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from ragassay.errors import SettingsError
 from ragassay.models.cards import load_card
-from ragassay.models.signal_rater import LinearScorer, rater_of, shipped_rater
+from ragassay.models.fitted_raters import LinearScorer, rater_of, shipped_rater
 from ragassay.prompts import load_rubrics
-from ragassay.prompts.signals import load_signals
+from ragassay.prompts.texts import load_signals
 
 
 def test_a_score_adds_features_vector_and_openers_up():

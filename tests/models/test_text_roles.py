@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragassay.model_names import MINILM
-from ragassay.models.embeddings import Embedder, Encoded
-from ragassay.models.text_roles import RoleEncoder, encode_role
+from ragassay.models.embeddings import Embedder, Encoded, RoleEncoder, encode_role
 
 MISTRAL = "intfloat/e5-mistral-7b-instruct"
 SCIQAG = "Given this Question & Answer pair, retrieve relevant sentences to the Answer."

@@ -10,9 +10,9 @@ from lazy import LazyModule
 from tiny_llama import tiny_adapter, tiny_model
 
 from ragassay.errors import SettingsError
-from ragassay.models.local.chat import Prompt
 from ragassay.models.local.engine import Engine
 from ragassay.models.local.loading import adapted
+from ragassay.models.local.replies import Prompt
 from ragassay.models.tuned import NOTE, WEIGHTS, base_of, note_of
 
 torch = LazyModule("torch")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.metrics.nuggets import same_probability
-from ragassay.models.nugget_matcher import opened_matcher
+from ragassay.metrics.papers.nuggets import same_probability
+from ragassay.models.fitted_models import opened_matcher
 from ragassay.optimizers import nugget_matching
 from ragassay.optimizers.nugget_matching import fit_matcher, fit_mixture
 from ragassay.optimizers.nugget_thresholds import MatchCase, MatchData, Trial, choose_trial

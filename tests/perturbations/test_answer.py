@@ -7,7 +7,7 @@ from attacked import SENTENCES, record_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.perturbations.answer import MASK, cut
+from ragassay.perturbations.attack import MASK, cut
 from ragassay.records import SentenceInput
 from ragassay.text.segmenter import segment
 

@@ -9,17 +9,16 @@ from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.perturbations.negation import turn_negation
-from ragassay.perturbations.numbers import change_number
-from ragassay.perturbations.swaps import (
+from ragassay.perturbations.counterfactuals import (
     Change,
     remove_hedge,
     swap_drug,
     swap_population,
     turn_direction,
+    turn_negation,
 )
-from ragassay.perturbations.wording import like, replaced
-from ragassay.perturbations.words import load_drugs, load_words
+from ragassay.perturbations.lexicon import like, load_drugs, load_words, replace_words
+from ragassay.perturbations.numbers import change_number
 from ragassay.records import Document, SentenceInput
 
 
@@ -248,7 +247,7 @@ def test_a_retracted_article_that_is_cited_already_is_not_cited_again():
 
 def test_the_finding_on_a_retracted_article_comes_up():
     from ragassay.records import Article, ArticleLink, Case
-    from ragassay.retrievers.hygiene import citation_findings
+    from ragassay.retrievers.citation_warnings import citation_findings
     from ragassay.text.segmenter import segment
 
     class Shelf:
@@ -269,6 +268,6 @@ def test_the_finding_on_a_retracted_article_comes_up():
 
 
 def test_articles_follow_the_word_behind_them():
-    assert replaced("An increase.", 3, 11, "decrease") == "A decrease."
-    assert replaced("A big one.", 2, 5, "unusual") == "An unusual one."
-    assert replaced("A big one.", 2, 5, "universal") == "A universal one."
+    assert replace_words("An increase.", 3, 11, "decrease") == "A decrease."
+    assert replace_words("A big one.", 2, 5, "unusual") == "An unusual one."
+    assert replace_words("A big one.", 2, 5, "universal") == "A universal one."

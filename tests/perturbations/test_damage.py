@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.perturbations import ATTACKS, attacks_of, damage_answers
-from ragassay.perturbations.pools import load_pool
+from ragassay.perturbations.lexicon import load_pool
 from ragassay.prompts import load_rubrics
 from ragassay.records import DamagedAnswer, Record, SentenceInput
 from ragassay.text.segmenter import segment

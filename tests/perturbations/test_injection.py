@@ -7,7 +7,7 @@ from attacked import ANSWER, SENTENCES, attacked, record_of
 from case_tables import each_case
 
 from ragassay.perturbations import attacks_of
-from ragassay.perturbations.pools import load_pool
+from ragassay.perturbations.lexicon import load_pool
 from ragassay.records import SentenceInput
 
 NAMES = {

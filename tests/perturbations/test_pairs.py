@@ -7,14 +7,14 @@ import random
 import pytest
 from case_tables import each_case
 
-from ragassay.metrics.qa.numbers import SourceNumbers, answer_numbers
-from ragassay.perturbations.pairs import PAIR_ATTACKS, damage_pair
-from ragassay.perturbations.pools import load_pool
-from ragassay.perturbations.wrong_numbers import WRONG
+from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
+from ragassay.perturbations.lexicon import load_pool
+from ragassay.perturbations.numbers import WRONG
+from ragassay.qa.audit import PAIR_ATTACKS, damage_pair
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import RACAR
-from ragassay.text.context_marks import context_marks
 from ragassay.text.quantities import read_quantities
+from ragassay.text.questions import context_marks
 
 PAIR = QAPair(
     id="a.1",

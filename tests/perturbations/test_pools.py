@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragassay.perturbations.pools import draw_text, load_pool
+from ragassay.perturbations.lexicon import draw_text, load_pool
 
 POOLS = ("off_topic", "blog", "tweet", "injection")
 ROOT = Path(__file__).parents[2]

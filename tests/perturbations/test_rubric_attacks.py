@@ -8,10 +8,13 @@ import pytest
 from attacked import ANSWER, OTHER, attacked, record_of, text_after
 from case_tables import each_case
 
-from ragassay.perturbations.answer import cut
-from ragassay.perturbations.connectives import without_connectives
-from ragassay.perturbations.pools import load_pool
-from ragassay.perturbations.redundancy import frames_in_turn, paraphrased_by_rule
+from ragassay.perturbations.attack import cut
+from ragassay.perturbations.lexicon import load_pool
+from ragassay.perturbations.wording_attacks import (
+    frames_in_turn,
+    paraphrased_by_rule,
+    without_connectives,
+)
 from ragassay.records import Document, SentenceInput
 
 ONE, TWO, THREE = "One fell (1).", "Two rose.", "Three stayed (2)."

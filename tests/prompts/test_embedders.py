@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ragassay.prompts.embedders import form_of, load_embedders
+from ragassay.prompts.model_forms import form_of, load_embedders
 
 FORMS = [
     # (model, pooling, before a query, before a passage, before texts compared with their like)

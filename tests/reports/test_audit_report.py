@@ -15,14 +15,15 @@ from lxml import html
 from pages import Balance
 from rich.console import Console
 
-from ragassay.metrics.audit import attack_figures, variant_ratings
-from ragassay.metrics.certificate import certify
 from ragassay.perturbations import ATTACKS
-from ragassay.perturbations.pairs import PAIR_ATTACKS
+from ragassay.qa.audit import PAIR_ATTACKS
 from ragassay.records import Audit, Score
 from ragassay.reports import render_html, render_markdown
-from ragassay.reports.attack_titles import ATTACK_TITLES, attack_title
-from ragassay.reports.audit import (
+from ragassay.reports.certificate import NOT_AUDITED, trust_headline, view_certificate
+from ragassay.reports.sheets import sheet_table
+from ragassay.studies.audit_report import (
+    ATTACK_TITLES,
+    attack_title,
     certificate_sheet,
     figures_csv,
     ratings_sheet,
@@ -30,9 +31,9 @@ from ragassay.reports.audit import (
     render_audit_markdown,
     short_attack_sheet,
 )
-from ragassay.reports.audit_groups import _lift_bar
-from ragassay.reports.certificate import NOT_AUDITED, trust_headline, view_certificate
-from ragassay.reports.sheets import sheet_table
+from ragassay.studies.audit_scores import attack_figures, variant_ratings
+from ragassay.studies.audit_view import _lift_bar
+from ragassay.studies.certificate import certify
 
 FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
 

@@ -7,8 +7,8 @@ from answers import answer, changed
 from pages import unfolded
 
 from ragassay.evaluators.registry import questions_of
-from ragassay.metrics.cascade import cascade_of
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.joint_judgments import cascade_of
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import (
     AnswerSentence,
     Escalation,

@@ -13,7 +13,7 @@ from browsing import browse, chromium, overflow, serious_faults, until  # noqa: 
 from lxml import html
 from pages import Balance, unpacked
 
-from ragassay.metrics.changes import Change, find_changes
+from ragassay.metrics.stats.changes import Change, find_changes
 from ragassay.records import AnswerSentence, Evaluation, Finding
 from ragassay.reports.answer_changes import view_answer_change
 from ragassay.reports.changes import outcome_text, render_changes_html, view_change

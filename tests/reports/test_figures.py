@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from answers import answer
 
-from ragassay.metrics.calibration import calibration
-from ragassay.metrics.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from ragassay.metrics.stats.calibration import calibration
+from ragassay.metrics.stats.leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from ragassay.records import Score
 from ragassay.reports.figures import (
     confusion_plot,

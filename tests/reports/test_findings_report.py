@@ -6,7 +6,7 @@ import pytest
 from lxml import html
 from pages import unfolded, unpacked
 
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import (
     Bound,
     Cascade,
@@ -21,11 +21,11 @@ from ragassay.records import (
 )
 from ragassay.reports import answer_sheet, headline, render_html, render_markdown
 from ragassay.reports.cascade_view import value_text
-from ragassay.reports.finding_cards import sure_text
 from ragassay.reports.findings_view import (
     UNMEASURED,
     looks_text,
     measured_text,
+    sure_text,
     undecided_text,
     view_findings,
     view_open,

@@ -13,11 +13,11 @@ import pytest
 from lxml import html
 from pages import Balance, unfolded, unpacked
 
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Document, Evaluation, Finding, Summary
 from ragassay.reports import headline, render_html
-from ragassay.reports.answer_index import MOST_SOURCE_CHARS
 from ragassay.reports.findings_view import lead_text
+from ragassay.reports.index import MOST_SOURCE_CHARS
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from rich.console import Console
 
-from ragassay.metrics.matrices import Matrix
-from ragassay.metrics.self_preference import SelfPreference
+from ragassay.metrics.stats.aggregates import Matrix
 from ragassay.records import Score
-from ragassay.reports.matrices import (
+from ragassay.reports.sheets import sheet_table
+from ragassay.studies.matrix_tables import (
     matrices_csv,
     matrices_latex,
     matrices_page,
@@ -22,12 +22,12 @@ from ragassay.reports.matrices import (
     matrix_plot,
     matrix_sheet,
 )
-from ragassay.reports.self_preference import (
+from ragassay.studies.self_preference import (
+    SelfPreference,
     self_preference_sheet,
     self_preference_text,
     verdict_text,
 )
-from ragassay.reports.sheets import sheet_table
 
 SCRIPT, MATHEMATICS = "<script>alert(1)</script>", "$\\frac{1}{"
 NONE = Score(value=None, n=0, n_unscored=4, scale=(1.0, 5.0))

@@ -6,9 +6,9 @@ import pytest
 from answers import answer
 from pages import unfolded
 
-from ragassay.metrics.panel import panel_judgment
-from ragassay.metrics.panel_alike import effective_judges
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.joint_judgments import panel_judgment
+from ragassay.metrics.stats.panel_agreement import effective_judges
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import (
     Evaluation,
     Failure,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from browsing import browse, chromium, overflow, serious_faults, until  # noqa: F401
 
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Document
 from ragassay.reports import render_html
 

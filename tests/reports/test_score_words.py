@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.reports.score_words import difference_text, score_name
+from ragassay.reports.text import difference_text, score_name
 
 LIKERT = (1.0, 5.0)
 

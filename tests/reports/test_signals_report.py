@@ -5,7 +5,7 @@ from __future__ import annotations
 from answers import answer
 from pages import unfolded
 
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import FileStamp, Judgment, Manifest, Signals, SourceGap
 from ragassay.reports import render_html, render_markdown
 from ragassay.reports.provenance import UNKNOWN_JUDGE, view_judges, view_provenance

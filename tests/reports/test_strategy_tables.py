@@ -8,14 +8,14 @@ import io
 import pytest
 from rich.console import Console
 
-from ragassay.metrics.strategies import (
-    RatedAnswer,
+from ragassay.metrics.papers.strategies import (
     RubricRobustness,
+    StrategyAnswer,
     StrategyReply,
     rubric_robustness,
 )
 from ragassay.reports.sheets import sheet_table
-from ragassay.reports.strategies import (
+from ragassay.studies.strategy_tables import (
     ratings_csv,
     strategies_csv,
     strategies_headline,
@@ -29,13 +29,15 @@ EVIL = "=cmd|<b>$x$\n[red]"
 WAYS = ("zero_shot", "knowledge")
 
 
-def answers() -> list[RatedAnswer]:
-    def one(question: str, people: tuple[int, ...], hint: int, *ratings: int | None) -> RatedAnswer:
+def answers() -> list[StrategyAnswer]:
+    def one(
+        question: str, people: tuple[int, ...], hint: int, *ratings: int | None
+    ) -> StrategyAnswer:
         ways = (*WAYS, "perturbed")
         replies = {
             way: StrategyReply(r, EVIL if r else "") for way, r in zip(ways, ratings, strict=True)
         }
-        return RatedAnswer(EVIL, question, people, replies, hint)
+        return StrategyAnswer(EVIL, question, people, replies, hint)
 
     return [
         one("a", (1, 1), 3, 1, 1, 3),

@@ -22,7 +22,7 @@ from ragassay.records import (
     SentenceCorrectness,
 )
 from ragassay.reports import render_html, render_markdown
-from ragassay.reports.nugget_view import view_nuggets
+from ragassay.reports.answer_view import view_nuggets
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import view_judges
 from ragassay.reports.sentence_view import view_sentences

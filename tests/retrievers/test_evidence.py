@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ragassay.records import Document
 from ragassay.retrievers.evidence import best_passages
-from ragassay.retrievers.memory import Corpus
-from ragassay.text.words import tokenize
+from ragassay.retrievers.literature import Corpus
+from ragassay.text.search import tokenize
 
 VOCABULARY = ("pain", "fell", "sleep", "rose", "drug")
 DOCUMENTS = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.retrievers.fusion import reciprocal_rank_fusion
+from ragassay.retrievers.evidence import reciprocal_rank_fusion
 
 RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True), max_size=4)
 

@@ -15,10 +15,9 @@ from ragassay.retrievers.dense.embed import embed_corpus
 from ragassay.retrievers.dense.index import DenseIndex
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
-from ragassay.retrievers.fusion import reciprocal_rank_fusion
-from ragassay.retrievers.hybrid import FUSED_DEPTH, DenseCorpus, HybridCorpus
-from ragassay.retrievers.literature import ANY, Filters, Hit, Literature
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.evidence import reciprocal_rank_fusion
+from ragassay.retrievers.literature import ANY, Corpus, Filters, Hit, Literature
+from ragassay.retrievers.opening import FUSED_DEPTH, DenseCorpus, HybridCorpus
 
 ROWS = (
     {"id": "1", "title": "Aspirin", "text": "Aspirin prevents stroke.", "published": "2019"},

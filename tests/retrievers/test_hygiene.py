@@ -6,8 +6,8 @@ import pytest
 from case_tables import each_case
 
 from ragassay.records import AnswerSentence, Article, ArticleLink, Case, Citation, Document
-from ragassay.retrievers.hygiene import citation_findings
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.citation_warnings import citation_findings
+from ragassay.retrievers.literature import Corpus
 
 ARTICLES = (
     Article(id="10001", text="fine", published="2020-05"),

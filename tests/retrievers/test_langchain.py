@@ -17,12 +17,11 @@ from ragassay.retrievers.dense.embed import embed_corpus
 from ragassay.retrievers.dense.index import DenseIndex
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
-from ragassay.retrievers.hybrid import DenseCorpus, HybridCorpus
 from ragassay.retrievers.langchain import LiteratureRetriever, RetrieverLiterature
-from ragassay.retrievers.literature import Filters, Literature
-from ragassay.retrievers.memory import Corpus
-from ragassay.retrievers.rerank import EmbeddedReranker
-from ragassay.retrievers.reranked import RerankedLiterature
+from ragassay.retrievers.literature import Corpus, Filters, Literature
+from ragassay.retrievers.opening import DenseCorpus, HybridCorpus
+from ragassay.retrievers.reranked_literature import RerankedLiterature
+from ragassay.retrievers.rerankers import EmbeddedReranker
 
 ARTICLES = (
     Article(id="10001", title="One", text="Aspirin relieved pain.", published="2019"),

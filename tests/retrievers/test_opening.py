@@ -12,9 +12,8 @@ from ragassay.errors import CorpusError, InputError, SettingsError
 from ragassay.retrievers.dense.embed import embed_corpus
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
-from ragassay.retrievers.hybrid import DenseCorpus, HybridCorpus
-from ragassay.retrievers.memory import Corpus
-from ragassay.retrievers.opening import Opened, open_literature
+from ragassay.retrievers.literature import Corpus
+from ragassay.retrievers.opening import DenseCorpus, HybridCorpus, OpenedCorpus, open_literature
 from ragassay.settings import load_settings
 
 ROW = {"id": "1", "title": "Aspirin", "text": "Aspirin prevents stroke."}
@@ -27,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "corpus"
 
 
-def opened(where: str | Path, **settings: object) -> Opened:
+def opened(where: str | Path, **settings: object) -> OpenedCorpus:
     return open_literature(where, load_settings(**settings), WordEmbedder())
 
 

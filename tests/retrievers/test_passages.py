@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.records import Document
-from ragassay.retrievers.passages import CUT, condense, windows
+from ragassay.text.search import CUT, condense, windows
 
 SENTENCES = ["Pain fell by 2 days.", "The drug was given.", "Sleep rose.", "No harm was seen."]
 TEXTS = st.lists(st.sampled_from(SENTENCES), max_size=8).map(" ".join)

@@ -13,7 +13,7 @@ from ragassay.errors import SettingsError
 from ragassay.models.embeddings import Embedder, Encoded
 from ragassay.records import Document
 from ragassay.retrievers.literature import Hit
-from ragassay.retrievers.rerank import (
+from ragassay.retrievers.rerankers import (
     CrossEncoderReranker,
     EmbeddedReranker,
     FusionWeights,
@@ -22,9 +22,9 @@ from ragassay.retrievers.rerank import (
     max_sim,
     passage_texts,
     shipped_weights,
-    standardised,
+    standardise_columns,
 )
-from ragassay.text.words import tokenize
+from ragassay.text.search import tokenize
 
 ONLY_SEARCH = FusionWeights(search=1, title=0, passage=0)
 ONLY_TITLE = FusionWeights(search=0, title=1, passage=0)
@@ -128,9 +128,9 @@ def test_all_texts_are_embedded_in_one_call_each_once() -> None:
 
 def test_features_on_another_scale_are_standardised_alike() -> None:
     table = np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]])
-    assert standardised(table * 100 + 7) == pytest.approx(standardised(table))
-    assert standardised(table)[:, 1].tolist() == [0.0, 0.0, 0.0]
-    assert standardised(table)[:, 0].std() == pytest.approx(1.0)
+    assert standardise_columns(table * 100 + 7) == pytest.approx(standardise_columns(table))
+    assert standardise_columns(table)[:, 1].tolist() == [0.0, 0.0, 0.0]
+    assert standardise_columns(table)[:, 0].std() == pytest.approx(1.0)
 
 
 def test_the_shipped_weights_are_used_by_default() -> None:

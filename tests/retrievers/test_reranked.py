@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.records import Document
-from ragassay.retrievers.literature import Filters, Hit, Literature
-from ragassay.retrievers.memory import Corpus
-from ragassay.retrievers.rerank import CrossEncoderReranker, EmbeddedReranker
-from ragassay.retrievers.reranked import RerankedLiterature, reranked, reranker_of
+from ragassay.retrievers.literature import Corpus, Filters, Hit, Literature
+from ragassay.retrievers.reranked_literature import (
+    RerankedLiterature,
+    rerank_literature,
+    reranker_of,
+)
+from ragassay.retrievers.rerankers import CrossEncoderReranker, EmbeddedReranker
 from ragassay.settings import load_settings
 
 DOCUMENTS = tuple(Document(id=str(n), text="aspirin " * n + "stroke") for n in range(1, 9))
@@ -77,9 +80,9 @@ def test_the_hash_depends_on_all_that_orders_hits() -> None:
         RerankedLiterature(corpus, Backwards(), "other"),
         RerankedLiterature(corpus, Backwards(), "backwards", depth=3),
         RerankedLiterature(Corpus(DOCUMENTS[:3]), Backwards(), "backwards"),
-        reranked(corpus, load_settings(reranker="embedded"), WordEmbedder()),
-        reranked(corpus, load_settings(reranker="embedded", embedder="e"), WordEmbedder()),
-        reranked(corpus, load_settings(reranker="some/cross-encoder"), WordEmbedder()),
+        rerank_literature(corpus, load_settings(reranker="embedded"), WordEmbedder()),
+        rerank_literature(corpus, load_settings(reranker="embedded", embedder="e"), WordEmbedder()),
+        rerank_literature(corpus, load_settings(reranker="some/cross-encoder"), WordEmbedder()),
     ]
     assert len({place.sha256 for place in places}) == len(places)
 
@@ -91,7 +94,7 @@ def test_the_settings_name_the_reranker() -> None:
     named = reranker_of(load_settings(reranker="some/cross-encoder"), embedder)
     assert isinstance(named, CrossEncoderReranker) and named.name == "some/cross-encoder"
     corpus = Corpus(DOCUMENTS)
-    assert reranked(corpus, load_settings(reranker="none"), embedder) is corpus
+    assert rerank_literature(corpus, load_settings(reranker="none"), embedder) is corpus
 
 
 def test_the_embedded_reranker_looks_at_title_and_passages() -> None:
@@ -99,5 +102,5 @@ def test_the_embedded_reranker_looks_at_title_and_passages() -> None:
         Document(id="a", title="Aspirin", text="Aspirin aspirin aspirin."),
         Document(id="b", title="Aspirin prevents stroke", text="Aspirin prevents stroke."),
     ]
-    place = reranked(Corpus(documents), load_settings(), WordEmbedder())
+    place = rerank_literature(Corpus(documents), load_settings(), WordEmbedder())
     assert names(place.search("aspirin prevents stroke", 2)) == ["b", "a"]

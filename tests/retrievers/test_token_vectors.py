@@ -14,9 +14,13 @@ from ragassay.records import Article
 from ragassay.retrievers.dense.embed import EmbedEvent, embed_tokens
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
-from ragassay.retrievers.rerank import EmbeddedReranker, reranked_texts
-from ragassay.retrievers.reranked import reranked
-from ragassay.retrievers.token_vectors import STORE, StoredEncoder, TokenStore
+from ragassay.retrievers.reranked_literature import (
+    STORE,
+    StoredEncoder,
+    TokenStore,
+    rerank_literature,
+)
+from ragassay.retrievers.rerankers import EmbeddedReranker, reranked_texts
 from ragassay.settings import load_settings
 
 ARTICLES = [
@@ -78,12 +82,12 @@ def test_a_corpus_with_stored_vectors_is_reranked_without_a_pass_over_its_articl
     corpus: DiskCorpus,
 ) -> None:
     settings, query = load_settings(reranker="embedded"), "what prevents a stroke"
-    plain = reranked(corpus, settings, Words()).search(query, 3)
+    plain = rerank_literature(corpus, settings, Words()).search(query, 3)
     events: list[EmbedEvent] = []
     embed_tokens(corpus, Words(), events.append)
     assert events[-1] == EmbedEvent(3, 3, 3)
     embedder = Words()
-    stored = reranked(corpus, settings, embedder).search(query, 3)
+    stored = rerank_literature(corpus, settings, embedder).search(query, 3)
     assert embedder.asked == [query]
     assert [hit.document.id for hit in stored] == [hit.document.id for hit in plain]
     assert [h.score for h in stored] == pytest.approx([h.score for h in plain], abs=0.02)

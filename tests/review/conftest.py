@@ -9,8 +9,8 @@ from answers import written_run
 from reviewing import client_of, evaluations
 from starlette.testclient import TestClient
 
-from ragassay.review.desk import Desk
-from ragassay.review.sources import open_source
+from ragassay.review.server import open_source
+from ragassay.review.session import Desk
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from ragassay.review.access import Door
 from ragassay.review.app import build_app
-from ragassay.review.desk import Desk
-from ragassay.review.door import Door
-from ragassay.review.sources import open_source
+from ragassay.review.server import open_source
+from ragassay.review.session import Desk
 
 PATHS = ("/", "/queue", "/rows?n=0", "/items/0", "/news", "/nothing")
 

@@ -12,10 +12,9 @@ import httpx
 import pytest
 from reviewing import client_of, say
 
-from ragassay.review.desk import Desk
 from ragassay.review.of_lists import open_lists, rows_of
-from ragassay.runs.journal import Journal
-from ragassay.runs.nugget_edit import EditRequest
+from ragassay.review.session import Desk
+from ragassay.runs.journal import EditRequest, Journal
 from ragassay.testing import ScriptedModel
 
 ASKED = EditRequest(

@@ -19,8 +19,8 @@ from ragassay.records import (
     OwnVerdict,
     VerdictBase,
 )
-from ragassay.review.desk import Desk
-from ragassay.review.sources import open_source
+from ragassay.review.server import open_source
+from ragassay.review.session import Desk
 from ragassay.review.verdicts import RIGHT, item_of
 
 SAMPLES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from reviewing import number, say
 
-from ragassay.review.desk import pace_s
-from ragassay.review.worth import Doubt, spread_of
+from ragassay.review.session import pace_s
+from ragassay.review.verdicts import Doubt, spread_of
 
 
 def places(client, address: str = "/queue") -> list[tuple[str, str]]:

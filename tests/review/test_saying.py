@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from reviewing import client_of, number, say
 
-from ragassay.review.desk import Desk
-from ragassay.review.sources import open_source
+from ragassay.review.server import open_source
+from ragassay.review.session import Desk
 
 
 def test_a_choice_is_kept_with_what_the_model_said(make_client, run):

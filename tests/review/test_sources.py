@@ -12,7 +12,7 @@ from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
 from ragassay.records import BANK
-from ragassay.review.sources import open_source
+from ragassay.review.server import open_source
 
 QUESTION = bank_item_id("q1", "When did it begin?")
 

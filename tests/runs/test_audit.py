@@ -19,12 +19,12 @@ from ragassay.errors import InputError, RunMismatchError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Audit, Document, Record
-from ragassay.retrievers.memory import Corpus
-from ragassay.runs.audit import audit_of_run, job_of_run, plan_audit, raters, run_audit
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job, parts_of, spread
 from ragassay.runs.evaluate import Job, job_of, run
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
+from ragassay.studies.audit import audit_of_run, job_of_run, plan_audit, raters, run_audit
 from ragassay.testing import (
     Fault,
     Reply,

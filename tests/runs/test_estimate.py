@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragassay.reports.provenance import estimate_text
-from ragassay.runs.estimate import Estimate, SharedCalls, estimate_cost
+from ragassay.runs.preflight import Estimate, SharedCalls, estimate_cost
 from ragassay.settings import load_settings
 
 NINE = SharedCalls(n_calls=9, n_shared_tokens=2000, n_own_tokens=100)

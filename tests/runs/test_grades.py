@@ -17,9 +17,8 @@ from ragassay.formats import (
     write_qrels,
     write_run,
 )
-from ragassay.formats.workbench.grades import GradeFilter
-from ragassay.metrics.correlation import kendall_tau
-from ragassay.runs.grades import (
+from ragassay.metrics.stats.correlation import kendall_tau
+from ragassay.workbench.evaluation import (
     GradedFile,
     cover_tables,
     leaderboards,
@@ -28,6 +27,7 @@ from ragassay.runs.grades import (
     rubric_qrels,
     write_rubric_qrels,
 )
+from ragassay.workbench.grades import GradeFilter
 
 ANY = GradeFilter()
 

@@ -21,9 +21,9 @@ from ragassay.formats import read_graded_paragraphs
 from ragassay.formats.workbench.paragraphs import GradedParagraph
 from ragassay.records import BANK, Document, Review
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.grading import covers
 from ragassay.runs.journal import journal_of
 from ragassay.testing import Fault, ScriptedModel, last_user_text
+from ragassay.workbench.grading import covers
 
 pytestmark = pytest.mark.integration
 

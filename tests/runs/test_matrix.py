@@ -16,7 +16,7 @@ from ragassay.errors import InputError
 from ragassay.formats import write_labels
 from ragassay.records import HumanLabel, Judgment, RecordFailure
 from ragassay.runs.folder import RunFolder, write_lines
-from ragassay.runs.matrix import judge_matrix, write_judge_matrix
+from ragassay.studies.matrix import judge_matrix, write_judge_matrix
 
 EVIL = "=cmd|' /C calc'!A0 $x_1$ <b>&"
 

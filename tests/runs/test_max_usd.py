@@ -16,7 +16,7 @@ from synthesizing import write_questions, writer
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.cli.exits import PARTIAL
+from ragassay.cli.base import PARTIAL
 from ragassay.models.limiter import RunLimiter
 from ragassay.records import Judgment
 from ragassay.testing import ScriptedModel, default_reply

@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
-from ragassay.metrics.panel import panel_judgment
+from ragassay.metrics.stats.joint_judgments import panel_judgment
 from ragassay.records import Document, Evaluation, HumanLabel, Judgment
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import read_job, run
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.meta_evaluate import measure, meta_evaluate, write_meta_evaluation
 from ragassay.settings import load_settings
+from ragassay.studies.meta_evaluation import measure, meta_evaluate, write_meta_evaluation
 from ragassay.testing import ScriptedModel
 
 EVIL = "@evil <b> $x$"

@@ -13,8 +13,8 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_nugget_banks
 from ragassay.records import Document, Record
-from ragassay.runs.matching import fit_file, read_match_file
-from ragassay.runs.nugget_edit import EditRequest, as_text, from_text
+from ragassay.runs.journal import EditRequest, as_text, from_text
+from ragassay.runs.nugget_matching import fit_file, read_match_file
 from ragassay.runs.nuggets import edited_rows, nugget_jobs, write_nuggets
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel

@@ -9,18 +9,19 @@ from ragassay.errors import FatalModelError, InputError, RunMismatchError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Document, Paraphrase, Record, Usage
-from ragassay.retrievers.memory import Corpus
-from ragassay.runs.audit import plan_audit, run_audit
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job
 from ragassay.runs.evaluate import job_of
 from ragassay.runs.folder import RunFolder, read_lines
-from ragassay.runs.paraphrasing import (
+from ragassay.settings import load_settings
+from ragassay.studies.audit import (
     PARAPHRASES,
     forget_failed_paraphrases,
     paraphraser_settings,
+    plan_audit,
+    run_audit,
     sentences_to_rephrase,
 )
-from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel, last_user_text
 
 pytestmark = pytest.mark.integration

@@ -10,8 +10,8 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.records import Document
-from ragassay.retrievers.memory import Corpus
-from ragassay.runs.passages import read_passages
+from ragassay.retrievers.literature import Corpus
+from ragassay.workbench.passages import read_passages
 
 LONG = " ".join(f"Sentence number {n} says what it says." for n in range(1, 41))
 """40 sentences of 7 words."""
@@ -107,8 +107,8 @@ def test_graded_passages_stay_whole_and_keep_what_they_have(tmp_path: Path):
 
 def test_what_people_changed_in_the_bank_is_what_grades(tmp_path: Path):
     from ragassay.records import BANK, Review
+    from ragassay.runs.banks import read_bank_file
     from ragassay.runs.journal import journal_of
-    from ragassay.runs.testbanks import read_bank_file
 
     path = bank(tmp_path, "q1")
     (item,) = read_bank_file(path).banks[0].items

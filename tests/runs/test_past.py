@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Audit, FileStamp, Finding, Score
 from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.past import find_run, page_of, past_runs

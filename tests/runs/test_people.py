@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.metrics.rankings import by_systems
+from ragassay.metrics.papers.rankings import by_systems
 from ragassay.records import Evaluation
 from ragassay.runs.compare import compare
 from ragassay.runs.people import labelled_evaluations

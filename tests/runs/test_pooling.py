@@ -9,7 +9,7 @@ from answers import answer
 from fakes import WordEmbedder
 
 from ragassay.evaluators.build_run import build_run
-from ragassay.metrics.summary import summarize
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Score
 from ragassay.runs.evaluate import read_job, run
 from ragassay.runs.folder import RunFolder

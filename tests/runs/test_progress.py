@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.runs.events import Event
-from ragassay.runs.progress import shown_progress
+from ragassay.runs.progress import Event, shown_progress
 
 
 def test_the_bar_names_the_latest_phase(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,18 +14,17 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.metrics.rationales import (
+from ragassay.metrics.papers.rationales import (
     CRITERIA,
     JudgedReason,
     common_words,
-    measured,
+    measure_reasons,
     named_of_answer,
     recited_share,
     rubric_reasons,
 )
 from ragassay.records import Judgment
-from ragassay.runs.judged_reasons import read_reasons
-from ragassay.runs.rationales import read_sheet
+from ragassay.studies.rationales import read_reasons, read_sheet
 from ragassay.testing import Fault, ScriptedModel
 
 ANSWER = "Aspirin lowered the risk by 12 % in adults. Bleeding was seen (1)."
@@ -76,7 +75,7 @@ def test_words_of_reasons_on_many_questions_are_the_judges_own():
 
 
 def test_sentiment_against_the_rating_is_counted():
-    found = measured([reason(GLAD, 1, 1), reason(GLAD, 2, 5), reason(GLAD, 3, 3)], {})
+    found = measure_reasons([reason(GLAD, 1, 1), reason(GLAD, 2, 5), reason(GLAD, 3, 3)], {})
     assert [one.contradicts for one in found.values()] == [True, False, False]
 
 
@@ -84,7 +83,9 @@ def test_figures_are_of_all_and_of_each_rubric():
     reasons = [reason(NAMED, 1), reason(RECITED, 2), reason("Fine.", 3, rubric="cohesion")]
     labels = {reasons[0].id: {name: name == "general" for name in CRITERIA}}
     labels[reasons[1].id] = {name: None for name in CRITERIA}
-    measures = measured(reasons, {"conciseness": "short and clear, without redundant statements"})
+    measures = measure_reasons(
+        reasons, {"conciseness": "short and clear, without redundant statements"}
+    )
     everything, cohesion, conciseness = rubric_reasons(reasons, measures, {"m": labels})
     assert (everything.rubric, cohesion.rubric) == ("", "cohesion")
     assert everything.names_nothing.value == pytest.approx(2 / 3, abs=1e-4)

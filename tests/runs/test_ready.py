@@ -15,7 +15,7 @@ from ragassay.errors import FatalModelError, InputError, RunMismatchError, Setti
 from ragassay.options import settings_of
 from ragassay.records import FileStamp, Manifest
 from ragassay.runs.folder import digest_of
-from ragassay.runs.ready import check_known, check_ready, judges_of
+from ragassay.runs.preflight import check_known, check_ready, judges_of
 from ragassay.settings import Settings, load_settings, noted_settings
 from ragassay.testing import Fault, ScriptedModel
 

@@ -13,9 +13,10 @@ from fakes import WordEmbedder
 from ragassay.errors import FatalModelError, InputError, RunMismatchError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.files import case_of
+from ragassay.graphs.case import case_of
+from ragassay.process import run_sync
 from ragassay.records import Record, Turn
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import Job, job_of, plan, read_job, run
 from ragassay.runs.folder import (
     RunFolder,
@@ -27,7 +28,6 @@ from ragassay.runs.folder import (
 )
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
-from ragassay.threads import run_sync
 
 pytestmark = pytest.mark.integration
 

@@ -6,7 +6,7 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.records import Record
-from ragassay.runs.selection import records_where
+from ragassay.studies.matrix_tables import records_where
 
 
 def record(identifier, system=None, **metadata):

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.runs.similarity import similarity, write_similarity
+from ragassay.studies.similarity import similarity, write_similarity
 
 EVIL = "=cmd|' /C calc'!A0 $x_1$ <b>&"
 TEXTS = {
@@ -184,7 +184,7 @@ def test_the_command_prints_json(answers):
 
 
 def test_meteor_without_wordnet_says_so(answers, monkeypatch):
-    monkeypatch.setattr("ragassay.runs.similarity.has_synonyms", lambda: False)
+    monkeypatch.setattr("ragassay.studies.similarity.has_synonyms", lambda: False)
     _, _, errors = call("similarity", answers, "--metric", "meteor")
     assert "no synonyms: nltk's WordNet is missing" in errors
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.runs.states import states_of, written_alone
+from ragassay.runs.resume import states_of, written_alone
 
 
 def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path: Path):

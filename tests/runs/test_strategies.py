@@ -14,17 +14,17 @@ from typer.testing import CliRunner
 from ragassay.agents.rubric_judge import expert_hint
 from ragassay.cli import app
 from ragassay.errors import InputError, RunMismatchError
-from ragassay.metrics.strategies import PERTURBED
+from ragassay.metrics.papers.strategies import PERTURBED
 from ragassay.prompts import STRATEGIES, load_rubrics
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.strategies import (
+from ragassay.settings import Settings, load_settings
+from ragassay.studies.strategies import (
     StrategyStudy,
     default_rubric_set,
     read_strategy_job,
     study_strategies,
     write_strategies,
 )
-from ragassay.settings import Settings, load_settings
 from ragassay.testing import Fault, ScriptedModel
 
 pytestmark = pytest.mark.integration

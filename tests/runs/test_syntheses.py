@@ -18,21 +18,15 @@ from ragassay.errors import (
     StorageError,
 )
 from ragassay.formats import read_records
+from ragassay.process import run_sync
 from ragassay.records import Usage
-from ragassay.runs.events import Event
-from ragassay.runs.progress import Presenter
-from ragassay.runs.states import states_of, written_alone
-from ragassay.runs.syntheses import (
-    Syntheses,
-    make_syntheses,
-    writers_of,
-    writing_settings,
-)
-from ragassay.runs.synthesis_writer import Writing
+from ragassay.runs.progress import Event, Presenter
+from ragassay.runs.resume import states_of, written_alone
 from ragassay.settings import load_settings
 from ragassay.store import Store
+from ragassay.studies.syntheses import Syntheses, make_syntheses, writers_of, writing_settings
+from ragassay.studies.synthesis_writer import Writing
 from ragassay.testing import Fault, ScriptedModel
-from ragassay.threads import run_sync
 
 pytestmark = pytest.mark.integration
 

@@ -9,12 +9,16 @@ from fakes import WordEmbedder
 from synthesizing import write_questions, write_rows
 
 from ragassay.errors import InputError
+from ragassay.process import run_sync
 from ragassay.records import Article, Document, Record
-from ragassay.retrievers.memory import Corpus
-from ragassay.runs.synthesis_papers import PaperSearch, with_papers
-from ragassay.runs.synthesis_questions import Questions, read_synthesis_questions
+from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
-from ragassay.threads import run_sync
+from ragassay.studies.synthesis_questions import (
+    PaperSearch,
+    Questions,
+    read_synthesis_questions,
+    with_papers,
+)
 
 COUGH = Document(id="31452104", title="Safety", text="Cough was seen in patients on drug A.")
 PRESSURE = Document(id="2", title="Trial", text="Drug A lowered blood pressure in adults.")
@@ -40,7 +44,7 @@ def kept(questions: Questions, search: PaperSearch | None = None, **more: Any) -
 @pytest.fixture
 def search(monkeypatch: pytest.MonkeyPatch) -> PaperSearch:
     """Words first, then reranked by an embedder without a model."""
-    monkeypatch.setattr("ragassay.runs.synthesis_papers.Embedder", WordEmbedder)
+    monkeypatch.setattr("ragassay.studies.synthesis_questions.Embedder", WordEmbedder)
     return PaperSearch.of(CORPUS, load_settings(), 2)
 
 

@@ -16,11 +16,11 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.formats import BankItem, RubricBank, bank_item_id, read_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile, read_exam_queries
 from ragassay.records import Document, Record
-from ragassay.retrievers.memory import Corpus
-from ragassay.runs.testbank_create import ExamPlan, exam_jobs, write_testbanks
-from ragassay.runs.testbank_meaning import folded_banks
+from ragassay.retrievers.literature import Corpus
+from ragassay.runs.banks import folded_banks
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
+from ragassay.workbench.bank_create import ExamPlan, exam_jobs, write_testbanks
 
 pytestmark = pytest.mark.integration
 

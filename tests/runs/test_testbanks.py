@@ -11,19 +11,20 @@ from fakes import WordEmbedder
 from ragassay.errors import InputError
 from ragassay.formats import BankItem, RubricBank, read_test_banks, write_test_banks
 from ragassay.records import BANK, Document, Review
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
+from ragassay.runs.banks import BankFile, all_history, apply_reviews, read_bank_file
 from ragassay.runs.journal import journal_of
-from ragassay.runs.testbank_edit import (
+from ragassay.workbench.bank_edit import (
     Author,
     addition,
+    bank_as_text,
     change,
     item_of,
+    reviews_of_text,
     taken_back,
 )
-from ragassay.runs.testbank_lint import lint_banks
-from ragassay.runs.testbank_parts import merged_banks, split_banks
-from ragassay.runs.testbank_text import bank_as_text, reviews_of_text
-from ragassay.runs.testbanks import BankFile, all_history, edited, read_bank_file
+from ragassay.workbench.bank_lint import lint_banks
+from ragassay.workbench.bank_parts import merged_banks, split_banks
 
 ADA, BO = Author("Ada", "clearer"), Author("Bo")
 QUESTIONS = RubricBank(
@@ -136,7 +137,7 @@ def test_a_new_file_carries_the_history_and_theirs_goes_on(path: Path, tmp_path:
 def test_what_is_said_of_other_things_and_of_unknown_items_changes_nothing(path: Path):
     given = {"who": "Ada", "record": "q1", "item": "q1/zz", "field": "text", "value": "x"}
     file = say(path, Review(**given, evaluator=BANK), Review(**given, evaluator="exam_grade"))
-    assert file.banks == edited(read_test_banks(path).banks, ())
+    assert file.banks == apply_reviews(read_test_banks(path).banks, ())
     assert (len(file.reviews), file.n_stray) == (1, 1)
 
 
@@ -173,7 +174,7 @@ def test_an_edit_of_the_text_becomes_reviews_of_what_changed():
         ("q1/bb", "text", "Why just then?"),
         ("q1/bb", "answers", ["no reason"]),
     ]
-    (now,) = edited([QUESTIONS], found)
+    (now,) = apply_reviews([QUESTIONS], found)
     assert [item.text for item in now.items] == ["Who began it?", "Why just then?", "Which town?"]
     assert now.items[-1].answers == ("New Orleans",)
 

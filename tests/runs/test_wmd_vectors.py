@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError, SettingsError
-from ragassay.metrics.similarity import SIMILARITY_KINDS, words_of
 from ragassay.models.token_vectors import TokenEncoder
-from ragassay.runs.similarity import Similarity, compare_texts, similarity
+from ragassay.studies.similarity import Similarity, compare_texts, similarity
+from ragassay.studies.text_similarity import SIMILARITY_KINDS, words_of
 
 TEXTS = {"a": {"q": "the drug"}, "b": {"q": "The trial."}}
 

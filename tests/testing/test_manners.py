@@ -17,13 +17,13 @@ from manner_outcomes import ERRORS, REFUSALS, Outcome
 
 from ragassay.errors import InputError
 from ragassay.model_names import provider_of
-from ragassay.models.call_errors import retry_after_s
 from ragassay.models.call_reply import refusal_in
 from ragassay.models.gateway import BOUNDED, bounded_client
 from ragassay.models.litellm_library import import_litellm
+from ragassay.models.provider_errors import retry_after_s
 from ragassay.testing import Fault, ScriptedModel, ToolCall, load_manner
 from ragassay.testing.manners import MANNER_NAMES
-from ragassay.testing.manners.templates import fill
+from ragassay.testing.manners.manner import fill
 
 pytestmark = pytest.mark.integration
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from ragassay.errors import InputError
 from ragassay.testing import default_reply
-from ragassay.testing.logprobs import build_logprobs, tokenise
+from ragassay.testing.chat_completions import build_logprobs, tokenise
 from ragassay.testing.replies import build_instance, build_sentence
 
 QUESTION = "Does low-dose aspirin lower the risk of a first stroke in people over 70?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from case_tables import each_case
 
-from ragassay.text.answer_faults import is_cut_off, languages, refuses, says_nothing
+from ragassay.text.faults import is_cut_off, languages, refuses, says_nothing
 
 WHOLE = "Metformin lowers blood glucose in adults with diabetes."
 GERMAN = "Metformin senkt den Blutzucker bei Erwachsenen mit Diabetes, wie die Studie zeigt."

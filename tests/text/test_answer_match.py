@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from case_tables import each_case
 
-from ragassay.text.answer_match import is_known_answer, is_unanswered, normalized
+from ragassay.text.answer_match import is_known_answer, is_unanswered, normalize_answer
 
 # As the original's rules find them too: lower case, stop words, stems, a fuzzy ratio above 80.
 SAME = [
@@ -98,5 +98,5 @@ def test_no_answers_what_can_be_answered_by_it():
 
 
 def test_stop_words_alone_are_kept():
-    assert normalized("The Who") == "the who"
+    assert normalize_answer("The Who") == "the who"
     assert is_known_answer("the who", ["The Who."])

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Plus
 
-from ragassay.text.bm25 import Bm25Index, rank
-from ragassay.text.words import tokenize
+from ragassay.text.search import Bm25Index, rank, tokenize
 
 WORDS = st.sampled_from(["pain", "fell", "drug", "trial", "rose", "the"])
 TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=6)

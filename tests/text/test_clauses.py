@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragassay.text.clauses import MOST_WORDS, clauses_of
 from ragassay.text.grounding import is_carried
-from ragassay.text.words import tokenize
+from ragassay.text.search import tokenize
 
 CUT = {
     "semicolon": (

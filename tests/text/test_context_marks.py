@@ -14,7 +14,7 @@ from benchmarks.qa_numbers import (
     planted_questions,
     sciqag_answers,
 )
-from ragassay.text.context_marks import context_marks
+from ragassay.text.questions import context_marks
 
 
 @each_case(

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.text.cutting import PASSAGE_WORDS, passages_of
+from ragassay.text.search import PASSAGE_WORDS, passages_of
 
 SENTENCES = st.lists(
     st.lists(st.sampled_from(["cells", "protein", "dose", "risk"]), min_size=1, max_size=9).map(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ragassay.records import CitedSpan, Document, Record, SentenceInput
 from ragassay.text.blocks import read_blocks
+from ragassay.text.faults import TAGS, find_reasoning
 from ragassay.text.markup import DELIMITERS, plain_text, readable
-from ragassay.text.reasoning import TAGS, find_reasoning
 from ragassay.text.segmenter import find_statements, judged_text, segment
 
 SOURCES = tuple(Document(id=name, text="Text.", title=f"Title {name}") for name in ("a", "b", "c"))

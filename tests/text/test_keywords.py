@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lazy import LazyModule
 
-from ragassay.text.keywords import DAMPING, find_keywords, pagerank
-from ragassay.text.word_kinds import kind_of_word
+from ragassay.text.keywords import DAMPING, find_keywords, kind_of_word, pagerank
 
 networkx = LazyModule("networkx")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragassay.text.numbers import numbers_of, stated_numbers
+from ragassay.text.quantities import numbers_of, stated_numbers
 
 
 def test_numbers_are_alike_however_they_are_written():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ragassay.qa.coverage import paper_sentences
 from ragassay.records import Paper, PaperSection
-from ragassay.text.papers import paper_sentences
 
 PAPER = Paper(
     id="p",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from case_tables import each_case
 
-from ragassay.text.pleas import speaks_to_judge
+from ragassay.text.faults import speaks_to_judge
 
 
 @each_case(

@@ -8,8 +8,7 @@ from fractions import Fraction
 import pytest
 from case_tables import each_case
 
-from ragassay.text.quantities import Quantity, read_quantities
-from ragassay.text.spelled import spelled_numbers_in
+from ragassay.text.quantities import Quantity, read_quantities, spelled_numbers_in
 from ragassay.text.units import read_unit
 
 

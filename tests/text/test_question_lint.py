@@ -9,8 +9,7 @@ import pytest
 from case_tables import each_case
 
 from ragassay.formats import read_test_banks
-from ragassay.text.question_lint import question_flaws
-from ragassay.text.questions import asked_for, is_one_question
+from ragassay.text.questions import asked_for, is_one_question, question_flaws
 
 
 def kinds(text: str, *answers: str) -> list[str]:

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragassay.records import AnswerSentence, Article, Document, Record, SentenceInput
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.text.markup import DELIMITERS, MASK
 from ragassay.text.segmenter import find_statements, segment
 

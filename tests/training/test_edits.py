@@ -8,8 +8,7 @@ from lazy import LazyModule
 
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS
 from ragassay.optimizers.finetuning.adapting import partial_loss
-from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED
+from ragassay.optimizers.finetuning.claims import NOT_CONTRADICTED, LabelledClaim
 from training.edits import edited
 
 torch = LazyModule("torch")

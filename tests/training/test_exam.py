@@ -8,8 +8,8 @@ import random
 import pytest
 
 from ragassay.formats.workbench.paragraphs import (
-    ExamGrade,
     GradedParagraph,
+    ParagraphExamGrade,
     QueryParagraphs,
     SelfRating,
 )
@@ -85,7 +85,10 @@ def graded(*answers: tuple[str, str]) -> QueryParagraphs:
         for name, _ in answers
     ]
     extracted = tuple((name_of(name), answer) for name, answer in answers)
-    grades = (ExamGrade(self_ratings=tuple(ratings)), ExamGrade(answers=extracted))
+    grades = (
+        ParagraphExamGrade(self_ratings=tuple(ratings)),
+        ParagraphExamGrade(answers=extracted),
+    )
     return QueryParagraphs("q", (GradedParagraph(paragraph_id="1", text="t", exam_grades=grades),))
 
 

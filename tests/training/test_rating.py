@@ -8,8 +8,8 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
-from ragassay.models.signal_rater import rater_of
-from ragassay.optimizers.finetuning.yescieval import DESIRED, is_held_out
+from ragassay.models.fitted_raters import rater_of
+from ragassay.optimizers.finetuning.judge_replies import DESIRED, is_held_out
 from ragassay.prompts import load_rubrics
 from ragassay.settings import load_settings
 from training.rating import fit_rater

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, Place, iter_items, shown
-from ragassay.formats.opening import DAMAGE, damage_text, open_binary
+from ragassay.formats.files import DAMAGE, damage_text, open_binary
+from ragassay.formats.items import Item, Place, iter_items, shorten_text
 from ragassay.formats.output import write_values
-from ragassay.formats.papers.jats_files import iter_jats
+from ragassay.formats.papers.jats import iter_jats
 from ragassay.formats.papers.pdf import read_pdf
 from ragassay.formats.papers.prose import read_prose
 from ragassay.formats.papers.rows import PAPER, plain_id, read_paper_row
-from ragassay.formats.problems import Problem, found, found_text
+from ragassay.formats.problems import Problem, describe_value, found_text
 from ragassay.formats.sniff import recognise
 from ragassay.records import Paper, Rejection
 
@@ -65,7 +65,7 @@ def read_papers(path: Path) -> PaperFile:
             if isinstance(one, Rejection):
                 rejections.append(one)
             elif one.id in papers:
-                rejections.append(place.reject(_repeated(one, places[one.id])))
+                rejections.append(place.reject(_repeated_paper_problem(one, places[one.id])))
             else:
                 papers[one.id], places[one.id] = one, place
     return PaperFile(tuple(papers.values()), tuple(rejections))
@@ -108,7 +108,7 @@ def _stem(name: str) -> str:
     return name
 
 
-def _repeated(paper: Paper, first: Place) -> Problem:
+def _repeated_paper_problem(paper: Paper, first: Place) -> Problem:
     where = f"line {first.line} of {first.file}" if first.line else first.file
     return Problem("id", f"the paper {found_text(paper.id)} is already on {where}", "unique ids")
 
@@ -178,20 +178,20 @@ def _read_json(path: Path, name: str) -> _Read:
 
 def _json_paper(item: Item, name: str) -> Paper | Problem:
     if recognise(item.keys, (PAPER,)) is None:
-        return Problem("", f"found {found(item.fields)}", f"a paper: {PAPER.keys}")
+        return Problem("", f"found {describe_value(item.fields)}", f"a paper: {PAPER.keys}")
     read = read_paper_row(item, name)
     return read if isinstance(read, Problem) else read[0]
 
 
 def _read_text(path: Path, name: str) -> _Read:
     data = read_bytes(path)
-    text = data if isinstance(data, Problem) else _decoded(data)
-    place = Place(str(path), 0, name, "" if isinstance(text, Problem) else shown(text))
+    text = data if isinstance(data, Problem) else _decode_text(data)
+    place = Place(str(path), 0, name, "" if isinstance(text, Problem) else shorten_text(text))
     paper = text if isinstance(text, Problem) else _text_paper(text, name)
     yield place.reject(paper) if isinstance(paper, Problem) else paper, place
 
 
-def _decoded(data: bytes) -> str | Problem:
+def _decode_text(data: bytes) -> str | Problem:
     encoding = "utf-8-sig"
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         encoding = "utf-32"

@@ -1,23 +1,23 @@
-"""Turn an article of JATS, the XML of PubMed Central, into a paper.
-
-Sub-articles (reviews, translations, replies) are left out: they are other texts than the article.
-"""
+"""Read papers from JATS, the XML of PubMed Central: one article, or a stream of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html.entities import html5
+from pathlib import Path
 
-from lxml.etree import QName
+from lxml.etree import Entity, QName, XMLPullParser, XMLSyntaxError, tostring
 from lxml.etree import _Element as Element
 
-from ragassay.formats.papers.headings import kind_of_heading
-from ragassay.formats.papers.jats_tables import table_text
-from ragassay.formats.papers.jats_text import Flow, lines_of, text_of
-from ragassay.formats.papers.prose import flat
+from ragassay.formats.files import DAMAGE, damage_text, open_binary
+from ragassay.formats.items import Place, shorten_text
+from ragassay.formats.papers.jats_text import Flow, lines_of, table_text, text_of
+from ragassay.formats.papers.prose import flat, kind_of_heading
 from ragassay.formats.papers.rows import plain_id
-from ragassay.formats.problems import Problem
-from ragassay.records import Paper, PaperSection
-from ragassay.records.papers import SectionKind
+from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.xml_parts import WHOLE_FILE, declares_entities, forget, line_of, not_xml
+from ragassay.records import Paper, PaperSection, Rejection
+from ragassay.records.qa import SectionKind
 
 _ID_TYPES = ("doi", "pmcid", "pmc", "pmcaid", "pmid")
 _BACK_TYPES = frozenset(
@@ -190,11 +190,11 @@ def _float(element: Element) -> Iterator[PaperSection]:
 
 
 def _foot_lines(foot: Element) -> list[str]:
-    notes = [line for one in foot.iter("fn") for line in _labelled(one)]
+    notes = [line for one in foot.iter("fn") for line in _label_note(one)]
     return [*lines_of(foot), *notes]
 
 
-def _labelled(note: Element) -> list[str]:
+def _label_note(note: Element) -> list[str]:
     label, text = text_of(note.find("label")), text_of(note)
     return [f"{label} {text}".strip()] if text else []
 
@@ -209,7 +209,7 @@ def _references(element: Element) -> Iterator[PaperSection]:
 def _reference(ref: Element) -> str:
     label = text_of(ref.find("label")).strip("[].()")
     texts = [
-        text_of(one) if _has_own_text(one) else _spaced(one)
+        text_of(one) if _has_own_text(one) else _join_with_spaces(one)
         for one in ref.iter("mixed-citation", "element-citation", "nlm-citation", "note")
     ]
     return flat(f"{label}. {'; '.join(texts)}" if label else "; ".join(texts))
@@ -221,6 +221,110 @@ def _has_own_text(element: Element) -> bool:
     return any(text and text.strip() for text in between)
 
 
-def _spaced(element: Element) -> str:
+def _join_with_spaces(element: Element) -> str:
     """Return the texts of an element whose parts have no punctuation between them."""
     return flat(" ".join(flat(text) for text in element.itertext() if text.strip()))
+
+
+MAX_ARTICLE_BYTES = 64 * 1024 * 1024
+"""More than this without the end of an article is no file of papers, and would fill the memory."""
+
+_CHUNK_BYTES = 64 * 1024
+_EXPECTED = "an article of JATS, or a set of them"
+
+
+def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]]:
+    """Read a file of JATS, plain or gzip.
+
+    Args:
+        path: The file.
+        name: The id of an article that has none; for the second one "NAME-2".
+
+    Yields:
+        Papers and rejections, with their places. A bad article does not stop the others; where the
+        file is truncated or stops being XML, a last rejection says so.
+    """
+    parser = XMLPullParser(
+        events=("end",),
+        tag="{*}article",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    count = 0
+    for trouble in _feed_parser(path, parser):
+        for _, element in parser.read_events():
+            place = _place(path, element)
+            if declares_entities(element):
+                yield place.reject(_entities()), place
+                return
+            count += 1
+            read = _replace_entities(element) or read_jats(
+                element, name if count == 1 else f"{name}-{count}"
+            )
+            yield place.reject(read) if isinstance(read, Problem) else read, place
+            forget(element)
+        if trouble is not None and not (count and trouble[1].field == "root"):
+            place = Place(str(path), trouble[0], name, "")
+            yield place.reject(trouble[1]), place
+
+
+def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Problem] | None]:
+    """Feed a file to a parser piece by piece; at the end give what is wrong, if anything."""
+    n_lines, n_pending = 1, 0
+    try:
+        with open_binary(path) as handle:
+            while chunk := handle.read1(_CHUNK_BYTES):
+                parser.feed(chunk)
+                n_lines += chunk.count(b"\n")
+                n_pending = 0 if b"</article>" in chunk else n_pending + len(chunk)
+                if n_pending > MAX_ARTICLE_BYTES:
+                    text = f"no article ends within {MAX_ARTICLE_BYTES:,} bytes"
+                    yield n_lines, Problem("", text, "articles of ordinary length")
+                    return
+                yield None
+            yield 1, _of_root(parser.close())
+    except XMLSyntaxError as error:
+        yield error.lineno or n_lines, not_xml(error)
+    except DAMAGE as error:
+        yield n_lines, Problem("", damage_text(error), WHOLE_FILE)
+
+
+def _of_root(root: Element) -> Problem:
+    """Return what is wrong with a file that has no article."""
+    if declares_entities(root):
+        return _entities()
+    said = " ".join(" ".join(map(str, root.itertext())).split())
+    told = f", which says {found_text(said)}" if said else ""
+    return Problem("root", f"the root element is {found_text(root.tag)}{told}", _EXPECTED)
+
+
+def _entities() -> Problem:
+    text = "the file declares entities of its own; nothing in it was read"
+    return Problem("", text, "a file as PubMed Central distributes it")
+
+
+def _place(path: Path, element: Element) -> Place:
+    content = tostring(element, encoding="unicode", with_tail=False)
+    line = line_of(element)
+    return Place(str(path), line, f"line-{line}", shorten_text(content))
+
+
+def _replace_entities(article: Element) -> Problem | None:
+    """Put characters in the place of their names; return a problem where one is unknown."""
+    for entity in list(article.iter(Entity)):
+        character = html5.get(f"{entity.name};")
+        parent = entity.getparent()
+        if character is None or parent is None:
+            text = f"a reference to the entity {found_text(entity.text)}, which is not expanded"
+            return Problem("", text, "characters themselves")
+        before, text = entity.getprevious(), character + (entity.tail or "")
+        if before is None:
+            parent.text = (parent.text or "") + text
+        else:
+            before.tail = (before.tail or "") + text
+        parent.remove(entity)
+    return None

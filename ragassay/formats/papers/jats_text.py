@@ -1,8 +1,4 @@
-"""The running text of an element of JATS: inline markup joined so that numbers stay true.
-
-"10<sup>3</sup>" is 10^3, "<sup>13</sup>C" is 13C, "H<sub>2</sub>O" is H2O, a raised citation is
-"[12]"; a formula is its alternative text, else MathML or TeX in one line.
-"""
+"""The running text and the tables of JATS: inline markup joined so that numbers stay true."""
 
 from __future__ import annotations
 
@@ -93,11 +89,11 @@ class Flow:
             self.add(child)
             self.end_line()
         elif tag == "sup":
-            self._write(_raised(child, self._last))
+            self._write(_read_superscript(child, self._last))
         elif tag == "xref" and child.get("ref-type") in _POINTERS:
             self._write(_pointer(child, self._last))
         elif tag == "sub":
-            self._write(_lowered(child, self._last))
+            self._write(_read_subscript(child, self._last))
         elif tag in _FORMULAS:
             space = " " if tag in _SPACED else ""
             self._write(f"{space}{_formula(child)}{space}")
@@ -121,7 +117,7 @@ def text_of(element: Element | None) -> str:
     return " ".join(lines_of(element))
 
 
-def _raised(element: Element, before: str) -> str:
+def _read_superscript(element: Element, before: str) -> str:
     text = text_of(element)
     if _is_citation(element) and any(c.isalnum() for c in text):
         return text if text.startswith(("[", "(")) or before in ("[", "(") else f"[{text}]"
@@ -139,7 +135,7 @@ def _pointer(element: Element, before: str) -> str:
     return text if is_apart or before in ",;" or not text[:1].isdigit() else f"[{text}]"
 
 
-def _lowered(element: Element, before: str) -> str:
+def _read_subscript(element: Element, before: str) -> str:
     text = text_of(element)
     return f"_{text}" if before.isdigit() and text[:1].isdigit() else text
 
@@ -174,9 +170,9 @@ def _math(element: Element) -> Iterator[str]:
     tag, children = str(element.tag), list(element)
     if tag in _MATH_JOINS and len(children) > 1:
         signs = _MATH_JOINS[tag]
-        yield _grouped(children[0], tag == "mfrac")
+        yield _group_math(children[0], tag == "mfrac")
         for sign, child in zip(signs, children[1:], strict=False):
-            yield sign + _grouped(child, True)
+            yield sign + _group_math(child, True)
     elif tag in ("msqrt", "mroot"):
         yield "sqrt(" if tag == "msqrt" else "root("
         yield ", ".join("".join(_math(child)) for child in children)
@@ -195,7 +191,7 @@ def _math(element: Element) -> Iterator[str]:
         yield f" {text} " if tag == "mo" and text in _RELATIONS else text
 
 
-def _grouped(element: Element, may_need: bool) -> str:
+def _group_math(element: Element, may_need: bool) -> str:
     text = "".join(_math(element))
     is_one = re.fullmatch(r"[\u2212-]?[\w.]*", text) is not None
     return text if is_one or not may_need else f"({text.strip()})"
@@ -235,3 +231,59 @@ def _plain_tex(tex: str) -> str:
     text = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[0]], _TEX_WRAPPER.sub("", text))
     text = _TEX_FRACTION.sub(r"(\1)/(\2)", text)
     return flat(re.sub(r"[{}\\]", "", text))
+
+
+_ROWS = ("tr", "row")
+_CELLS = frozenset({"td", "th", "entry"})
+_MOST_SPANNED = 100
+"""A cell that claims to span more is taken for one; hostile files claim millions."""
+
+_MOST_COLUMNS = 500
+"""Beyond, no column is left empty for a cell that spans it."""
+
+
+def table_text(wrap: Element) -> str:
+    """Return the rows of a table, or of the several tables in one frame.
+
+    A cell over several columns or rows is told once, in the first; the others are empty.
+    """
+    lines: list[str] = []
+    open_cells: dict[int, int] = {}
+    for row in wrap.iter(*_ROWS):
+        cells = _row_cells(row, open_cells)
+        if any(cells):
+            lines.append("\t".join(cells).rstrip("\t"))
+    return "\n".join(lines)
+
+
+def _row_cells(row: Element, open_cells: dict[int, int]) -> list[str]:
+    """Return a row's cells; `open_cells` has the rows that a column is yet taken for, by column."""
+    cells: list[str] = []
+
+    def skip_taken() -> None:
+        while open_cells.get(len(cells), 0) > 0 and len(cells) < _MOST_COLUMNS:
+            open_cells[len(cells)] -= 1
+            cells.append("")
+
+    for cell in row:
+        if cell.tag not in _CELLS:
+            continue
+        skip_taken()
+        width = _span(cell.get("colspan"))
+        height = _span(cell.get("rowspan") or str(_more_rows(cell)))
+        for i in range(width if len(cells) < _MOST_COLUMNS else 1):
+            if height > 1:
+                open_cells[len(cells)] = height - 1
+            cells.append("" if i else text_of(cell).replace("\t", " "))
+    skip_taken()
+    return cells
+
+
+def _more_rows(cell: Element) -> int:
+    more = cell.get("morerows") or ""
+    return int(more) + 1 if more.isdecimal() and len(more) < 4 else 1
+
+
+def _span(value: str | None) -> int:
+    number = int(value) if value and value.isdecimal() and len(value) < 4 else 1
+    return number if 1 <= number <= _MOST_SPANNED else 1

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.formats.files import iter_lines
 from ragassay.formats.items import Item, Place, content_of, iter_items
-from ragassay.formats.lines import iter_lines
 from ragassay.formats.output import write_values
 from ragassay.formats.papers.files import files_of
 from ragassay.formats.papers.rows import PAIR, PAPER, PairRow, plain_id, read_paper_row
@@ -61,7 +61,7 @@ def read_pairs(path: Path, papers: Sequence[Paper] = ()) -> PairFile:
         InputError: the path does not exist, may not be opened, is empty, or has no pair in a known
             form.
     """
-    reading = _Reading({paper.id: paper for paper in papers})
+    reading = _PairReading({paper.id: paper for paper in papers})
     for file, name in files_of(path):
         for item in _items(file):
             if isinstance(item, Rejection):
@@ -143,7 +143,7 @@ def _row_item(place: Place, names: list[str], cells: list[str]) -> Item | Reject
 
 
 @dataclass
-class _Reading:
+class _PairReading:
     given: dict[str, Paper]
     brought: dict[str, Paper] = field(default_factory=dict[str, Paper])
     rows: list[tuple[PairRow, Place]] = field(default_factory=list[tuple[PairRow, Place]])

@@ -138,7 +138,7 @@ def without_heads(pages: Sequence[str]) -> list[str]:
     least = min(3, max(2, len(split) - 1))
     edges = Counter(shape for lines in split for shape in {_shape(x) for x in _edges(lines)})
     repeated = {shape for shape, n in edges.items() if n >= (2 if _is_number(shape) else least)}
-    return ["\n".join(_trimmed(lines, repeated)) for lines in split]
+    return ["\n".join(_trim_edges(lines, repeated)) for lines in split]
 
 
 def _edges(lines: list[str]) -> list[str]:
@@ -153,7 +153,7 @@ def _is_number(shape: str) -> bool:
     return _PAGE_NUMBER.fullmatch(shape) is not None
 
 
-def _trimmed(lines: list[str], repeated: set[str]) -> list[str]:
+def _trim_edges(lines: list[str], repeated: set[str]) -> list[str]:
     """Drop repeated lines from both edges, up to the first that is none."""
     first, last = 0, len(lines)
     while first < min(_EDGE_LINES, last) and _shape(lines[first]) in repeated:

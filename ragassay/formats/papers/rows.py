@@ -20,7 +20,7 @@ from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format
 from ragassay.records import Paper, PaperSection
-from ragassay.records.papers import SectionKind
+from ragassay.records.qa import SectionKind
 
 _FILE_OF_DOI = re.compile(r"(10\.\d{4,9})[-_](\S+?)(?:\.(?:json|xml|txt|pdf))?")
 _RESOLVER = re.compile(r"(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*", re.IGNORECASE)

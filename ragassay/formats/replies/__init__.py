@@ -2,12 +2,13 @@
 
 from ragassay.formats.replies.builder import StructuredReply
 from ragassay.formats.replies.reading import (
+    SHAPES,
+    ReplyShape,
     add_reply,
     find_shape,
     is_reply_object,
     read_structured_reply,
 )
-from ragassay.formats.replies.shapes import SHAPES, ReplyShape
 
 __all__ = [
     "SHAPES",

@@ -1,15 +1,14 @@
-"""Read chat messages as providers and frameworks return them, with their citations."""
+"""Read chat messages, their content blocks and their grounding, with citations."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ragassay.formats.json_values import parse_json
-from ragassay.formats.replies.blocks import read_annotations, read_content, read_quote
-from ragassay.formats.replies.builder import Block, ReplyBuilder
-from ragassay.formats.replies.grounding import read_grounding
-from ragassay.formats.replies.values import (
+from ragassay.formats.problems import is_list, is_mapping, is_object
+from ragassay.formats.replies.builder import (
     Fields,
+    ReplyBlock,
+    ReplyBuilder,
     each_object,
     free_text,
     get,
@@ -19,7 +18,246 @@ from ragassay.formats.replies.values import (
     get_text,
     source_text,
 )
-from ragassay.formats.shapes import is_mapping, is_object
+from ragassay.formats.values import parse_json
+
+_NO_EVIDENCE = frozenset({"file_path"})
+"""Annotations that name a file which the model wrote."""
+
+
+def read_content(content: Any, reply: ReplyBuilder) -> list[ReplyBlock]:
+    """Add a message's content, a text or a list of blocks, and return its pieces of text.
+
+    Blocks without text of the answer (thinking, calls of tools, images) are passed over.
+    """
+    if isinstance(content, str):
+        return [reply.add_text(content)]
+    if is_mapping(content):
+        content = [content]
+    blocks: list[ReplyBlock] = []
+    for part in content if is_list(content) else ():
+        if isinstance(part, str):
+            blocks.append(reply.add_text(part))
+        elif is_mapping(part):
+            fields = {str(name): value for name, value in part.items()}
+            blocks.extend(_read_block(fields, reply, blocks))
+    return blocks
+
+
+def _read_block(part: Fields, reply: ReplyBuilder, before: list[ReplyBlock]) -> list[ReplyBlock]:
+    kind = get_text(part, "type")
+    cited = get_fields(part, "citations_content")  # Bedrock
+    if cited:
+        found = read_content(get(cited, "content"), reply)
+        _cite_all(found, get(cited, "citations"), reply)
+        return found
+    if kind in ("reference", "tool_reference"):  # Mistral
+        _read_reference(part, before, reply)
+        return []
+    text = get(part, "text")
+    if kind in ("thinking", "reasoning", "redacted_thinking") or get(part, "thought") is True:
+        return []
+    if is_mapping(text):  # Assistants of OpenAI
+        value = get_text(text, "value")
+        notes = get(text, "annotations")
+    else:
+        value, notes = get_text(part, "text", "refusal"), get(part, "annotations")
+    if not value:
+        return []
+    block = reply.add_text(value)
+    _cite_all([block], get(part, "citations"), reply)
+    read_annotations(notes, block, reply)
+    return [block]
+
+
+def _cite_all(blocks: list[ReplyBlock], citations: Any, reply: ReplyBuilder) -> None:
+    """Cite for whole blocks: Anthropic and Bedrock cut the text where its sources change."""
+    sources = [read_quote(one, reply) for one in each_object(citations)]
+    for block in blocks:
+        reply.cite(block, sources)
+
+
+def _read_reference(part: Fields, before: list[ReplyBlock], reply: ReplyBuilder) -> None:
+    """Cite the ids that a chunk of Mistral gives, for the text in front of it."""
+    ids = [str(one) for one in get_list(part, "reference_ids") if isinstance(one, int | str)]
+    sources = [reply.add_source(name) for name in ids]
+    if not ids and (get_text(part, "url", "title")):
+        sources = [
+            reply.add_source(
+                get_text(part, "url"),
+                title=get_text(part, "title"),
+                text=get_text(part, "description"),
+            )
+        ]
+    if before:
+        end = len(before[-1].text)
+        reply.cite(before[-1], sources, end, end)
+    elif sources:
+        reply.report("a reference stands in front of any text")
+
+
+def read_quote(citation: Fields, reply: ReplyBuilder) -> int:
+    """Add the source of a citation of Anthropic or Bedrock, with what it quotes."""
+    place = get_fields(citation, "location")
+    inner = next((part for part in place.values() if is_mapping(part)), place)
+    position = get_number(citation, "document_index", "search_result_index")
+    if position is None:
+        position = get_number(inner, "document_index", "search_result_index")
+    title = get_text(citation, "document_title", "title")
+    name = get_text(citation, "file_id", "url", "source") or get_text(inner, "url", "source")
+    quoted = get_text(citation, "cited_text") or _join_parts(get_list(citation, "source_content"))
+    kind = "search" if get_number(citation, "search_result_index") is not None else "document"
+    if position is None:
+        return reply.add_source(name, title=title, text=quoted)
+    label = name or title or f"{kind}-{position + 1}"
+    key = f"{kind} {position}"
+    return reply.add_source(label, key=key, title=title, text=quoted, position=position)
+
+
+def _join_parts(parts: list[Any]) -> str:
+    return "".join(get_text(part, "text") for part in each_object(parts))
+
+
+def read_annotations(
+    annotations: Any, block: ReplyBlock, reply: ReplyBuilder, *, is_message: bool = False
+) -> None:
+    """Cite what annotations name: those of OpenAI, OpenRouter, LangChain and Perplexity.
+
+    Args:
+        annotations: `url_citation` and `file_citation` may hold their fields in an object of their
+            own name.
+        block: What they annotate.
+        reply: Takes the sources.
+        is_message: Whether the block is a whole message: an annotation without offsets then
+            cites nothing in particular. A smaller block is cut where its sources change.
+    """
+    for note in each_object(annotations):
+        kind = get_text(note, "type")
+        fields = note | get_fields(note, kind) if kind else note
+        if kind in _NO_EVIDENCE:
+            continue
+        name = get_text(fields, "url", "uri", "file_id")
+        title = get_text(fields, "title", "filename")
+        if not name and not title and not get_text(fields, "cited_text", "quote", "content"):
+            reply.report(f"an annotation of the type {kind or 'unknown'!r} names no source")
+            continue
+        source, start, end = _add_annotated(fields, name, title, block, reply)
+        has_place = start is not None or end is not None
+        if start == end == 0 or (is_message and not has_place):
+            continue  # OpenRouter and others that know no place
+        reply.cite(block, [source], start, end, get_text(fields, "text"))
+
+
+def _add_annotated(
+    fields: Fields, name: str, title: str, block: ReplyBlock, reply: ReplyBuilder
+) -> tuple[int, int | None, int | None]:
+    """Add the source of an annotation, and return it with the annotation's offsets."""
+    start = get_number(fields, "start_index", "index")
+    end = get_number(fields, "end_index")
+    excerpt = get_text(fields, "cited_text", "quote") or source_text({**fields, "text": None})
+    if start is not None and end is not None and block.text[start:end] == excerpt:
+        excerpt = ""  # LangChain's Gemini puts the answer's own words here.
+    position = get_number(get_fields(fields, "extras"), "document_index", "search_result_index")
+    key = f"document {position}" if position is not None and not name else ""
+    source = reply.add_source(name, key=key, title=title, text=excerpt, position=position)
+    return source, start, end
+
+
+_CHUNK_KINDS = ("web", "retrieved_context", "maps", "image")
+
+
+def read_grounding(grounding: Fields, parts: list[ReplyBlock], reply: ReplyBuilder) -> None:
+    """Cite what Gemini's grounding supports name; their offsets count bytes of a part.
+
+    Args:
+        grounding: `groundingMetadata`: chunks, and supports with their numbers.
+        parts: The texts of the content's parts.
+        reply: Takes the sources.
+    """
+    sources = [
+        _add_chunk(chunk, reply) for chunk in each_object(get(grounding, "grounding_chunks"))
+    ]
+    for support in each_object(get(grounding, "grounding_supports")):
+        numbers = get_list(support, "grounding_chunk_indices")
+        known = [sources[n] for n in numbers if isinstance(n, int) and 0 <= n < len(sources)]
+        if len(known) < len(numbers):
+            reply.report("a grounding support names a chunk that is not there")
+        segment = get_fields(support, "segment")
+        n_part = get_number(segment, "part_index") or 0
+        if not 0 <= n_part < len(parts):
+            reply.report(f"a grounding support is for part {n_part} of {len(parts)}")
+            continue
+        start = get_number(segment, "start_index") or 0
+        end = get_number(segment, "end_index")
+        reply.cite(parts[n_part], known, start, end, get_text(segment, "text"), "bytes")
+
+
+def _add_chunk(chunk: Fields, reply: ReplyBuilder) -> int:
+    about = next((found for kind in _CHUNK_KINDS if (found := get_fields(chunk, kind))), chunk)
+    passage = get_text(about, "text") or get_text(get_fields(about, "rag_chunk"), "text")
+    name = get_text(about, "uri", "document_name", "source_uri", "title")
+    return reply.add_source(name, title=get_text(about, "title"), text=passage)
+
+
+def read_candidate(candidate: Fields, reply: ReplyBuilder) -> None:
+    """Add a candidate of Gemini: its parts, grounding and citation metadata."""
+    parts: list[ReplyBlock] = []
+    for part in each_object(get(get_fields(candidate, "content"), "parts")):
+        is_thought = get(part, "thought") is True
+        # A part without text keeps its number: supports count all parts.
+        parts.append(reply.add_text("" if is_thought else get_text(part, "text")))
+    read_grounding(get_fields(candidate, "grounding_metadata"), parts, reply)
+    recited = get_fields(candidate, "citation_metadata")
+    whole = ReplyBlock(0, reply.text)
+    for citation in each_object(get(recited, "citations", "citation_sources")):
+        name = get_text(citation, "uri", "title")
+        source = reply.add_source(name, title=get_text(citation, "title"))
+        start, end = get_number(citation, "start_index") or 0, get_number(citation, "end_index")
+        reply.cite(whole, [source], start, end, unit="bytes")
+
+
+def read_search_answer(answer: Fields, reply: ReplyBuilder) -> None:
+    """Add an answer of Vertex AI Search: `answerText`, citations by bytes, references by id."""
+    block = reply.add_text(get_text(answer, "answer_text"))
+    numbers: dict[str, int] = {}
+    for n, reference in enumerate(each_object(get(answer, "references"))):
+        chunk = get_fields(reference, "chunk_info", "unstructured_document_info")
+        about = get_fields(chunk, "document_metadata") or chunk
+        contents = each_object(get(chunk, "chunk_contents"))
+        text = get_text(chunk, "content") or "\n".join(get_text(c, "content") for c in contents)
+        name = get_text(about, "uri", "document", "title")
+        numbers[str(n)] = reply.add_source(
+            name, title=get_text(about, "title"), text=text, is_new=True
+        )
+    for citation in each_object(get(answer, "citations")):
+        ids = [get_text(source, "reference_id") for source in each_object(get(citation, "sources"))]
+        known = [numbers[name] for name in ids if name in numbers]
+        if len(known) < len(ids):
+            reply.report("a citation names a reference that is not there")
+        start, end = get_number(citation, "start_index") or 0, get_number(citation, "end_index")
+        reply.cite(block, known, start, end, unit="bytes")
+
+
+def read_knowledge_base(answer: Fields, reply: ReplyBuilder) -> None:
+    """Add an answer of Amazon's knowledge bases: `output.text` and parts with references.
+
+    The last character of a span is in it, which the part's own text shows.
+    """
+    block = reply.add_text(get_text(get_fields(answer, "output"), "text"))
+    for citation in each_object(get(answer, "citations")):
+        part = get_fields(get_fields(citation, "generated_response_part"), "text_response_part")
+        references = each_object(get(citation, "retrieved_references"))
+        sources = [_add_retrieved(reference, reply) for reference in references]
+        span = get_fields(part, "span")
+        start, end = get_number(span, "start"), get_number(span, "end")
+        reply.cite(block, sources, start, end, get_text(part, "text"))
+
+
+def _add_retrieved(reference: Fields, reply: ReplyBuilder) -> int:
+    place = get_fields(reference, "location")
+    places = (one for one in place.values() if get_text(one, "uri", "url", "id"))
+    name = get_text(next(places, {}), "uri", "url", "id")
+    text = get_text(get_fields(reference, "content"), "text")
+    return reply.add_source(name or get_text(reference, "title"), text=text)
 
 
 def read_message(message: Fields, reply: ReplyBuilder, around: Fields | None = None) -> None:
@@ -37,7 +275,7 @@ def read_message(message: Fields, reply: ReplyBuilder, around: Fields | None = N
     blocks = read_content(get(message, "content"), reply)
     if not blocks:
         return
-    whole = Block(blocks[0].start, "".join(block.text for block in blocks))
+    whole = ReplyBlock(blocks[0].start, "".join(block.text for block in blocks))
     for holder in (message, extra):
         read_annotations(get(holder, "annotations"), whole, reply, is_message=True)
         _read_spans(holder, blocks, whole, reply)
@@ -79,7 +317,9 @@ def _add_document(name: str, document: Fields, reply: ReplyBuilder) -> int:
     return reply.add_source(name, title=get_text(data, "title"), text=free_text(data))
 
 
-def _read_spans(holder: Fields, blocks: list[Block], whole: Block, reply: ReplyBuilder) -> None:
+def _read_spans(
+    holder: Fields, blocks: list[ReplyBlock], whole: ReplyBlock, reply: ReplyBuilder
+) -> None:
     """Cite what Cohere's citations name: `sources` with documents, or `document_ids`."""
     for citation in each_object(get(holder, "citations")):
         sources = [
@@ -102,7 +342,7 @@ def _read_spans(holder: Fields, blocks: list[Block], whole: Block, reply: ReplyB
         reply.cite(block, sources, start, end, get_text(citation, "text"))
 
 
-def _read_own_citation(citation: Fields, whole: Block, reply: ReplyBuilder) -> None:
+def _read_own_citation(citation: Fields, whole: ReplyBlock, reply: ReplyBuilder) -> None:
     """Cite a source that stands in the citation itself, as a quote or an address."""
     if not get_text(citation, "url", "title", "document_title", "cited_text", "id"):
         reply.report("a citation names no source")
@@ -114,7 +354,7 @@ def _read_own_citation(citation: Fields, whole: Block, reply: ReplyBuilder) -> N
         reply.cite(whole, [source], start, end, get_text(citation, "supported_text", "text"))
 
 
-def _read_litellm(fields: Fields, whole: Block, reply: ReplyBuilder) -> None:
+def _read_litellm(fields: Fields, whole: ReplyBlock, reply: ReplyBuilder) -> None:
     """Cite what LiteLLM keeps of Anthropic's citations: a list for each cited block of text."""
     start = 0
     for group in get_list(fields, "citations"):

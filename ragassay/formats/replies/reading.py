@@ -1,18 +1,289 @@
-"""Read a structured reply, and join it with a record that has sources of its own."""
+"""Read a structured reply by its provider's shape, and join it with a record's own sources."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ragassay.formats.replies.blocks import read_content
-from ragassay.formats.replies.builder import ReplyBuilder, StructuredReply
-from ragassay.formats.replies.shapes import SHAPES, ReplyShape
-from ragassay.formats.replies.values import as_plain, get_text
+from ragassay.formats.problems import is_list, is_mapping, is_object
+from ragassay.formats.replies.builder import (
+    Fields,
+    ReplyBuilder,
+    StructuredReply,
+    as_plain,
+    each_object,
+    get,
+    get_fields,
+    get_list,
+    get_text,
+)
+from ragassay.formats.replies.messages import (
+    read_candidate,
+    read_content,
+    read_knowledge_base,
+    read_message,
+    read_search_answer,
+)
 from ragassay.formats.rows import distinct_ids
-from ragassay.formats.shapes import is_list, is_mapping, is_object
+from ragassay.formats.values import PASSAGE_IDS
 from ragassay.records import CitedSpan, Document, Record
+
+_ASSISTANTS = frozenset({"assistant", "ai", "AIMessageChunk", "model"})
+
+
+@dataclass(frozen=True)
+class ReplyShape:
+    """The shape of a provider's reply.
+
+    Attributes:
+        name: The provider and its interface.
+        is_like: Whether an object has the shape.
+        read: Adds what the object says to a reply.
+        fields: Fields that hold the answer and its sources; the others are about the call.
+        example: A short reply of the shape, as JSON.
+    """
+
+    name: str
+    is_like: Callable[[Fields], bool]
+    read: Callable[[Fields, ReplyBuilder], None]
+    fields: tuple[str, ...]
+    example: str
+
+
+def _each_has(name: str, inner: str) -> Callable[[Fields], bool]:
+    """Return a check for a list of which an object has an object in it."""
+    return lambda fields: any(get_fields(one, inner) for one in each_object(get(fields, name)))
+
+
+def _first(values: list[Any], what: str, reply: ReplyBuilder) -> Fields:
+    if len(values) > 1:
+        reply.report(f"only the first of {len(values)} {what} is read")
+    return next(each_object(values), {})
+
+
+def _read_choices(fields: Fields, reply: ReplyBuilder) -> None:
+    choice = _first(get_list(fields, "choices"), "choices", reply)
+    read_message(get_fields(choice, "message", "delta"), reply, fields)
+
+
+def _has_output_messages(fields: Fields) -> bool:
+    return any(get_list(item, "content") for item in _output_messages(fields))
+
+
+def _output_messages(fields: Fields) -> list[Fields]:
+    """Return the messages of a response, the final ones where it tells them from comments."""
+    items = [one for one in each_object(get(fields, "output")) if get(one, "content") is not None]
+    messages = [one for one in items if get_text(one, "type") in ("", "message")]
+    final = [one for one in messages if get_text(one, "phase") != "commentary"]
+    return list(final or messages)
+
+
+def _read_output(fields: Fields, reply: ReplyBuilder) -> None:
+    for item in _output_messages(fields):
+        read_content(get(item, "content"), reply)
+
+
+def _read_candidates(fields: Fields, reply: ReplyBuilder) -> None:
+    read_candidate(_first(get_list(fields, "candidates"), "candidates", reply), reply)
+
+
+def _read_thread(fields: Fields, reply: ReplyBuilder) -> None:
+    """Read the newest message of the assistant; a list of a thread's messages begins with it."""
+    messages = (one for one in each_object(get(fields, "data")) if _is_assistant(one))
+    read_message(next(messages, {}), reply)
+
+
+def _is_assistant(fields: Fields) -> bool:
+    return get_text(fields, "role") in _ASSISTANTS or get_text(fields, "type") in _ASSISTANTS
+
+
+def _is_message(fields: Fields) -> bool:
+    content = get(fields, "content")
+    if isinstance(content, str):
+        return _is_assistant(fields)
+    parts = list(each_object(content))
+    is_blocks = bool(parts) and all(get_text(one, "type", "text") for one in parts)
+    return is_blocks and (_is_assistant(fields) or get_text(fields, "role") == "")
+
+
+def _is_chat(fields: Fields) -> bool:
+    """Return whether a message has the answer: Cohere's and Ollama's have, a state's has not."""
+    return _is_message({"role": "assistant"} | get_fields(fields, "message"))
+
+
+def _read_chat(fields: Fields, reply: ReplyBuilder) -> None:
+    read_message(get_fields(fields, "message"), reply, fields)
+
+
+def _is_cohere_text(fields: Fields) -> bool:
+    cites = any("document_ids" in one for one in each_object(get(fields, "citations")))
+    return isinstance(get(fields, "text"), str) and (cites or "generation_id" in fields)
+
+
+def _read_cohere_text(fields: Fields, reply: ReplyBuilder) -> None:
+    read_message({**fields, "content": get_text(fields, "text")}, reply)
+
+
+def _is_converse(fields: Fields) -> bool:
+    return bool(get_list(get_fields(get_fields(fields, "output"), "message"), "content"))
+
+
+def _read_converse(fields: Fields, reply: ReplyBuilder) -> None:
+    read_message(get_fields(get_fields(fields, "output"), "message"), reply)
+
+
+def _is_knowledge_base(fields: Fields) -> bool:
+    cited = get_list(fields, "citations")
+    about = any(get(one, "generated_response_part") for one in each_object(cited))
+    return bool(get_text(get_fields(fields, "output"), "text")) and (about or not cited)
+
+
+def _read_constructor(fields: Fields, reply: ReplyBuilder) -> None:
+    read_message(get_fields(fields, "kwargs", "data"), reply)
+
+
+def _is_constructor(fields: Fields) -> bool:
+    inner = get_fields(fields, "kwargs", "data")
+    return get(inner, "content") is not None and (
+        get_text(fields, "type") in _ASSISTANTS or "AIMessage" in get_list(fields, "id")[-1:]
+    )
+
+
+def _read_nodes(fields: Fields, reply: ReplyBuilder) -> None:
+    reply.add_text(get_text(fields, "response"))
+    for scored in each_object(get(fields, "source_nodes")):
+        node = get_fields(scored, "node") or scored
+        about = get_fields(node, "metadata")
+        # A node's own id is random: a name in its metadata is what an answer cites.
+        name = get_text(about, *PASSAGE_IDS) or get_text(node, "node_id", "id_", "id")
+        text = get_text(node, "text") or get_text(get_fields(node, "text_resource"), "text")
+        title = get_text(about, "title", "file_name")
+        reply.add_source(name, title=title, text=text, is_new=True)
+
+
+SHAPES: tuple[ReplyShape, ...] = (
+    ReplyShape(
+        "chat completions (OpenAI, Azure on your data, Perplexity, OpenRouter, Mistral, LiteLLM)",
+        _each_has("choices", "message"),
+        _read_choices,
+        ("choices", "citations", "search_results"),
+        '{"choices": [{"message": {"role": "assistant", "content": "It fell (a.org).", '
+        '"annotations": [{"type": "url_citation", "url_citation": {"url": "https://a.org", '
+        '"title": "A", "start_index": 8, "end_index": 15}}]}}]}',
+    ),
+    ReplyShape(
+        "responses (OpenAI)",
+        _has_output_messages,
+        _read_output,
+        ("output", "output_text"),
+        '{"output": [{"type": "message", "content": [{"type": "output_text", "text": "It fell.", '
+        '"annotations": [{"type": "file_citation", "file_id": "f1", "filename": "a.pdf", '
+        '"index": 7}]}]}]}',
+    ),
+    ReplyShape(
+        "converse (Amazon Bedrock)",
+        _is_converse,
+        _read_converse,
+        ("output",),
+        '{"output": {"message": {"role": "assistant", "content": [{"citationsContent": '
+        '{"content": [{"text": "It fell."}], "citations": [{"title": "A", "sourceContent": '
+        '[{"text": "It fell by 2."}], "location": {"documentChar": {"documentIndex": 0}}}]}}]}}}',
+    ),
+    ReplyShape(
+        "knowledge bases (Amazon Bedrock)",
+        _is_knowledge_base,
+        read_knowledge_base,
+        ("output", "citations"),
+        '{"output": {"text": "It fell."}, "citations": [{"generatedResponsePart": '
+        '{"textResponsePart": {"text": "It fell.", "span": {"start": 0, "end": 7}}}, '
+        '"retrievedReferences": [{"content": {"text": "It fell by 2."}, "location": '
+        '{"s3Location": {"uri": "s3://b/a.pdf"}}}]}]}',
+    ),
+    ReplyShape(
+        "generate content (Gemini)",
+        _each_has("candidates", "content"),
+        _read_candidates,
+        ("candidates",),
+        '{"candidates": [{"content": {"parts": [{"text": "It fell."}]}, "groundingMetadata": '
+        '{"groundingChunks": [{"web": {"uri": "https://a.org", "title": "A"}}], '
+        '"groundingSupports": [{"segment": {"endIndex": 8, "text": "It fell."}, '
+        '"groundingChunkIndices": [0]}]}}]}',
+    ),
+    ReplyShape(
+        "search answers (Vertex AI)",
+        lambda fields: bool(get_text(get_fields(fields, "answer"), "answer_text")),
+        lambda fields, reply: read_search_answer(get_fields(fields, "answer"), reply),
+        ("answer",),
+        '{"answer": {"answerText": "It fell.", "citations": [{"endIndex": "8", "sources": '
+        '[{"referenceId": "0"}]}], "references": [{"chunkInfo": {"content": "It fell by 2.", '
+        '"documentMetadata": {"uri": "gs://b/a.pdf", "title": "A"}}}]}}',
+    ),
+    ReplyShape(
+        "answer of Vertex AI search on its own",
+        lambda fields: bool(get_text(fields, "answer_text")),
+        read_search_answer,
+        ("answer_text", "answerText", "citations", "references"),
+        '{"answerText": "It fell.", "citations": [], "references": []}',
+    ),
+    ReplyShape(
+        "chat (Cohere v2, Ollama)",
+        _is_chat,
+        _read_chat,
+        ("message",),
+        '{"message": {"role": "assistant", "content": [{"type": "text", "text": "It fell."}], '
+        '"citations": [{"start": 3, "end": 7, "text": "fell", "sources": [{"type": "document", '
+        '"id": "d1", "document": {"title": "A", "snippet": "It fell by 2."}}]}]}}',
+    ),
+    ReplyShape(
+        "chat (Cohere v1)",
+        _is_cohere_text,
+        _read_cohere_text,
+        ("text", "citations", "documents"),
+        '{"text": "It fell.", "generation_id": "g", "citations": [{"start": 3, "end": 7, '
+        '"text": "fell", "document_ids": ["d1"]}], "documents": [{"id": "d1", "title": "A", '
+        '"text": "It fell by 2."}]}',
+    ),
+    ReplyShape(
+        "thread (OpenAI Assistants)",
+        lambda fields: any(
+            _is_assistant(one) and _is_message(one) for one in each_object(get(fields, "data"))
+        ),
+        _read_thread,
+        ("data",),
+        '{"data": [{"role": "assistant", "content": [{"type": "text", "text": {"value": '
+        '"It fell【4:0†source】.", "annotations": [{"type": "file_citation", "text": '
+        '"【4:0†source】", "start_index": 7, "end_index": 19, "file_citation": '
+        '{"file_id": "f1"}}]}}]}]}',
+    ),
+    ReplyShape(
+        "serialized message (LangChain)",
+        _is_constructor,
+        _read_constructor,
+        ("kwargs", "data", "lc"),
+        '{"type": "ai", "data": {"content": "It fell.", "additional_kwargs": {"citations": '
+        '["https://a.org"]}}}',
+    ),
+    ReplyShape(
+        "message (Anthropic, OpenAI, LangChain)",
+        _is_message,
+        lambda fields, reply: read_message(fields, reply),
+        ("content", "annotations", "citations", "context"),
+        '{"role": "assistant", "content": [{"type": "text", "text": "It fell.", "citations": '
+        '[{"type": "char_location", "cited_text": "It fell by 2.", "document_index": 0, '
+        '"document_title": "A", "start_char_index": 0, "end_char_index": 13}]}]}',
+    ),
+    ReplyShape(
+        "response (LlamaIndex)",
+        lambda fields: isinstance(get(fields, "response"), str) and "source_nodes" in fields,
+        _read_nodes,
+        ("response", "source_nodes"),
+        '{"response": "It fell [1].", "source_nodes": [{"node": {"id_": "n1", "text": '
+        '"It fell by 2.", "metadata": {}}, "score": 0.5}]}',
+    ),
+)
+
 
 UNREAD_CITATIONS = "unread_citations"
 """The metadata that keeps what could not be read of a reply's citations."""

@@ -8,11 +8,10 @@ from dataclasses import replace
 from ragassay.formats.conversations import read_history
 from ragassay.formats.items import Item
 from ragassay.formats.named_fields import FieldTally
-from ragassay.formats.problems import Problem
+from ragassay.formats.problems import Problem, is_list, is_object
 from ragassay.formats.ragassay_jsonl import read_ragassay
 from ragassay.formats.replies.builder import StructuredReply
 from ragassay.formats.replies.reading import add_reply, find_shape, read_structured_reply
-from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.sniff import Format
 from ragassay.records import Record
 

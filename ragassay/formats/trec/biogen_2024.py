@@ -16,7 +16,13 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from ragassay.formats.items import Item
-from ragassay.formats.output import JsonRow, document_ids, restored, team_and_run, unwritable
+from ragassay.formats.output import (
+    JsonRow,
+    document_ids,
+    restore_metadata,
+    team_and_run,
+    unwritable,
+)
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.sniff import Format
@@ -133,7 +139,7 @@ def biogen_2024_run(record: Record) -> JsonRow:
         for name, text in record.metadata.items()
         if name.startswith(RUN_FIELD)
     }
-    return restored(row, around, {"results"})
+    return restore_metadata(row, around, {"results"})
 
 
 def biogen_2024_row(record: Record) -> JsonRow:
@@ -150,12 +156,12 @@ def biogen_2024_row(record: Record) -> JsonRow:
         "references": list(dict.fromkeys([*references, *_pmids(answer)])),
     }
     around = {name for name in record.metadata if name.startswith(RUN_FIELD)}
-    return restored(row, record.metadata, {REFERENCES, UNCUT, CONTACT, *around})
+    return restore_metadata(row, record.metadata, {REFERENCES, UNCUT, CONTACT, *around})
 
 
 def _text(record: Record) -> str:
     if not isinstance(record.answer, str):
-        return " ".join(_marked(record, sentence) for sentence in record.answer)
+        return " ".join(_mark_sentence(record, sentence) for sentence in record.answer)
     uncut = record.metadata.get(UNCUT, "")
     return uncut if cut_lists(uncut) == record.answer else _by_id(record)
 
@@ -170,7 +176,7 @@ def _by_id(record: Record) -> str:
     return _MARKER.sub(by_id, str(record.answer))
 
 
-def _marked(record: Record, sentence: SentenceInput) -> str:
+def _mark_sentence(record: Record, sentence: SentenceInput) -> str:
     there = set(_pmids(sentence.text))
     pmids = [name for name in document_ids(sentence.citations, record.sources) if name not in there]
     _check(record, pmids, len(there))

@@ -19,10 +19,15 @@ from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item
-from ragassay.formats.output import JsonRow, restored, sentences_of, team_and_run, unwritable
-from ragassay.formats.problems import Problem, validate
+from ragassay.formats.output import (
+    JsonRow,
+    restore_metadata,
+    sentences_of,
+    team_and_run,
+    unwritable,
+)
+from ragassay.formats.problems import Problem, is_list, validate
 from ragassay.formats.rows import IdText, Row, kept_fields
-from ragassay.formats.shapes import is_list
 from ragassay.formats.sniff import Format
 from ragassay.formats.trec.references import question_of
 from ragassay.records import Record, SentenceInput
@@ -164,7 +169,7 @@ def biogen_2025_a_row(record: Record) -> JsonRow:
     """
     team, run = team_and_run(record)
     sentences = sentences_of(record)
-    against = _contradicted(record, len(sentences))
+    against = _read_contradicted(record, len(sentences))
     row: JsonRow = {
         "metadata": {
             "team_id": team,
@@ -181,10 +186,10 @@ def biogen_2025_a_row(record: Record) -> JsonRow:
             for i, sentence in enumerate(sentences)
         ],
     }
-    return restored(row, record.metadata, {CONTRADICTED})
+    return restore_metadata(row, record.metadata, {CONTRADICTED})
 
 
-def _contradicted(record: Record, n_sentences: int) -> Sequence[object]:
+def _read_contradicted(record: Record, n_sentences: int) -> Sequence[object]:
     if CONTRADICTED not in record.metadata:
         return [[] for _ in range(n_sentences)]
     try:
@@ -223,4 +228,4 @@ def biogen_2025_b_row(record: Record) -> JsonRow:
             for sentence in sentences_of(record)
         ],
     }
-    return restored(row, record.metadata, {"answer"})
+    return restore_metadata(row, record.metadata, {"answer"})

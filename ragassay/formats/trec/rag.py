@@ -1,34 +1,32 @@
-"""Read and write runs of the TREC tracks on retrieval-augmented generation: one answer a line.
-
-    2024  {"run_id", "topic_id", "topic", "references": [id], "response_length",
-           "answer": [{"text", "citations": [position in references, from 0]}]}
-    2025  {"metadata": {"team_id", "run_id", "narrative_id"[, "narrative", "type", "prompt"]},
-           "references": [id], "answer": [{"text", "citations": [position or id]}]}
-
-In a record, citations are ids. References that differ from what the sentences cite, in order, are
-kept in the metadata `references`, as JSON.
-"""
+"""Read and write runs of TREC RAG, and read reports of RAGTIME, DRAGUN and AutoJudge."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.formats.items import Item
-from ragassay.formats.output import JsonRow, restored, sentences_of, team_and_run, unwritable
-from ragassay.formats.problems import Problem, validate
-from ragassay.formats.rows import IdText, Row, kept_fields
+from ragassay.formats.output import (
+    JsonRow,
+    restore_metadata,
+    sentences_of,
+    team_and_run,
+    unwritable,
+)
+from ragassay.formats.problems import Problem, is_object, validate
+from ragassay.formats.rows import IdText, Row, as_text, kept_fields
 from ragassay.formats.sniff import Format
 from ragassay.formats.trec.references import (
     REFERENCES,
     ReferenceOrId,
     kept_references,
-    numbered,
+    number_citations,
     question_of,
     resolve,
 )
-from ragassay.records import Record, SentenceInput
+from ragassay.records import Document, Record, SentenceInput
 
 LENGTH = "response_length"
 
@@ -99,7 +97,7 @@ def read_rag_2024(item: Item, questions: Mapping[str, str]) -> Record | Problem:
     if isinstance(question, Problem):
         return Problem("topic", question.text, question.expected)
     answer = _answer(row.answer, row.references)
-    kept = _kept(row.references, answer)
+    kept = _keep_cited_references(row.references, answer)
     if row.response_length is not None and row.response_length != _n_words(answer):
         kept[LENGTH] = str(row.response_length)
     return Record(
@@ -133,7 +131,7 @@ def read_rag_2025(item: Item, questions: Mapping[str, str]) -> Record | Problem:
         answer=answer,
         system=f"{about.team_id}/{about.run_id}",
         topic=about.narrative_id,
-        metadata=kept_fields(row) | _kept(row.references, answer),
+        metadata=kept_fields(row) | _keep_cited_references(row.references, answer),
     )
 
 
@@ -145,7 +143,9 @@ def _answer(
     )
 
 
-def _kept(references: Sequence[str], answer: Sequence[SentenceInput]) -> dict[str, str]:
+def _keep_cited_references(
+    references: Sequence[str], answer: Sequence[SentenceInput]
+) -> dict[str, str]:
     return kept_references(references, (name for part in answer for name in part.citations))
 
 
@@ -162,7 +162,7 @@ def rag_2024_row(record: Record) -> JsonRow:
     if not (record.system or "").strip():
         raise unwritable(record, "system", f"found {record.system!r}", "the name of the run")
     sentences = sentences_of(record)
-    references, citations = numbered(sentences, record.metadata, ids_allowed=False)
+    references, citations = number_citations(sentences, record.metadata, ids_allowed=False)
     length = record.metadata.get(LENGTH, "")
     is_given = length.isascii() and length.isdigit() and len(length) < 10
     row: JsonRow = {
@@ -171,9 +171,9 @@ def rag_2024_row(record: Record) -> JsonRow:
         "topic": record.question,
         "references": references,
         LENGTH: int(length) if is_given else _n_words(sentences),
-        "answer": _cited(sentences, citations),
+        "answer": _build_sentence_rows(sentences, citations),
     }
-    return restored(row, record.metadata, {REFERENCES, LENGTH})
+    return restore_metadata(row, record.metadata, {REFERENCES, LENGTH})
 
 
 def rag_2025_row(record: Record) -> JsonRow:
@@ -184,7 +184,7 @@ def rag_2025_row(record: Record) -> JsonRow:
     """
     team, run = team_and_run(record)
     sentences = sentences_of(record)
-    references, citations = numbered(sentences, record.metadata, ids_allowed=True)
+    references, citations = number_citations(sentences, record.metadata, ids_allowed=True)
     row: JsonRow = {
         "metadata": {
             "team_id": team,
@@ -193,15 +193,134 @@ def rag_2025_row(record: Record) -> JsonRow:
             "narrative": record.question,
         },
         "references": references,
-        "answer": _cited(sentences, citations),
+        "answer": _build_sentence_rows(sentences, citations),
     }
-    return restored(row, record.metadata, {REFERENCES})
+    return restore_metadata(row, record.metadata, {REFERENCES})
 
 
-def _cited(
+def _build_sentence_rows(
     sentences: Sequence[SentenceInput], citations: Sequence[Sequence[int | str]]
 ) -> list[JsonRow]:
     return [
         {"text": sentence.text, "citations": list(numbers)}
         for sentence, numbers in zip(sentences, citations, strict=True)
     ]
+
+
+_TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
+
+
+def _by_confidence(value: object) -> object:
+    """Return ids with a confidence as a list, the highest first."""
+    if not is_object(value):
+        return value
+
+    def confidence(name: str) -> float:
+        given = value[name]
+        return float(given) if isinstance(given, int | float) else 0.0
+
+    return sorted(value, key=confidence, reverse=True)
+
+
+class ReportSentenceRow(Row):
+    """A sentence with its citations."""
+
+    text: str
+    citations: Annotated[list[ReferenceOrId], BeforeValidator(_by_confidence)] = Field(
+        default_factory=list
+    )
+
+
+class ReportDocumentRow(Row):
+    """A document that a report was written from."""
+
+    text: str
+    title: str = ""
+
+
+class ReportMetadataRow(Row):
+    """The report's run and topic."""
+
+    team_id: IdText
+    run_id: IdText
+    topic_id: IdText = Field(validation_alias=AliasChoices(*_TOPIC_IDS))
+    narrative: str | None = None
+
+
+class ReportRow(Row):
+    """A report."""
+
+    metadata: ReportMetadataRow
+    references: list[IdText] = Field(default_factory=list)
+    responses: list[ReportSentenceRow] = Field(validation_alias=AliasChoices("responses", "answer"))
+    documents: dict[str, ReportDocumentRow] = Field(default_factory=dict)
+
+
+REPORT = Format(
+    name="trec-report",
+    required=(
+        tuple(f"metadata.{name}" for name in _TOPIC_IDS),
+        ("responses", "answer"),
+        (
+            *("documents", "references", "is_ragtime", "ranking", "metadata.request_id"),
+            *("metadata.collection_ids", "metadata.use_starter_kit", "metadata.task"),
+        ),
+    ),
+    fields=frozenset(
+        (*ReportRow.model_fields, "answer", "is_ragtime", "ranking", "evaldata", "path")
+    ),
+    leading="responses",
+    keys="metadata{team_id, run_id, topic_id}, responses[{text, citations}], references[], "
+    "documents{id: {text, title}}",
+)
+
+
+def read_report(item: Item, questions: Mapping[str, str]) -> Record | Problem:
+    """Turn a report into a record; its id is `team_id/run_id/topic_id`.
+
+    Args:
+        item: The report.
+        questions: The topics by id, for files that do not include them.
+    """
+    row = validate(ReportRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    about = row.metadata
+    question = question_of(about.narrative, about.topic_id, questions)
+    if isinstance(question, Problem):
+        return Problem("metadata.narrative", question.text, question.expected)
+    answer = tuple(
+        SentenceInput(text=one.text, citations=resolve(one.citations, row.references))
+        for one in row.responses
+    )
+    cited = (name for part in answer for name in part.citations)
+    return Record(
+        id=f"{about.team_id}/{about.run_id}/{about.topic_id}",
+        question=question,
+        answer=answer,
+        sources=_sources(row),
+        system=f"{about.team_id}/{about.run_id}",
+        topic=about.topic_id,
+        metadata=kept_fields(row) | _document_fields(row) | kept_references(row.references, cited),
+    )
+
+
+def _sources(row: ReportRow) -> tuple[Document, ...]:
+    """Return the documents in the order of the references; the others follow."""
+    order = {name: i for i, name in enumerate(row.references)}
+    names = sorted(row.documents, key=lambda name: order.get(name, len(order)))
+    return tuple(
+        Document(id=name, text=row.documents[name].text, title=row.documents[name].title)
+        for name in names
+        if name.strip()
+    )
+
+
+def _document_fields(row: ReportRow) -> dict[str, str]:
+    """Return unknown fields of the documents, as `kept_fields` does for lists."""
+    return {
+        f"documents.{name}.{field}": as_text(value)
+        for name, document in row.documents.items()
+        for field, value in (document.model_extra or {}).items()
+        if field != "id"
+    }

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from ragassay.formats.problems import Problem, found, found_text, wrong
+from ragassay.formats.problems import Problem, describe_value, found_text, wrong
 from ragassay.records import SentenceInput
 
 REFERENCES = "references"
@@ -22,7 +22,7 @@ def _citation(value: object) -> object:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise wrong(f"found {found(value)}", "a position in references, from 0, or an id")
+        raise wrong(f"found {describe_value(value)}", "a position in references, from 0, or an id")
     if isinstance(value, str) and not value.strip():
         raise wrong("found an empty citation", "a position in references, from 0, or an id")
     return value
@@ -59,12 +59,12 @@ def _resolve(citation: int | str, references: Sequence[str]) -> str:
 
 def kept_references(references: Sequence[str], cited: Iterable[str]) -> dict[str, str]:
     """Return the references as metadata; empty where the citations alone determine them."""
-    if not references or list(references) == listed(cited):
+    if not references or list(references) == list_cited_ids(cited):
         return {}
     return {REFERENCES: json.dumps(list(references), ensure_ascii=False)}
 
 
-def listed(cited: Iterable[str]) -> list[str]:
+def list_cited_ids(cited: Iterable[str]) -> list[str]:
     """Return the cited ids, in the order of their first citation."""
     return [name for name in dict.fromkeys(cited) if not _DANGLING.fullmatch(name)]
 
@@ -81,7 +81,7 @@ def references_of(metadata: Mapping[str, str]) -> list[str] | None:
     return names if len(names) == len(value) else None
 
 
-def numbered(
+def number_citations(
     answer: Sequence[SentenceInput], metadata: Mapping[str, str], ids_allowed: bool
 ) -> tuple[list[str], list[list[int | str]]]:
     """Return references, and each sentence's citations as 0-based positions in them.

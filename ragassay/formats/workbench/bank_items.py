@@ -1,13 +1,96 @@
-"""The items of test banks, and their ids."""
+"""The items of test banks, their ids, and the `info` of a bank or an item."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ragassay.formats.problems import Problem
+from pydantic import Field
+
+from ragassay.errors import InputError
+from ragassay.formats.problems import Problem, is_object, validate
+from ragassay.formats.rows import Row
 from ragassay.records import ExamItem, Review
+
+JsonRow = dict[str, object]
+
+
+_OURS = {"secret", "history", "info"}
+
+
+class NotesRow(Row):
+    """An info with notes of ours; what is no object itself stands under "info"."""
+
+    secret: bool | None = None
+    history: list[Review] = Field(default_factory=list[Review])
+
+
+@dataclass(frozen=True)
+class BankNotes:
+    """The content of an info.
+
+    Attributes:
+        info: What others said, as JSON; empty where nothing.
+        is_secret: Whether systems under evaluation must not see the item.
+        history: What people changed, the oldest first.
+    """
+
+    info: str = ""
+    is_secret: bool = False
+    history: tuple[Review, ...] = ()
+
+
+def read_notes(value: object) -> BankNotes:
+    """Return what an info says; one that holds no notes of ours is kept as it is."""
+    row = _notes(value)
+    if row is None or not is_object(value):
+        return BankNotes("" if value is None else json.dumps(value, ensure_ascii=False))
+    rest = {key: part for key, part in value.items() if key not in NotesRow.model_fields}
+    own = rest["info"] if rest.keys() == {"info"} else rest or None
+    info = "" if own is None else json.dumps(own, ensure_ascii=False)
+    return BankNotes(info, bool(row.secret), tuple(row.history))
+
+
+def written_notes(info: str, history: Sequence[Review] = (), is_secret: bool = False) -> JsonRow:
+    """Return the field `info` of a file: `read_notes` returns what it was made of.
+
+    Raises:
+        InputError: The info is not JSON.
+    """
+    own = parse_value(info) if info else None
+    is_ours = _notes(own) is not None  # An info that looks like notes stands inside them.
+    if not (history or is_secret or is_ours):
+        return {} if own is None else {"info": own}
+    notes: JsonRow = {"secret": is_secret}
+    if history:
+        notes["history"] = [r.model_dump(mode="json", exclude_defaults=True) for r in history]
+    if is_object(own) and own and not own.keys() & _OURS:
+        return {"info": notes | own}
+    return {"info": notes if own is None else notes | {"info": own}}
+
+
+def parse_value(text: str) -> object:
+    """Return the value of a text.
+
+    Raises:
+        InputError: It is not JSON.
+    """
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the test bank cannot be written: info is not JSON ({error})") from error
+    return value
+
+
+def _notes(value: object) -> NotesRow | None:
+    if not is_object(value) or not value.keys() & {"secret", "history"}:
+        return None
+    row = validate(NotesRow, value)
+    return None if isinstance(row, Problem) else row
+
 
 BankKind = Literal["nuggets", "questions"]
 

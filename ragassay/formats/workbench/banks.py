@@ -23,9 +23,15 @@ from pydantic import Field
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.output import JsonRow, write_values
-from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.problems import (
+    Problem,
+    describe_value,
+    found_text,
+    is_list,
+    is_object,
+    validate,
+)
 from ragassay.formats.rows import IdText, Row
-from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.sniff import Format, sniff
 from ragassay.formats.workbench.bank_items import (
     BankItem,
@@ -33,9 +39,11 @@ from ragassay.formats.workbench.bank_items import (
     RubricBank,
     bank_item_id,
     item_id,
+    parse_value,
+    read_notes,
     without_repeats,
+    written_notes,
 )
-from ragassay.formats.workbench.notes import parsed, read_notes, written_notes
 from ragassay.formats.workbench.nugget_banks import NUGGET_BANK_V3, join_banks, split_banks
 from ragassay.records import Rejection
 
@@ -106,11 +114,13 @@ def read_test_banks(path: Path) -> BankResult:
         twice.extend([item.place.reject(problem)] if problem else [])
         return once
 
-    banks, rejections = read_once(split_banks(items), read, lambda bank: bank.key, _repeated)
+    banks, rejections = read_once(
+        split_banks(items), read, lambda bank: bank.key, _repeated_bank_problem
+    )
     return BankResult(banks, tuple(sorted([*rejections, *twice], key=lambda one: one.line)))
 
 
-def _repeated(bank: RubricBank, line: int) -> Problem:
+def _repeated_bank_problem(bank: RubricBank, line: int) -> Problem:
     text = f"the bank of {found_text(bank.query_id)} is already on line {line}"
     return Problem("query_id", text, "a bank for each query and facet")
 
@@ -128,7 +138,7 @@ def read_bank(item: Item) -> RubricBank | Problem:
     kind: BankKind = "questions" if "questions" in kinds else "nuggets"
     stray = next((i for i, point in enumerate(row.items) if _is_stray(point, row)), None)
     if stray is not None:
-        text = f"found {found(row.items[stray].query_id)}, another query than its bank's"
+        text = f"found {describe_value(row.items[stray].query_id)}, another query than its bank's"
         return Problem(f"items.{stray}.query_id", text, found_text(row.query_id))
     noted = read_notes(row.info)
     return RubricBank(
@@ -187,8 +197,8 @@ def _json(fields: dict[str, object] | None) -> str:
     return json.dumps(fields, ensure_ascii=False) if fields else ""
 
 
-def _parsed(rest: str) -> JsonRow:
-    value = parsed(rest) if rest else None
+def _parse_rest(rest: str) -> JsonRow:
+    value = parse_value(rest) if rest else None
     return value if is_object(value) else {}
 
 
@@ -215,7 +225,7 @@ def write_test_banks(banks: Iterable[RubricBank], path: Path) -> None:
 
 
 def _bank_row(bank: RubricBank) -> JsonRow:
-    row: JsonRow = {"query_id": bank.query_id} | _parsed(bank.rest)
+    row: JsonRow = {"query_id": bank.query_id} | _parse_rest(bank.rest)
     texts = {"facet_id": bank.facet_id, "facet_text": bank.facet_text}
     row |= {name: text for name, text in texts.items() if text}
     row |= {"test_collection": bank.test_collection, "query_text": bank.query_text}
@@ -233,7 +243,7 @@ def _bank_row(bank: RubricBank) -> JsonRow:
 
 def _point_row(point: BankItem, bank: RubricBank) -> JsonRow:
     stem = bank.kind.removesuffix("s")
-    row: JsonRow = {"query_id": bank.query_id} | _parsed(point.rest)
+    row: JsonRow = {"query_id": bank.query_id} | _parse_rest(point.rest)
     facet = point.facet or bank.facet_id
     if facet:
         row["facet_id"] = facet

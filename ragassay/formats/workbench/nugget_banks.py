@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 from ragassay.formats.items import Item
 from ragassay.formats.output import JsonRow
-from ragassay.formats.problems import Problem, found
-from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.problems import Problem, describe_value, is_list, is_object
 from ragassay.formats.sniff import Format
 from ragassay.records import Rejection
 
@@ -73,7 +72,7 @@ def _read_kind(item: Item, kind: _Kind) -> Iterator[Item | Rejection]:
     value = item.fields[kind.bank]
     if not (is_object(value) or is_list(value)):
         expected = f'nuggets by text: {{TEXT: {{"{kind.text}": …}}}}'
-        yield item.place.reject(Problem(kind.bank, f"found {found(value)}", expected))
+        yield item.place.reject(Problem(kind.bank, f"found {describe_value(value)}", expected))
         return
     entries = value.items() if is_object(value) else enumerate(value)
     rows: list[JsonRow] = []
@@ -82,7 +81,9 @@ def _read_kind(item: Item, kind: _Kind) -> Iterator[Item | Rejection]:
         if row is not None:
             rows.append(row)
             continue
-        problem = Problem(f"{kind.bank}.{key}", f"found {found(entry)}", f'a "{kind.text}"')
+        problem = Problem(
+            f"{kind.bank}.{key}", f"found {describe_value(entry)}", f'a "{kind.text}"'
+        )
         yield item.place.reject(problem)
     n_inner = sum(len(one) for row in rows if is_list(one := row.get("sub_nuggets")))
     if n_inner:

@@ -28,14 +28,19 @@ from pydantic import (
 )
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Place, content_of, shown
-from ragassay.formats.json_values import find_bad_value, parse_json
-from ragassay.formats.junk import JunkCount
-from ragassay.formats.lines import RawLine, iter_lines
+from ragassay.formats.files import RawLine, iter_lines
+from ragassay.formats.items import JunkCount, Place, content_of, shorten_text
 from ragassay.formats.output import JsonRow, write_values
-from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.problems import (
+    Problem,
+    describe_value,
+    found_text,
+    is_list,
+    is_object,
+    validate,
+)
 from ragassay.formats.rows import IdText, Row
-from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.values import find_bad_value, parse_json
 from ragassay.records import Rejection
 
 SHAPE = "[query_id, [{paragraph_id, text, paragraph_data, ...}]] a line"
@@ -109,7 +114,7 @@ class SelfRating(ParagraphPart):
     self_rating: int
 
 
-class ExamGrade(ParagraphPart):
+class ParagraphExamGrade(ParagraphPart):
     """A model's grade of a paragraph by a test bank.
 
     Attributes:
@@ -166,7 +171,7 @@ class GradedParagraph(ParagraphPart):
     text: str
     paragraph: object = None
     paragraph_data: ParagraphData = ParagraphData()
-    exam_grades: tuple[ExamGrade, ...] | None = Field(default=None, strict=False)
+    exam_grades: tuple[ParagraphExamGrade, ...] | None = Field(default=None, strict=False)
     grades: tuple[DirectGrade, ...] | None = Field(default=None, strict=False)
 
 
@@ -225,7 +230,7 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
     junk = JunkCount(path)
     for line in iter_lines(path):
         text = line.data[:8_000].decode("utf-8", "backslashreplace")
-        place = Place(str(path), line.number, f"line-{line.number}", shown(text))
+        place = Place(str(path), line.number, f"line-{line.number}", shorten_text(text))
         query = read_query(line, place, rejections)
         if isinstance(query, QueryParagraphs) and query.query_id in queries:
             text = f"the query {found_text(query.query_id)} appeared before"
@@ -260,7 +265,7 @@ def read_query(
         return value
     parts = _parts(line)
     if parts is None or not parts[0].strip():
-        return Problem("", f"found {found(value)}", SHAPE)
+        return Problem("", f"found {describe_value(value)}", SHAPE)
     problem = find_bad_value(parts[0])
     if problem is not None:
         return Problem("0", problem.text, problem.expected)
@@ -280,7 +285,7 @@ def read_query(
 
 def _paragraph(fields: object) -> GradedParagraph | Problem:
     if not is_object(fields):
-        return Problem("", f"found {found(fields)}", "a paragraph: {…}")
+        return Problem("", f"found {describe_value(fields)}", "a paragraph: {…}")
     return find_bad_value(fields) or validate(GradedParagraph, fields)
 
 

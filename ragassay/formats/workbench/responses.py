@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ragassay.formats.items import Item, Place, shown
-from ragassay.formats.junk import JunkCount
-from ragassay.formats.lines import iter_lines
+from ragassay.formats.files import iter_lines
+from ragassay.formats.items import Item, JunkCount, Place, shorten_text
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format
@@ -68,7 +67,7 @@ def iter_responses(path: Path) -> Iterator[Item | Rejection]:
     """
     junk = JunkCount(path)
     for line in iter_lines(path):
-        text = shown(line.data[:8_000].decode("utf-8", "backslashreplace"))
+        text = shorten_text(line.data[:8_000].decode("utf-8", "backslashreplace"))
         place = Place(str(path), line.number, f"line-{line.number}", text)
         rejections: list[Rejection] = []
         query = read_query(line, place, rejections)

@@ -1,5 +1,5 @@
 """Measure an answer before it is judged."""
 
-from ragassay.instruments.signals.meter import SignalMeter
+from ragassay.instruments.signals.extractor import SignalMeter
 
 __all__ = ["SignalMeter"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.prompts.signals import load_signals
+from ragassay.prompts.texts import load_signals
 from ragassay.records import Signals
 
 SOURCED = "mean_source_support"

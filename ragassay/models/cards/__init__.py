@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from ragassay.errors import SettingsError, first_problem
 from ragassay.model_names import PROVIDER
 from ragassay.models.adapters import adapter_of, bounds_of_means, read_shape
-from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
-from ragassay.prompts.verifiers import PublishedChecker, load_verifier_kinds
+from ragassay.models.fitted_models import CLASSIFIER, PairClassifier
+from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
 
 CARD = "card.yaml"
@@ -39,14 +39,14 @@ def load_card(model: str) -> ModelCard | None:
     provider, _, name = model.partition("/")
     if provider != PROVIDER or not name:
         return None
-    if f"{name}.yaml" in _shipped():
-        return _bounded(_shipped_card(name))
+    if f"{name}.yaml" in _list_shipped_files():
+        return _add_bounds(_shipped_card(name))
     own = Path(name) / CARD
-    return _bounded(_read(own, model)) if own.is_file() else None
+    return _add_bounds(_read(own, model)) if own.is_file() else None
 
 
 @functools.cache
-def _shipped() -> frozenset[str]:
+def _list_shipped_files() -> frozenset[str]:
     """Return the names of the shipped cards' files."""
     return frozenset(file.name for file in files(__name__).iterdir())
 
@@ -57,7 +57,7 @@ def _shipped_card(name: str) -> ModelCard:
     return ModelCard.model_validate(yaml.safe_load(text))
 
 
-def _bounded(card: ModelCard) -> ModelCard:
+def _add_bounds(card: ModelCard) -> ModelCard:
     """Return a card with the bounds that its adapter's note has: they stand there alone."""
     adapter = adapter_of(card.model)
     fitted = Path(card.model.removeprefix(f"{PROVIDER}/")) / CLASSIFIER

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ragassay.errors import ModelError
-from ragassay.models.local.chat import common_prefix_length
+from ragassay.models.local.replies import common_prefix_length
 
 if TYPE_CHECKING:
-    from ragassay.models.local.chat import Prompt, Reply
     from ragassay.models.local.engine import Engine
+    from ragassay.models.local.replies import Prompt, Reply
 
 QUIET_S = 0.1
 """A batch starts when no further call has come for so long."""

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from ragassay.errors import PromptTooLongError, RefusedError
-from ragassay.models.local.chat import (
+from ragassay.models.local.replies import (
     ChatEncoder,
     Prompt,
     Reply,

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, cast
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import PROVIDER
-from ragassay.models.hub import loading, source_of
-from ragassay.models.quiet import quiet_loading
 from ragassay.models.tuned import adapter_folder, read_note
 from ragassay.models.verifiers import is_pair_verifier
-from ragassay.models.weights import best_dtype
+from ragassay.models.weights import best_dtype, loading, quiet_loading, source_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

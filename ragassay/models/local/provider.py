@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from litellm.llms.custom_llm import CustomLLM
     from litellm.types.utils import ModelResponse
 
-    from ragassay.models.local.chat import Prompt, Reply
+    from ragassay.models.local.replies import Prompt, Reply
 
 
 @functools.cache
@@ -76,7 +76,7 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
 
 
 def _prompt(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Prompt:
-    from ragassay.models.local.chat import Prompt
+    from ragassay.models.local.replies import Prompt
 
     wanted = options.get("response_format") or {}
     schema = (wanted.get("json_schema") or {}).get("schema")

@@ -1,18 +1,17 @@
-"""The model of a compile job: a judge with a memory and a budget, callable with and without await.
-
-`JudgeLM` is asynchronous, and its semaphore belongs to one event loop. DSPy's optimizers call from
-many threads and wait: here every call of either kind goes through the job's one loop.
-"""
+"""The model of a compile job: a judge with a memory and a budget, on one event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import dspy
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from ragassay.errors import (
     BudgetError,
@@ -25,10 +24,64 @@ from ragassay.errors import (
     UnparsableReplyError,
 )
 from ragassay.model_names import is_local
-from ragassay.models.gateway import JudgeLM, metered
-from ragassay.optimizers.compiling.loop import JobLoop, JobStopped
+from ragassay.models.gateway import JudgeLM, meter_calls
 from ragassay.optimizers.compiling.memory import Memory, StoredReply, request_key
-from ragassay.prompts.proposals import load_proposals
+from ragassay.prompts.texts import load_proposals
+
+
+class JobStopped(BaseException):
+    """The end of a job that cannot go on. Not an `Exception`: optimizers score those as zero.
+
+    Attributes:
+        reason: The message for the user.
+    """
+
+    def __init__(self, reason: RagassayError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+class JobLoop:
+    """A thread that runs asynchronous calls; open it with `opened_loop`."""
+
+    def __init__(self, portal: BlockingPortal) -> None:
+        self._portal = portal
+
+    def wait(self, call: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+        """Run a call in the loop, from any other thread, and return its result.
+
+        The caller's context variables, and so DSPy's settings, apply in it.
+
+        Raises:
+            JobStopped: The loop has ended or ends meanwhile, so that no caller waits for ever.
+        """
+        try:
+            found, error = self._portal.call(_outcome, call, *arguments)
+        except (RuntimeError, CancelledError) as ended:
+            raise JobStopped(RagassayError("the job has ended")) from ended
+        if error is not None:
+            raise error
+        return found
+
+
+async def _outcome(
+    call: Callable[..., Awaitable[Any]], *arguments: Any
+) -> tuple[Any, BaseException | None]:
+    """Return errors as values: one that is not an `Exception` would end the loop."""
+    try:
+        return await call(*arguments), None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return None, error
+
+
+@contextmanager
+def opened_loop() -> Iterator[JobLoop]:
+    """Start the loop; at the end wait for open calls, or cancel them after an error."""
+    with start_blocking_portal() as portal:
+        yield JobLoop(portal)
+
 
 GOES_ON = "nothing is lost, and the same command with more goes on from here"
 
@@ -164,7 +217,7 @@ class CompilingLM(dspy.BaseLM):
         self, messages: list[dict[str, Any]], options: dict[str, Any], draw: int
     ) -> dict[str, Any]:
         if draw and is_local(self.model):
-            messages = _reworded(messages, draw)
+            messages = _reword_request(messages, draw)
         # The draw is part of the key: a repeated request must give another reply.
         told = {name: value for name, value in options.items() if value is not None}
         own = {k: v for k, v in self.judge.kwargs.items() if k != "api_base" and k not in options}
@@ -212,7 +265,7 @@ class CompilingLM(dspy.BaseLM):
     async def _asked(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> StoredReply:
-        with metered() as meter:
+        with meter_calls() as meter:
             try:
                 reply = (await self.judge.acall(messages=messages, **options))[0]
             except (UnparsableReplyError, RefusedError, PromptTooLongError) as error:
@@ -224,7 +277,7 @@ class CompilingLM(dspy.BaseLM):
         return StoredReply(key=key, text=reply["text"], logprobs=dumped, usage=meter.usage)
 
 
-def _reworded(messages: Sequence[dict[str, Any]], draw: int) -> list[dict[str, Any]]:
+def _reword_request(messages: Sequence[dict[str, Any]], draw: int) -> list[dict[str, Any]]:
     """Reword a request slightly: the embedded model samples nothing at random."""
     *before, last = messages
     again = load_proposals().again.replace("{number}", str(draw + 1))

@@ -75,7 +75,7 @@ def split_by_group(
     )
 
 
-def limited(items: Sequence[CompileItem], limit: int, seed: int) -> list[CompileItem]:
+def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[CompileItem]:
     """Draw at most `limit` items, keeping damaged ones with their whole, spread over the groups.
 
     Args:

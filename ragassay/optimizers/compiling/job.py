@@ -15,12 +15,15 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.extras import installed_versions
 from ragassay.model_names import is_local
 from ragassay.models.gateway import JudgeLM
-from ragassay.models.tuned import untuned
-from ragassay.optimizers.compiling.compiling_lm import Budget, CompilingLM, Shared
+from ragassay.models.tuned import with_base_model
+from ragassay.optimizers.compiling.compiling_lm import (
+    Budget,
+    CompilingLM,
+    JobStopped,
+    Shared,
+    opened_loop,
+)
 from ragassay.optimizers.compiling.items import CompileItem, items_sha256
-from ragassay.optimizers.compiling.job_data import JobData, read_job_data
-from ragassay.optimizers.compiling.loop import JobStopped, opened_loop
-from ragassay.optimizers.compiling.measuring import comparisons, is_better, measure
 from ragassay.optimizers.compiling.memory import Memory
 from ragassay.optimizers.compiling.planning import (
     OptimizerName,
@@ -30,8 +33,15 @@ from ragassay.optimizers.compiling.planning import (
 )
 from ragassay.optimizers.compiling.pricing import JobPlan, plan_job, shown_name
 from ragassay.optimizers.compiling.searching import Search, parts_of, search
-from ragassay.optimizers.compiling.student import Student, example_of, predictor_of
-from ragassay.optimizers.compiling.task import CompileTask
+from ragassay.optimizers.compiling.student import (
+    Student,
+    comparisons,
+    example_of,
+    is_better,
+    measure,
+    predictor_of,
+)
+from ragassay.optimizers.compiling.task import CompileTask, JobData, read_job_data
 from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
 from ragassay.prompts.compiled import PREDICTOR, CompiledPredictor, CompiledPrompt, PromptComparison
 from ragassay.records import Rejection, Usage
@@ -189,7 +199,7 @@ class _OpenJob:
             sizes,
             self.task.make_agent(),
             self.data.dev,
-            untuned(self.settings.of_judge(0)),
+            with_base_model(self.settings.of_judge(0)),
             writer_settings(self.settings),
         )
 
@@ -211,7 +221,7 @@ class _Job:
         self._opened, self._shared, self._steps = opened, shared, steps
         self._job, self._task, self._data = opened.job, opened.task, opened.data
         settings = opened.settings
-        own = untuned(settings.of_judge(0))
+        own = with_base_model(settings.of_judge(0))
         self._model, self._lm = shown_name(own.judge.model), CompilingLM(JudgeLM(own), shared)
         self._writer = CompilingLM(JudgeLM(writer_settings(settings)), shared)
         self._n_threads = min(MOST_THREADS, settings.n_slots)
@@ -295,7 +305,7 @@ def _same(found: CompiledPredictor, shipped: CompiledPredictor) -> bool:
 
 def writer_settings(settings: Settings) -> Settings:
     """Return the settings of the candidates' writer: the panel's second judge, or the first."""
-    chosen = untuned(settings.of_judge(1 if settings.judge.panel else 0))
+    chosen = with_base_model(settings.of_judge(1 if settings.judge.panel else 0))
     longest = WRITTEN_TOKENS_LOCAL if is_local(chosen.judge.model) else WRITTEN_TOKENS
     return chosen.model_copy(update={"max_reply_tokens": longest})
 

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from ragassay.errors import InputError
 from ragassay.records import FailureReason, Usage
 from ragassay.records.base import Frozen
-from ragassay.storage import storing
+from ragassay.store import storing
 
 
 class StoredReply(Frozen):

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.metrics.nuggets import align_optimally, f1_score, first_of_each
-from ragassay.metrics.resampling import Statistic, bootstrap_interval
+from ragassay.metrics.papers.nuggets import align_optimally, f1_score, first_of_each
+from ragassay.metrics.stats.intervals import Statistic, bootstrap_interval
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.prompts.compiled import PromptComparison
-from ragassay.prompts.proposals import load_proposals
+from ragassay.prompts.texts import load_proposals
 from ragassay.records import Score
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def mark_label(right: str, found: str) -> Grade:
     if found == right:
         return Grade(1.0, found, words.right.replace("{expected}", right))
     why = load_proposals().labels.get(right, "")
-    return Grade(0.0, found, _filled(words.wrong, found=found, expected=right, why=why).strip())
+    return Grade(
+        0.0, found, _fill_template(words.wrong, found=found, expected=right, why=why).strip()
+    )
 
 
 def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Grade:
@@ -80,7 +82,7 @@ def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Gra
         return Grade(value, score, words.right.replace("{expected}", expected))
     why = words.damaged if item.whole else words.distance.replace("{distance}", f"{distance:.1f}")
     return Grade(
-        value, score, _filled(words.wrong, found=f"{score:.1f}", expected=expected, why=why)
+        value, score, _fill_template(words.wrong, found=f"{score:.1f}", expected=expected, why=why)
     )
 
 
@@ -117,7 +119,7 @@ def mark_hits(right: Sequence[str], found: Sequence[str]) -> Grade:
     n = len(set(right) & set(found))
     value = n / len(set(right))
     words = load_proposals().feedback.articles
-    return Grade(value, value, _filled(words, n_found=str(n), n_gold=str(len(set(right)))))
+    return Grade(value, value, _fill_template(words, n_found=str(n), n_gold=str(len(set(right)))))
 
 
 def mark_unusable(problem: str) -> Grade:
@@ -125,7 +127,7 @@ def mark_unusable(problem: str) -> Grade:
     return Grade(0.0, "", load_proposals().feedback.unusable.replace("{problem}", problem[:200]))
 
 
-def _filled(words: str, **values: str) -> str:
+def _fill_template(words: str, **values: str) -> str:
     for name, value in values.items():
         words = words.replace(f"{{{name}}}", value)
     return words
@@ -243,7 +245,7 @@ def _score(
     figure = figure_of(scored)
     sums = _sums(figure, scored)
     interval = bootstrap_interval(_statistic(figure, sums), len(sums))
-    return _made(figure.value(sums.sum(axis=0)), len(scored), n_unscored, interval)
+    return _build_score(figure.value(sums.sum(axis=0)), len(scored), n_unscored, interval)
 
 
 def _gain(
@@ -259,12 +261,12 @@ def _gain(
     first, second = _statistic(old, sums), _statistic(new, more)
     interval = bootstrap_interval(lambda counts: second(counts) - first(counts), len(sums))
     value = new.value(more.sum(axis=0)) - old.value(sums.sum(axis=0))
-    found = _made(value, len(before), n_unscored, interval)
+    found = _build_score(value, len(before), n_unscored, interval)
     return found.model_copy(update={"scale": DIFFERENCE_SCALE})
 
 
 def _sums(figure: ResampledFigure, outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
-    from ragassay.metrics.resampling import sums_by_cluster
+    from ragassay.metrics.stats.intervals import sums_by_cluster
 
     return sums_by_cluster(figure.rows(outcomes), [o.item.group for o in outcomes])
 
@@ -275,7 +277,7 @@ def _statistic(figure: ResampledFigure, sums: NDArray[np.float64]) -> Statistic:
     return lambda counts: figure.value(np.tensordot(counts, sums, axes=1))
 
 
-def _made(
+def _build_score(
     value: NDArray[np.float64], n: int, n_unscored: int, interval: tuple[float, float] | None
 ) -> Score:
     low, high = interval or (None, None)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ragassay.agents.base import Agent
 from ragassay.model_names import PROVIDER, is_local
-from ragassay.models.prices import listed_price_usd
+from ragassay.models.litellm_library import listed_price_usd
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.optimizers.compiling.planning import CallPlan, OptimizerName, Sizes, plan_calls
 from ragassay.reports.cascade_view import usd_text

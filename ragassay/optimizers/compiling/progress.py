@@ -22,7 +22,7 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from ragassay.terminal import open_console
+    from ragassay.safe_text import open_console
 
     columns = (
         SpinnerColumn(),

@@ -9,22 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ragassay.agents.adapter import CONTEXT_FIELD
-from ragassay.agents.answer_nuggetizer import AnswerNuggetizer
-from ragassay.agents.base import ADAPTER, Agent
-from ragassay.agents.exam_writer import ExamWriter
-from ragassay.agents.fact_lister import FactLister
-from ragassay.agents.importance_scorer import ImportanceScorer
-from ragassay.agents.nugget_assigner import NuggetAssigner
-from ragassay.agents.nugget_creator import NuggetCreator
-from ragassay.agents.nugget_writer import NuggetWriter
-from ragassay.agents.query_writer import QueryWriter
+from ragassay.agents.base import ADAPTER, CONTEXT_FIELD, Agent
+from ragassay.agents.evidence_search import QueryWriter, SufficiencyJudge
+from ragassay.agents.labellers import ImportanceScorer, NuggetAssigner, SentenceLabeller
+from ragassay.agents.nugget_writers import AnswerNuggetizer, FactLister, NuggetCreator, NuggetWriter
 from ragassay.agents.rubric_judge import RubricJudge
-from ragassay.agents.sentence_labeller import SentenceLabeller
-from ragassay.agents.sufficiency_judge import SufficiencyJudge
-from ragassay.agents.verifier import Verifier
+from ragassay.agents.verifiers import Verifier
+from ragassay.agents.writers import ExamWriter
 from ragassay.errors import InputError
-from ragassay.optimizers.compiling.compilable import AGENTS
+from ragassay.optimizers.compiling.planning import AGENTS
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 
 N_WIDE = 96
@@ -79,7 +72,7 @@ def _line(name: str, agent: Agent) -> PromptLine:
     signature: Any = agent.predict.signature
     return PromptLine(
         name=name,
-        sha256=_shipped(agent).sha256,
+        sha256=_shipped_prompt(agent).sha256,
         inputs=tuple(signature.input_fields),
         outputs=tuple(signature.output_fields),
         instruction=signature.instructions,
@@ -114,10 +107,10 @@ def prompt_diff(compiled: CompiledPrompt) -> str:
     Raises:
         InputError: There is no such agent.
     """
-    shipped = _shipped(agent_of(compiled.agent))
+    shipped = _shipped_prompt(agent_of(compiled.agent))
     lines = difflib.unified_diff(
-        _wrapped(shipped.instructions),
-        _wrapped(compiled.predictor.instructions),
+        _wrap_text(shipped.instructions),
+        _wrap_text(compiled.predictor.instructions),
         f"shipped {compiled.agent} {shipped.sha256[:12]}",
         f"compiled {compiled.title} {compiled.predictor.sha256[:12]}",
         lineterm="",
@@ -131,14 +124,14 @@ def _examples(predictor: CompiledPredictor) -> Iterator[str]:
         yield f"+ example {number}"
         for name, value in demo.items():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            yield from (f"+   {line}" for line in _wrapped(f"{name}: {text}"))
+            yield from (f"+   {line}" for line in _wrap_text(f"{name}: {text}"))
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrap_text(text: str) -> list[str]:
     lines = text.splitlines() or [""]
     return [part for line in lines for part in textwrap.wrap(line, N_WIDE) or [""]]
 
 
-def _shipped(agent: Agent) -> CompiledPredictor:
+def _shipped_prompt(agent: Agent) -> CompiledPredictor:
     signature: Any = agent.predict.signature
     return CompiledPredictor(instructions=signature.instructions)

@@ -1,18 +1,21 @@
-"""An agent in the form that DSPy's optimizers need."""
+"""An agent in the form that DSPy's optimizers need, and its prompt measured on held-out data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import dspy
 
-from ragassay.agents.adapter import CASE_FIELD, CONTEXT_FIELD
-from ragassay.agents.base import Agent
+from ragassay.agents.base import CASE_FIELD, CONTEXT_FIELD, Agent
 from ragassay.errors import ModelError
+from ragassay.optimizers.compiling.compiling_lm import CompilingLM
 from ragassay.optimizers.compiling.items import CompileItem
-from ragassay.prompts.compiled import CompiledPredictor, demo_of
+from ragassay.optimizers.compiling.metrics import ItemOutcome, compare
+from ragassay.optimizers.compiling.task import CompileTask
+from ragassay.prompts.compiled import CompiledPredictor, PromptComparison, demo_of
 from ragassay.records import Usage
 
 PROBLEM_FIELD = "problem"
@@ -90,3 +93,68 @@ def predictor_of(student: Student) -> CompiledPredictor:
 
 def _distinct(demos: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
     return tuple(demo for n, demo in enumerate(demos) if demo not in demos[:n])
+
+
+def measure(
+    student: Student,
+    task: CompileTask,
+    items: Sequence[CompileItem],
+    lm: CompilingLM,
+    n_at_once: int,
+    step: Callable[[], None] = lambda: None,
+) -> list[ItemOutcome]:
+    """Have a student reply to all items.
+
+    Args:
+        student: The student with the prompt to measure.
+        task: Grades the replies.
+        items: The items.
+        lm: The model.
+        n_at_once: Concurrent calls.
+        step: Called after each item.
+
+    Returns:
+        In the order of `items`.
+
+    Raises:
+        JobStopped: No further call may be made.
+    """
+
+    async def all_outcomes() -> list[ItemOutcome]:
+        slots = asyncio.Semaphore(n_at_once)
+
+        async def one(item: CompileItem) -> ItemOutcome:
+            async with slots:
+                found = await student.acall(item)
+            step()
+            if found.found is None:
+                return ItemOutcome(item, None, found.reason)
+            return ItemOutcome(item, await asyncio.to_thread(task.mark, item, found.found))
+
+        return list(await asyncio.gather(*map(one, items)))
+
+    with dspy.context(lm=lm):
+        return lm.shared.loop.wait(all_outcomes)
+
+
+def comparisons(
+    task: CompileTask, before: Sequence[ItemOutcome], after: Sequence[ItemOutcome]
+) -> tuple[PromptComparison, ...]:
+    """Compare the task's figures before and after; undefined ones are left out."""
+    found = [compare(before, after, figure_of) for figure_of in task.figures]
+    return tuple(c for n, c in enumerate(found) if n == 0 or c.before.value is not None)
+
+
+def is_better(comparison: PromptComparison) -> bool:
+    """Return whether the figure rose on what both scored, with no fewer scored replies."""
+    gain = comparison.gain.value
+    return (
+        gain is not None
+        and gain > 0
+        and comparison.after.n_unscored <= comparison.before.n_unscored
+    )
+
+
+def may_be_chance(comparison: PromptComparison) -> bool:
+    """Return whether the interval of the gain includes zero, or is undefined."""
+    return comparison.gain.low is None or comparison.gain.low <= 0

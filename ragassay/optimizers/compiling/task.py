@@ -1,19 +1,21 @@
-"""The interface of a compile task: an agent with its data and its metric."""
+"""The interface of a compile task: an agent with its metric and its data, split in two."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ragassay.agents.base import Agent
 from ragassay.agents.context import build_context, fence_mark
+from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import Row
-from ragassay.optimizers.compiling.items import CompileItem, ItemResult
+from ragassay.optimizers.compiling.items import CompileItem, ItemResult, draw_items, split_by_group
 from ragassay.optimizers.compiling.metrics import Grade, ItemOutcome, ResampledFigure
 from ragassay.records import Case, Rejection
 
@@ -75,12 +77,12 @@ def read_rows(
     """
     made: list[CompileItem] = []
     rejections: list[Rejection] = []
-    for one in _made(items, row_type, make):
+    for one in _make_items(items, row_type, make):
         (rejections if isinstance(one, Rejection) else made).append(one)  # type: ignore[arg-type]
     return ItemResult(tuple(made), tuple(rejections))
 
 
-def _made(
+def _make_items(
     items: Iterable[Item | Rejection],
     row_type: type[Row],
     make: Callable[[Any, Item], CompileItem | Problem],
@@ -115,3 +117,61 @@ def about_case(case: Case) -> str:
     """Return a case as an example shows it: question and answer, and no sources."""
     mark = fence_mark([case.question, case.judged_answer])
     return build_context(case.question, case.judged_answer, (), mark)
+
+
+DEV_SHARE = 0.5
+"""Share of the questions to measure on, if no file is given for that."""
+
+
+@dataclass(frozen=True)
+class JobData:
+    """The items of a job; no question is on both sides.
+
+    Attributes:
+        train: To learn from.
+        dev: To measure on.
+        rejections: Unreadable lines.
+        n_shared: Training items left out because their question is in the dev data.
+    """
+
+    train: Sequence[CompileItem]
+    dev: Sequence[CompileItem]
+    rejections: tuple[Rejection, ...] = ()
+    n_shared: int = 0
+
+
+def read_job_data(
+    task: CompileTask, path: Path, dev_path: Path | None, *, limit: int = 0, seed: int = 0
+) -> JobData:
+    """Read a job's files.
+
+    Args:
+        task: Reads them.
+        path: The training data.
+        dev_path: The data to measure on; None for half of the questions of `path`.
+        limit: Most items on each side; 0 for all.
+        seed: The seed of the draws.
+
+    Raises:
+        InputError: A file cannot be read, or a side has no item.
+    """
+    found = task.read(path)
+    rejections, n_shared = found.rejections, 0
+    if dev_path is None:
+        train, dev = split_by_group(found.items, DEV_SHARE, seed)
+    else:
+        other = task.read(dev_path)
+        rejections += other.rejections
+        dev = list(other.items)
+        measured = {item.group for item in dev}
+        train = [item for item in found.items if item.group not in measured]
+        n_shared = len(found.items) - len(train)
+    train, dev = draw_items(train, limit, seed), draw_items(dev, limit, seed)
+    for name, items in (("to learn from", train), ("to measure on", dev)):
+        if not items:
+            first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
+            raise InputError(
+                f"{path}: nothing is left {name}{first}; questions on both sides are measured "
+                "on and not learnt from, and without --dev there must be two at least"
+            )
+    return JobData(train, dev, rejections, n_shared)

@@ -1,21 +1,243 @@
-"""The agents that can be compiled, by their names for users."""
+"""Compile tasks by the names of agents; those on rows: verifier, nugget and query writer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from ragassay.agents.base import Agent
+from ragassay.agents.evidence_search import Queries, QueryWriter
+from ragassay.agents.nugget_writers import MOST_NUGGETS, NuggetWriter
+from ragassay.agents.verifiers import Verifier
 from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
-from ragassay.optimizers.compiling.claim_task import ClaimTask
-from ragassay.optimizers.compiling.compilable import check_agent
-from ragassay.optimizers.compiling.label_tasks import AssignmentTask, SentenceLabelTask
-from ragassay.optimizers.compiling.nugget_task import NuggetTask
-from ragassay.optimizers.compiling.query_task import QueryWriterTask
-from ragassay.optimizers.compiling.rating_task import RatingTask
-from ragassay.optimizers.compiling.task import CompileTask
+from ragassay.formats.items import Item, iter_items
+from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.reviews import claim_items, nugget_items
+from ragassay.formats.rows import IdText, Row
+from ragassay.optimizers.compiling.answer_tasks import (
+    AssignmentTask,
+    RubricJudgeTask,
+    SentenceLabelTask,
+)
+from ragassay.optimizers.compiling.items import CompileItem, ItemResult
+from ragassay.optimizers.compiling.metrics import (
+    Grade,
+    macro_f1_figure,
+    mark_hits,
+    mark_label,
+    mark_nuggets,
+    mean_figure,
+)
+from ragassay.optimizers.compiling.planning import check_agent
+from ragassay.optimizers.compiling.task import CompileTask, FigureOf, key_of, plain_case, read_rows
+from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, SentenceNuggets
+
+_OTHER_WORDS: Mapping[str, str] = {
+    "support": "supports",
+    "contradict": "contradicts",
+    "refute": "contradicts",
+    "refutes": "contradicts",
+    "nei": "neutral",
+    "not relevant": "not_relevant",
+    "not attributable": "not_attributable",
+}
+"""Labels of other collections (SciFact, HealthVer, FEVER)."""
+
+
+class ClaimRow(Row):
+    """A row of the data: a claim, its evidence and the label."""
+
+    claim: str = Field(min_length=1)
+    evidence: str | None = Field(
+        default=None, validation_alias=AliasChoices("evidence", "passage", "abstract")
+    )
+    sentences: list[str] = Field(default_factory=list[str])
+    label: str
+    question: str = ""
+    answer: str = ""
+    topic: IdText | None = None
+
+
+class ClaimTask(CompileTask):
+    """Claims and passages.
+
+    Args:
+        tools: As for every task.
+        n_labels: Number of possible verdicts: 2, 3 or 4.
+    """
+
+    def __init__(self, tools: Run, n_labels: int = 4) -> None:
+        super().__init__(tools)
+        self.n_labels = n_labels
+        self.labels = VERDICT_SETS[n_labels]
+
+    def make_agent(self) -> Agent:
+        """Return the verifier."""
+        return Verifier(self.n_labels)
+
+    def read(self, path: Path) -> ItemResult:
+        """Read rows of claim, evidence (or sentences) and label, or the reviews of a run."""
+        return read_rows(claim_items(path), ClaimRow, self._item)
+
+    def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
+        passage = row.evidence or " ".join(row.sentences)
+        if not passage.strip():
+            return Problem(
+                "evidence", "no text to compare the claim with", "evidence, or sentences"
+            )
+        label = self._label(row.label)
+        if label is None:
+            return Problem(
+                "label", f"found the text {found_text(row.label)}", " or ".join(self.labels)
+            )
+        case = plain_case(key_of(item), row.question or row.claim, row.answer or row.claim)
+        span = EvidenceSpan(document=key_of(item), text=passage, start=0, end=len(passage))
+        return CompileItem(
+            key=key_of(item),
+            group=row.topic or row.question or row.claim,
+            arguments=(case, row.claim, span),
+            right=label,
+            reply={"verdict": label},
+        )
+
+    def _label(self, text: str) -> str | None:
+        plain = text.strip().lower()
+        label = _OTHER_WORDS.get(plain, plain)
+        if self.n_labels == 2 and label in ("contradicts", "neutral", "not_relevant"):
+            return "not_attributable"
+        if self.n_labels == 3 and label == "not_relevant":
+            return "neutral"
+        return label if label in self.labels else None
+
+    def mark(self, item: CompileItem, found: Comparison) -> Grade:
+        """Return 1 for the right verdict, else 0."""
+        return mark_label(str(item.right), str(found.verdict))
+
+    @property
+    def figures(self) -> tuple[FigureOf, ...]:
+        """Macro-F1, then accuracy."""
+        return (
+            lambda outcomes: macro_f1_figure(self.labels),
+            lambda outcomes: mean_figure("accuracy"),
+        )
+
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class SentenceNuggetsRow(Row):
+    """A sentence with its facts."""
+
+    sentence: Text
+    nuggets: Annotated[list[Text], Field(min_length=1)]
+    question: str = ""
+    answer: str = ""
+    topic: IdText | None = None
+
+
+class NuggetTask(CompileTask):
+    """Sentences and their facts."""
+
+    accept = 0.75
+
+    def make_agent(self) -> Agent:
+        """Return the nugget writer."""
+        return NuggetWriter()
+
+    def read(self, path: Path) -> ItemResult:
+        """Read rows of sentence and nuggets, or the lists of a run that people found right."""
+        return read_rows(nugget_items(path), SentenceNuggetsRow, self._item)
+
+    def _item(self, row: SentenceNuggetsRow, item: Item) -> CompileItem:
+        case = plain_case(key_of(item), row.question or row.sentence, row.answer or row.sentence)
+        return CompileItem(
+            key=key_of(item),
+            group=row.topic or row.question or row.sentence,
+            arguments=(case, "answer", 1, row.sentence),
+            right=tuple(row.nuggets),
+            # An example has no more facts than a reply may have.
+            reply={"facts": row.nuggets[:MOST_NUGGETS]},
+        )
+
+    def mark(self, item: CompileItem, found: SentenceNuggets) -> Grade:
+        """Grade by F1 with one-to-one alignment."""
+        right = list(item.right) if isinstance(item.right, tuple) else []
+        said = [nugget.text for nugget in found.nuggets]
+        vectors = self.tools.models.embedder.encode([*right, *said])
+        similarity = vectors[: len(right)] @ vectors[len(right) :].T
+        return mark_nuggets(right, said, similarity, self.tools.settings.nuggets.nugget_threshold)
+
+    @property
+    def figures(self) -> tuple[FigureOf, ...]:
+        """The mean F1."""
+        return (lambda outcomes: mean_figure("nugget F1"),)
+
+
+N_HITS = 10
+"""Number of hits to look at."""
+
+
+def _first(value: object) -> object:
+    return value[0] if isinstance(value, list) and value else value
+
+
+def _pmid(value: object) -> object:
+    """Return the end of an address: BioASQ names articles by theirs."""
+    return value.rsplit("/", 1)[-1] if isinstance(value, str) else value
+
+
+class QueryWriterRow(Row):
+    """A row of the data: a question, a sentence that answers it, and the relevant articles."""
+
+    question: str = Field(min_length=1, validation_alias=AliasChoices("question", "body"))
+    claim: Annotated[str, BeforeValidator(_first)] = Field(
+        default="", validation_alias=AliasChoices("claim", "ideal_answer")
+    )
+    pmids: list[Annotated[IdText, BeforeValidator(_pmid)]] = Field(
+        default_factory=list[str], validation_alias=AliasChoices("pmids", "documents")
+    )
+
+
+class QueryWriterTask(CompileTask):
+    """Questions and their articles; the tools' corpus is searched."""
+
+    accept = 0.5
+
+    def make_agent(self) -> Agent:
+        """Return the query writer."""
+        return QueryWriter()
+
+    def read(self, path: Path) -> ItemResult:
+        """Read rows of question and pmids, perhaps with a claim; BioASQ's files have such rows."""
+        return read_rows(iter_items(path), QueryWriterRow, self._item)
+
+    def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
+        known = tuple(p for p in row.pmids if self.tools.retrieval.corpus.get(p) is not None)
+        if not known:
+            return Problem("pmids", "the corpus has none of the articles", "ids of the corpus")
+        claim = row.claim or row.question
+        return CompileItem(
+            key=key_of(item),
+            group=row.question,
+            arguments=(plain_case(key_of(item), row.question, claim), claim, (), ()),
+            right=known,
+        )
+
+    def mark(self, item: CompileItem, found: Queries) -> Grade:
+        """Grade by recall among the first hits."""
+        right = item.right if isinstance(item.right, tuple) else ()
+        hits = self.tools.retrieval.corpus.search(found.query, N_HITS) if found.query else []
+        return mark_hits(right, [hit.document.id for hit in hits])
+
+    @property
+    def figures(self) -> tuple[FigureOf, ...]:
+        """The mean recall."""
+        return (lambda outcomes: mean_figure(f"recall at {N_HITS}"),)
 
 
 @dataclass(frozen=True)
@@ -38,7 +260,7 @@ class TaskOptions:
 
 
 _TASKS: Mapping[str, Callable[[Run, TaskOptions], CompileTask]] = {
-    "rubric_judge": lambda tools, o: RatingTask(tools, o.rubrics, o.gold, o.n_damaged, o.seed),
+    "rubric_judge": lambda tools, o: RubricJudgeTask(tools, o.rubrics, o.gold, o.n_damaged, o.seed),
     "verifier": lambda tools, o: ClaimTask(tools, o.n_labels),
     "sentence_labeller": lambda tools, o: SentenceLabelTask(tools, o.gold),
     "nugget_assigner": lambda tools, o: AssignmentTask(tools, o.gold),

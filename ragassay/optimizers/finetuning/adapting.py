@@ -1,4 +1,4 @@
-"""Train a low-rank adapter that turns a base model into a cross-encoder with a few labels."""
+"""Train a low-rank adapter that turns a base model into a cross-encoder, calibrate and write it."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.models.adapters import read_shape
-from ragassay.models.causal_encoder import StandardisedHead
+from ragassay.models.adapters import Shape, Training, read_shape
 from ragassay.models.cross_encoder import (
     N_LABELS,
     PairEncoder,
     Row,
+    StandardisedHead,
     load_head,
-    padded,
+    pad_rows,
     read_as,
     read_tensors,
+    save_adapter,
 )
 from ragassay.models.entailment import CONTRADICTS
-from ragassay.optimizers.finetuning.checkpoints import claim_folder
-from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED, Example
-from ragassay.optimizers.finetuning.tunings import Tuning
+from ragassay.optimizers.finetuning.claims import NOT_CONTRADICTED, Example
+from ragassay.optimizers.finetuning.tunings import Tuning, claim_folder
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
+
 
 SCALE = 2.0
 """Factor of the product of the two low-rank factors."""
@@ -107,7 +109,7 @@ def train(
     from transformers import set_seed
     from transformers.trainer_utils import get_last_checkpoint
 
-    tensors = _begun(start, encoder, tuning) if start else {}
+    tensors = _read_start(start, encoder, tuning) if start else {}
     length = {"epochs": epochs, "seed": seed, "steps": steps, "start": _digest_in(start)}
     base = {"base": encoder.base_name, "base_sha256": encoder.base_sha256}
     claim_folder(
@@ -118,7 +120,7 @@ def train(
     else:
         _standardise(encoder, examples, tuning, seed)
     set_seed(seed)
-    encoder.base = _adapted(encoder.base, tuning)
+    encoder.base = _add_adapter(encoder.base, tuning)
     _load_factors(encoder.base, tensors)
     trainer = _trainer(encoder, examples, tuning, _arguments(tuning, work, epochs, seed, steps))
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
@@ -145,7 +147,7 @@ def _standardise(
     encoder.head.standardise(features)
 
 
-def _adapted(base: nn.Module, tuning: Tuning) -> nn.Module:
+def _add_adapter(base: nn.Module, tuning: Tuning) -> nn.Module:
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(
@@ -218,7 +220,7 @@ def _trainer(
 
     def collate(rows: list[dict[str, Any]]) -> dict[str, Tensor]:
         inputs = [{name: ids for name, ids in row.items() if name != "labels"} for row in rows]
-        return padded(inputs) | {"labels": torch.tensor([row["labels"] for row in rows])}
+        return pad_rows(inputs) | {"labels": torch.tensor([row["labels"] for row in rows])}
 
     rows: Any = [
         {**_row(encoder, example, tuning), "labels": example.label} for example in examples
@@ -249,7 +251,7 @@ def _digest_in(start: Path | None) -> str:
     return read_shape(start).weights_sha256 if start else ""
 
 
-def _begun(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, Tensor]:
+def _read_start(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, Tensor]:
     """Return the tensors of the adapter to start from."""
     tensors, shape = read_tensors(start), read_shape(start)
     mine = (encoder.base_name, encoder.base_sha256)
@@ -281,3 +283,59 @@ def adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
     """Return the two factors of each adapted matrix, named after it, and the head."""
     found = {f"{matrix}.{letter}": t for (matrix, letter), t in _factors(encoder.base).items()}
     return found | {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
+
+
+def write_trained(
+    out: Path,
+    encoder: PairEncoder,
+    tensors: Mapping[str, Tensor],
+    tuning: Tuning,
+    held: Sequence[Example],
+    training: Training | None = None,
+) -> Shape:
+    """Calibrate a trained adapter, and write it.
+
+    Args:
+        out: Folder of the adapter.
+        encoder: The trained encoder.
+        tensors: The result of `train`.
+        tuning: How it was trained.
+        held: Held-out examples for calibration; without any, the probabilities stay unchanged.
+        training: A description of its training.
+    """
+    return save_adapter(
+        out,
+        tensors,
+        base=encoder.base_name,
+        base_sha256=encoder.base_sha256,
+        scale=SCALE,
+        n_tokens=tuning.n_tokens,
+        temperature=_temperature(encoder, held, tuning) if held else 1.0,
+        reads=tuning.reads,
+        training=training,
+    )
+
+
+def _temperature(encoder: PairEncoder, held: Sequence[Example], tuning: Tuning) -> float:
+    pairs = [read_as(tuning.reads, e.claim, e.passage) for e in held]
+    rows = [encoder.row(*pair, tuning.n_tokens) for pair in pairs]
+    with torch.inference_mode():
+        logits = torch.cat([encoder(encoder.batch([row])).cpu() for row in rows])
+    return fit_temperature(logits, torch.tensor([e.label for e in held]))
+
+
+def fit_temperature(logits: Tensor, labels: Tensor) -> float:
+    """Return the divisor of the logits with the least negative log-likelihood.
+
+    Guo et al. 2017, section 4.2.
+
+    Args:
+        logits: shape (n, n_labels).
+        labels: shape (n,).
+    """
+    from scipy.optimize import minimize_scalar
+
+    found: Any = minimize_scalar(
+        lambda t: float(cross_entropy(logits / t, labels)), bounds=(0.25, 8.0), method="bounded"
+    )
+    return float(found.x)

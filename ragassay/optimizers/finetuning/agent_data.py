@@ -1,15 +1,34 @@
-"""An agent's training data: its own prompts with the right replies."""
+"""Training data of agents: prompts with right replies, labelled claims, pairs of papers."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ragassay.agents.base import ADAPTER, Agent
+from ragassay.agents.qa_writer import QAWriter, generator_reply
+from ragassay.agents.verifiers import N_READ, TunedVerifier, passage_for
+from ragassay.errors import InputError
+from ragassay.formats.papers import read_pairs, read_papers
+from ragassay.graphs.qa_parts import parts_of
+from ragassay.graphs.qa_state import QAJob
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.optimizers.compiling.task import CompileTask
+from ragassay.optimizers.finetuning.claims import (
+    NOT_RELEVANT,
+    WORDS,
+    LabelledClaim,
+    contrary,
+    group_claims,
+    read_claims,
+)
 from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
-from ragassay.records import Rejection
+from ragassay.records import Document, Paper, QAPair, Rejection
+from ragassay.retrievers.rerankers import TextEncoder
+from ragassay.text.keywords import find_keywords
+from ragassay.text.search import tokenize
 
 
 def agent_examples(
@@ -43,3 +62,149 @@ def _example(agent: Agent, item: CompileItem) -> ChatExample:
         group=item.group,
         kind=str(item.right),
     )
+
+
+FOREIGN = 0.1
+"""Share of the claims that are also paired with the document of another claim."""
+
+N_MARKED = N_READ - 1
+"""Most marked sentences to read; the closest ones fill up the rest."""
+
+
+def read_verifier_examples(
+    paths: Sequence[Path], embedder: TextEncoder, *, seed: int = 0
+) -> tuple[list[ChatExample], list[Rejection]]:
+    """Read the claims of files, and return examples of them.
+
+    Raises:
+        InputError: A file cannot be opened.
+    """
+    results = [read_claims(path) for path in paths]
+    # Files may share claims and documents.
+    claims = group_claims([claim for claims, _ in results for claim in claims])
+    rejections = [rejection for _, rejected in results for rejection in rejected]
+    return verifier_examples(claims, embedder, seed=seed), rejections
+
+
+def verifier_examples(
+    claims: Sequence[LabelledClaim], embedder: TextEncoder, *, seed: int = 0
+) -> list[ChatExample]:
+    """Return examples of claims and of their contraries, with their documents.
+
+    Args:
+        claims: The training claims, without held-out groups.
+        embedder: Chooses the sentences to read.
+        seed: The seed of all draws.
+
+    Returns:
+        In the order of the claims, each in its claim's group.
+    """
+    rng = random.Random(seed)
+    found: list[ChatExample] = []
+    for claim in claims:
+        found.append(_claim_example(claim, embedder))
+        turned = contrary(claim, rng) if claim.rationale else None
+        if turned:
+            found.append(_claim_example(turned, embedder, "turned"))
+        other = rng.choice(claims)
+        if other.group != claim.group and rng.random() < FOREIGN:
+            beside = replace(other, claim=claim.claim, group=claim.group, label=NOT_RELEVANT)
+            found.append(_claim_example(replace(beside, rationale=()), embedder, "foreign"))
+    return found
+
+
+def _claim_example(claim: LabelledClaim, embedder: TextEncoder, kind: str = "") -> ChatExample:
+    marked = claim.rationale[:N_MARKED]
+    read = passage_for(claim.claim, claim.title, claim.sentences, embedder, marked)
+    word = WORDS[claim.label]
+    return ChatExample(
+        messages=as_messages(_VERIFIER.messages(claim.claim, read)),
+        reply=as_reply({"label": word}),
+        group=claim.group,
+        kind=f"{word}, {kind}" if kind else word,
+    )
+
+
+_VERIFIER = TunedVerifier()
+
+
+PROMPT_TOKENS = 900
+"""About what the instruction, the keywords and the reply take of a row."""
+
+CHARS_A_TOKEN = 3
+"""Fewer than English has on average, so that most groups fit."""
+
+LEAST_CHARS = 1_000
+
+
+def qa_examples(
+    paths: Sequence[Path], papers: Path | None, row_tokens: int
+) -> tuple[list[ChatExample], list[Rejection]]:
+    """Read pairs with their papers, and return an example a paper, or a part of it.
+
+    Args:
+        paths: Files of pairs; SciQAG's bring their papers.
+        papers: The papers of the others.
+        row_tokens: Longest example.
+
+    Returns:
+        The examples, in the papers' order, and what could not be read.
+
+    Raises:
+        InputError: A file cannot be read, or no pair has its paper.
+    """
+    known = read_papers(papers) if papers else None
+    given = known.papers if known else ()
+    rejections = list(known.rejections if known else ())
+    by_paper: dict[str, tuple[Paper, list[QAPair]]] = {}
+    for path in paths:
+        found = read_pairs(path, given)
+        rejections += found.rejections
+        texts = {paper.id: paper for paper in found.papers}
+        for pair in found.pairs:
+            if pair.paper in texts:
+                by_paper.setdefault(pair.paper, (texts[pair.paper], []))[1].append(pair)
+    if not by_paper:
+        raise InputError("no pair has its paper: name the file of papers, --papers")
+    n_chars = max(LEAST_CHARS, (row_tokens - PROMPT_TOKENS) * CHARS_A_TOKEN)
+    examples = [
+        one for paper, pairs in by_paper.values() for one in _examples(paper, pairs, n_chars)
+    ]
+    return examples, rejections
+
+
+def _examples(paper: Paper, pairs: Sequence[QAPair], n_chars: int) -> list[ChatExample]:
+    is_whole = len(paper.evidence_text) <= n_chars
+    job = QAJob(long="whole" if is_whole else "sections", section_chars=n_chars)
+    parts = parts_of(paper, job)
+    keywords = paper.keywords or find_keywords(paper.text)
+    dealt: list[list[QAPair]] = [[] for _ in parts]
+    for pair in pairs if parts else ():
+        dealt[_home(pair, parts)].append(pair)
+    return [
+        _pair_example(paper.id, part, keywords, own)
+        for part, own in zip(parts, dealt, strict=True)
+        if own
+    ]
+
+
+def _pair_example(
+    group: str, part: Document, keywords: Sequence[str], pairs: Sequence[QAPair]
+) -> ChatExample:
+    asked = _WRITER.request(part, keywords, len(pairs))
+    return ChatExample(
+        messages=as_messages(ADAPTER.format(asked.signature, [], asked.inputs)),
+        reply=as_reply(generator_reply(pairs)),
+        group=group,
+        kind=f"{len(pairs)} pairs",
+    )
+
+
+def _home(pair: QAPair, parts: Sequence[Document]) -> int:
+    """Return the number of the part that has most words of a pair's sources, or of its answer."""
+    words = set(tokenize(" ".join(pair.sources) or pair.answer))
+    shared = [len(words & set(tokenize(part.text))) for part in parts]
+    return shared.index(max(shared))
+
+
+_WRITER = QAWriter()

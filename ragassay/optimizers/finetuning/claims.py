@@ -1,7 +1,8 @@
-"""Read labelled claims: pairs of claim and document with a human label."""
+"""Labelled claims for training: read, turned into contradictions, and paired with passages."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,10 @@ from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.reviews import claim_items
 from ragassay.formats.rows import Row
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.perturbations.counterfactuals import Change, turn_direction, turn_negation
+from ragassay.perturbations.numbers import change_number
 from ragassay.records import Rejection, Verdict
+from ragassay.text.search import passage_of_sentences
 from ragassay.text.sentences import sentences_of
 
 NOT_RELEVANT = 3
@@ -95,7 +99,7 @@ def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
         InputError: The file cannot be opened.
     """
     claims, rejections = read_labelled(path, LabelledClaimRow, _claim)
-    return grouped(claims), rejections
+    return group_claims(claims), rejections
 
 
 def read_labelled(
@@ -151,9 +155,9 @@ def claim_names(claim: LabelledClaim) -> tuple[str, str]:
     return f"claim {claim.claim}", f"document {' '.join(claim.sentences)}"
 
 
-def grouped(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
+def group_claims(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
     """Give the claims that share a text or a document the same group."""
-    groups = linked(map(claim_names, claims))
+    groups = link_names(map(claim_names, claims))
     return [replace(claim, group=groups[claim_names(claim)[0]]) for claim in claims]
 
 
@@ -167,11 +171,11 @@ def label_of(text: str) -> int | None:
     return LABEL_OF.get(text.strip().lower())
 
 
-def linked(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def link_names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Group names that pairs link: the group's name, by name.
 
     Example:
-        >>> groups = linked([("a", "x"), ("b", "x"), ("c", "y")])
+        >>> groups = link_names([("a", "x"), ("b", "x"), ("c", "y")])
         >>> groups["a"] == groups["b"], groups["a"] == groups["c"]
         (True, False)
     """
@@ -181,3 +185,78 @@ def linked(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
         sets.add(right)
         sets.merge(left, right)
     return {name: min(subset) for subset in sets.subsets() for name in subset}
+
+
+NUMBERS = 0.1
+"""Share of the supported claims whose number may be changed: with more such examples a verifier
+takes any sentence full of figures for a contradiction."""
+
+
+def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> str | None:
+    """Make one change after which a sentence's evidence contradicts it.
+
+    Args:
+        sentence: The sentence.
+        rng: Draws the change; a reversed direction is twice as likely as any other.
+        numbers: Whether a number may be changed.
+
+    Returns:
+        None where no change applies.
+
+    Example:
+        >>> contradict("Drug A, then.", random.Random(0)) is None
+        True
+        >>> contradict("Drug A gave higher pressure.", random.Random(0))
+        'Drug A gave lower pressure.'
+    """
+    changes: list[Change] = [turn_direction, turn_direction, turn_negation]
+    if numbers:
+        changes.append(change_number)
+    found = [changed for change in changes if (changed := change(sentence, rng))]
+    return rng.choice(found) if found else None
+
+
+def contrary(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
+    """Reverse a labelled claim; of a contradicted one, only its direction.
+
+    If a document contradicts a claim, it does not necessarily state the claim's negation.
+
+    Returns:
+        None for a neutral claim, or if no change applies.
+    """
+    if claim.label == SUPPORTS:
+        numbers = rng.random() < NUMBERS
+        text, label = contradict(claim.claim, rng, numbers=numbers), CONTRADICTS
+    elif claim.label == CONTRADICTS:
+        text, label = turn_direction(claim.claim, rng), SUPPORTS
+    else:
+        return None
+    return replace(claim, claim=text, label=label) if text else None
+
+
+NOT_CONTRADICTED = 3
+"""The label of a pair that is supported or neutral, nobody knows which; for training alone."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A claim, a passage, and `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_CONTRADICTED`."""
+
+    claim: str
+    passage: str
+    label: int
+
+
+def claim_examples(claims: Iterable[LabelledClaim]) -> list[Example]:
+    """Pair claims with what is read of their documents; `NOT_RELEVANT` becomes neutral.
+
+    Sentences that people marked as decisive are read before others.
+    """
+    return [
+        Example(
+            c.claim,
+            passage_of_sentences(c.claim, c.sentences, c.title, c.rationale),
+            NEUTRAL if c.label == NOT_RELEVANT else c.label,
+        )
+        for c in claims
+    ]

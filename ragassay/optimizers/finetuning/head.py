@@ -14,24 +14,28 @@ from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
 from ragassay.extras import need
-from ragassay.metrics.agreement import Agreement, agreement
+from ragassay.metrics.stats.agreement import Agreement, agreement
 from ragassay.model_names import PROVIDER, SMOLLM2
 from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Training, adapter_of, read_shape
 from ragassay.models.cards import write_card
-from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.models.pair_encoders import pair_encoder
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, pair_encoder
 from ragassay.optimizers.finetuning.claims import (
     WORDS,
+    Example,
     LabelledClaim,
+    claim_examples,
     claim_names,
-    linked,
+    contrary,
+    link_names,
     read_claims,
 )
-from ragassay.optimizers.finetuning.contradictions import contrary
-from ragassay.optimizers.finetuning.head_card import head_card
-from ragassay.optimizers.finetuning.pairs import Example, claim_examples
-from ragassay.optimizers.finetuning.result import Finetuned, command_text
-from ragassay.optimizers.finetuning.tunings import Tuning, tuning_of
+from ragassay.optimizers.finetuning.tunings import (
+    Finetuned,
+    Tuning,
+    command_text,
+    head_card,
+    tuning_of,
+)
 from ragassay.records import Rejection
 from ragassay.settings import load_settings
 
@@ -108,8 +112,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     need("peft")
     import torch
 
-    from ragassay.optimizers.finetuning.adapting import digest_of, train
-    from ragassay.optimizers.finetuning.calibrating import write_trained
+    from ragassay.optimizers.finetuning.adapting import digest_of, train, write_trained
 
     start = _start(job)
     sets, held, rejections = _read(job)
@@ -137,7 +140,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     )
     shape = write_trained(job.out, encoder, tensors, tuning, measured_on, training)
     del encoder, tensors  # the base is loaded once more
-    measured = _measured(job, held, measured_on) if held else None
+    measured = _measure_adapter(job, held, measured_on) if held else None
     name, digest = f"{PROVIDER}/{job.out}", shape.weights_sha256
     write_card(job.out, head_card(name, job.base, digest, training, measured, job.command))
     n_bytes = (job.out / WEIGHTS).stat().st_size
@@ -182,7 +185,7 @@ def _read(
 
 
 def _check_apart(learnt: Sequence[LabelledClaim], held: Sequence[LabelledClaim], dev: Path) -> None:
-    groups = linked(claim_names(claim) for claim in [*learnt, *held])
+    groups = link_names(claim_names(claim) for claim in [*learnt, *held])
     known = {groups[claim_names(claim)[0]] for claim in learnt}
     n_shared = sum(groups[claim_names(claim)[0]] in known for claim in held)
     if n_shared:
@@ -213,7 +216,7 @@ def _counts(examples: Sequence[Example]) -> str:
     return ", ".join(f"{name} {labels.count(i)}" for i, name in enumerate(LABELS))
 
 
-def _measured(
+def _measure_adapter(
     job: HeadJob, held: Sequence[LabelledClaim], examples: Sequence[Example]
 ) -> Agreement:
     """Return the agreement of the saved adapter's labels with people's."""

@@ -17,7 +17,6 @@ from ragassay.formats import read_labels
 from ragassay.formats.reviews import read_answers
 from ragassay.model_names import SMOLLM2
 from ragassay.models.embeddings import Embedder
-from ragassay.models.hub import loading, source_of
 from ragassay.models.tuned import (
     SHAPE,
     WEIGHTS,
@@ -27,14 +26,17 @@ from ragassay.models.tuned import (
     read_note,
     save_adapter,
 )
-from ragassay.optimizers.compiling.label_tasks import SentenceLabelTask
-from ragassay.optimizers.finetuning.agent_data import agent_examples
+from ragassay.models.weights import loading, source_of
+from ragassay.optimizers.compiling.answer_tasks import SentenceLabelTask
+from ragassay.optimizers.finetuning.agent_data import (
+    agent_examples,
+    qa_examples,
+    read_verifier_examples,
+)
 from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
 from ragassay.optimizers.finetuning.judge_data import judge_examples, replied_examples
-from ragassay.optimizers.finetuning.qa_data import qa_examples
-from ragassay.optimizers.finetuning.result import Finetuned
-from ragassay.optimizers.finetuning.training import Recipe, train
-from ragassay.optimizers.finetuning.verifier_data import read_verifier_examples
+from ragassay.optimizers.finetuning.training import TrainingRecipe, train
+from ragassay.optimizers.finetuning.tunings import Finetuned
 from ragassay.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class FinetuneJob:
     data: tuple[Path, ...]
     out: Path
     base: str = SMOLLM2
-    recipe: Recipe = field(default_factory=Recipe)
+    recipe: TrainingRecipe = field(default_factory=TrainingRecipe)
     start: Path | None = None
     labels: Path | None = None
     papers: Path | None = None

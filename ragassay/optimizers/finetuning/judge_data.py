@@ -17,28 +17,25 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ragassay.agents.answer_reader import AnswerReader, shown_lines
-from ragassay.agents.tuned_judge import TunedJudge, papers_shown
+from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, papers_shown, shown_lines
 from ragassay.formats.reviews import read_answers
-from ragassay.graphs.files import case_of
+from ragassay.graphs.case import case_of
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
 from ragassay.optimizers.finetuning.judge_replies import (
-    WHOLE,
-    n_without_reason,
-    replies_of,
-    reply_examples,
-)
-from ragassay.optimizers.finetuning.yescieval import (
     DESIRED,
+    WHOLE,
     is_held_out,
+    n_without_reason,
     ratings_of,
     redundant,
+    replies_of,
+    reply_examples,
     some_systems,
 )
 from ragassay.perturbations import ATTACKS, damage_answers
-from ragassay.prompts.rationales import load_rationales
+from ragassay.prompts.texts import load_rationales
 from ragassay.records import FINE, Case, DamagedAnswer, Mark, Record
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.settings import Settings
 from ragassay.text.sentences import sentences_of
 
@@ -116,13 +113,13 @@ def judge_examples(
             # Without the sources, nobody can tell whether a figure is right.
             if one.family != "clinical" and one.attack not in UNSEEN:
                 damaged.setdefault(one.original, []).append(one)
-        added = _added(chosen, whole, seed)
+        added = _add_sentences(chosen, whole, seed)
         for n, record in enumerate(chosen, 1):
             say(f"{path.name}: {n} of {len(chosen)}")
             rng = random.Random(f"{seed}:{record.id}")
             case = case_of(record, settings, corpus)
             found += _of_whole(case, record, rated.get(record.id, {}), rng, source_chars)
-            for one in _drawn(damaged.get(record.id, []), rng):
+            for one in _draw_damaged(damaged.get(record.id, []), rng):
                 found += _of_damaged(case_of(one.record, settings, corpus), one, rng, source_chars)
             for one in added[record.id]:
                 found += _of_added(case_of(one.record, settings, corpus), one)
@@ -186,7 +183,7 @@ def _excerpt(record: Record, seed: int) -> Record:
     return record.model_copy(update={"answer": " ".join(last)})
 
 
-def _added(
+def _add_sentences(
     chosen: Sequence[Record], whole: Sequence[Record], seed: int
 ) -> dict[str, list[DamagedAnswer]]:
     """Return answers with an added sentence, by the id of the whole one."""
@@ -202,7 +199,7 @@ def _added(
 def _of_added(case: Case, one: DamagedAnswer) -> list[ChatExample]:
     mark = load_rationales().marks[one.attack]
     faults: dict[int, Mark] = dict.fromkeys(one.sentences, mark)
-    marked = _marked(case, one.record, faults, one.severity)
+    marked = _build_mark_examples(case, one.record, faults, one.severity)
     return [example for n, example in enumerate(marked, 1) if n in faults]
 
 
@@ -212,9 +209,9 @@ def _of_whole(
     papers = papers_shown(case, n_chars)
     words, chosen = load_rationales(), rng.sample(sorted(ratings), min(N_WHOLE, len(ratings)))
     return [
-        *_marked(case, record, {}, "whole"),
+        *_build_mark_examples(case, record, {}, "whole"),
         *(
-            _rated(
+            _build_rating_example(
                 *(case, record, rubric, {}, "whole", rating),
                 words.of_whole(rubric, rating),
                 papers,
@@ -225,7 +222,7 @@ def _of_whole(
     ]
 
 
-def _drawn(damaged: Sequence[DamagedAnswer], rng: random.Random) -> list[DamagedAnswer]:
+def _draw_damaged(damaged: Sequence[DamagedAnswer], rng: random.Random) -> list[DamagedAnswer]:
     """Draw some of an answer's damaged versions, balanced by rubric and severity."""
     cells: dict[tuple[str, str, str], list[DamagedAnswer]] = {}
     for one in damaged:
@@ -260,9 +257,11 @@ def _of_damaged(
     faults: dict[int, Mark] = dict.fromkeys(numbers, mark) if mark else {}
     reason = words.of_damaged(attack, numbers)
     return [
-        *(_marked(case, one.record, faults, one.severity) if faults else ()),
+        *(_build_mark_examples(case, one.record, faults, one.severity) if faults else ()),
         *(
-            _rated(case, one.record, rubric, faults, one.severity, rating, reason, papers)
+            _build_rating_example(
+                case, one.record, rubric, faults, one.severity, rating, reason, papers
+            )
             for rubric in rubrics
         ),
     ]
@@ -278,7 +277,9 @@ def _numbers(one: DamagedAnswer, n_sentences: int) -> tuple[int, ...]:
     return tuple(n for n in added if n <= n_sentences)
 
 
-def _marked(case: Case, record: Record, faults: Mapping[int, Mark], kind: str) -> list[ChatExample]:
+def _build_mark_examples(
+    case: Case, record: Record, faults: Mapping[int, Mark], kind: str
+) -> list[ChatExample]:
     """Return an example for the mark of each sentence of an answer."""
     return [
         ChatExample(
@@ -293,7 +294,7 @@ def _marked(case: Case, record: Record, faults: Mapping[int, Mark], kind: str) -
     ]
 
 
-def _rated(
+def _build_rating_example(
     case: Case,
     record: Record,
     rubric: str,

@@ -1,29 +1,91 @@
-"""A judge's training data from other judges' own replies, as YESciEval made its data (section 5).
-
-For supervised fine-tuning every reply on a whole answer, of every judge and rubric, is an example
-(appendix G). For contrastive preference optimisation the replies are paired: on a damaged answer, a
-reply with a rating up to the limit (1 for extreme damage, 3 for subtle) is good and one above it
-bad; each good one is paired with each bad one. Balanced with these, as in the row "benign +
-adversarial" of table 2, on a whole answer each reply is paired with each good one on its damaged
-versions, which is bad there. At most so many pairs of each rubric and kind are drawn (`capped`).
-
-A difference: ratings stand without their reasons in some files; a reply then says ours.
-"""
+"""YESciEval's training answers, and other judges' replies to them as data (section 5)."""
 
 from __future__ import annotations
 
+import hashlib
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median_low
 
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.errors import InputError
 from ragassay.formats import read_labels
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
 from ragassay.prompts import load_prompts, load_rubrics
-from ragassay.prompts.rationales import load_rationales
-from ragassay.records import Case, Mark, Record
+from ragassay.prompts.texts import load_rationales
+from ragassay.records import AttackFamily, Case, DamagedAnswer, Mark, Record, Severity
 from ragassay.text.sentences import sentences_of
+
+SEED = 5
+"""Seed of the choice among a question's systems."""
+
+HELD_OUT_PERCENT = 40
+"""Share of the questions that nothing is fitted on."""
+
+DESIRED: dict[tuple[AttackFamily, Severity], int] = {
+    ("rubric", "extreme"): 1,
+    ("rubric", "subtle"): 2,
+    ("clinical", "subtle"): 2,
+}
+"""Desired ratings of damaged answers. YESciEval asks for at most 1 and at most 3; a model that aims
+at 3 for damage that it often overlooks ends above."""
+
+WRITTEN_BY_MODELS = "conciseness"
+"""The rubric whose damaged answers also come from the file."""
+
+
+def is_held_out(question: str) -> bool:
+    """Return whether a question is held out from fitting, by the hash of its id."""
+    return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 100 < HELD_OUT_PERCENT
+
+
+def redundant(records: Sequence[Record], whole: Sequence[Record]) -> list[DamagedAnswer]:
+    """Return the file's own redundant answers to the questions of the whole ones."""
+    originals = {(record.topic, record.system): record.id for record in whole}
+    severities: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
+    return [
+        DamagedAnswer(
+            record=record.model_copy(update={"rubrics": (WRITTEN_BY_MODELS,)}),
+            original=originals[record.topic, record.system],
+            attack="redundant",
+            family="rubric",
+            severity=severities[record.metadata["variant"]],
+            targets=(f"rubric.{WRITTEN_BY_MODELS}",),
+        )
+        for record in records
+        if record.metadata["variant"] in severities
+        and record.metadata.get("target_rubric", "").lower() == WRITTEN_BY_MODELS
+        and (record.topic, record.system) in originals
+    ]
+
+
+def ratings_of(path: Path) -> dict[str, dict[str, int]]:
+    """Return the median of all ratings for each answer and rubric."""
+    given: dict[str, dict[str, list[int]]] = {}
+    for label in read_labels(path).labels:
+        if label.record_id and label.task == "rubric":
+            by_rubric = given.setdefault(label.record_id, {})
+            by_rubric.setdefault(label.item, []).append(int(label.label))
+    return {
+        record: {rubric: median_low(ratings) for rubric, ratings in by_rubric.items()}
+        for record, by_rubric in given.items()
+    }
+
+
+def some_systems(records: Sequence[Record], n: int) -> list[Record]:
+    """Draw so many systems' answers to each question, always the same ones."""
+    by_question: dict[str, list[Record]] = {}
+    for record in records:
+        by_question.setdefault(record.topic or record.id, []).append(record)
+    rng = random.Random(SEED)
+    return [
+        record
+        for question in sorted(by_question)
+        for record in rng.sample(by_question[question], min(n, len(by_question[question])))
+    ]
+
 
 GOOD_UP_TO: Mapping[str, int] = {"extreme": 1, "subtle": 3}
 """Highest rating of a good evaluation of a damaged answer, by how it was damaged (section 5)."""
@@ -108,7 +170,7 @@ def reply_examples(
         target = record.metadata.get("target_rubric", rubric).lower()
         if variant != WHOLE and rubric != target:
             continue
-        chosen, rejected = _sorted(variant, rubric, own[rubric], replies, damaged)
+        chosen, rejected = _sort_replies(variant, rubric, own[rubric], replies, damaged)
         if method == "sft":
             pairs = [(one, None) for one in own[rubric]] if variant == WHOLE else []
         else:
@@ -117,8 +179,8 @@ def reply_examples(
         found += [
             ChatExample(
                 messages=messages,
-                reply=_said(good, rubric),
-                rejected=_said(bad, rubric) if bad else "",
+                reply=_write_reply(good, rubric),
+                rejected=_write_reply(bad, rubric) if bad else "",
                 group=record.topic or record.id,
                 kind=f"{rubric}, {'whole' if variant == WHOLE else variant}",
             )
@@ -127,7 +189,7 @@ def reply_examples(
     return found
 
 
-def _sorted(
+def _sort_replies(
     variant: str,
     rubric: str,
     own: Sequence[JudgeReply],
@@ -173,7 +235,7 @@ def n_without_reason(replies: Sequence[Replies]) -> int:
     )
 
 
-def _said(reply: JudgeReply, rubric: str) -> str:
+def _write_reply(reply: JudgeReply, rubric: str) -> str:
     reason = " ".join(reply.reason.split())
     ours = load_rationales().of_whole(rubric, reply.rating)
     return as_reply({"rating": reply.rating, "rationale": _cut(reason) if reason else ours})

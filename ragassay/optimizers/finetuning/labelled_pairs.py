@@ -15,12 +15,11 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.rows import Row
 from ragassay.models.adapters import CORRECTNESS
-from ragassay.optimizers.compiling.label_tasks import SentenceLabelTask
-from ragassay.optimizers.finetuning.claims import linked, read_labelled
+from ragassay.optimizers.compiling.answer_tasks import SentenceLabelTask
+from ragassay.optimizers.finetuning.claims import link_names, read_labelled
 from ragassay.records import RELEVANCE_LABELS, Rejection
-from ragassay.retrievers.passages import WINDOW
 from ragassay.settings import load_settings
-from ragassay.text.bm25 import Bm25Index
+from ragassay.text.search import WINDOW, Bm25Index
 from ragassay.text.sentences import sentences_of
 
 LABEL_WORDS = {
@@ -92,7 +91,7 @@ def read_correctness_pairs(path: Path) -> tuple[list[LabelledPair], list[Rejecti
         InputError: The file cannot be opened.
     """
     rows, rejections = read_labelled(path, CorrectnessRow, _pairs)
-    return grouped(dict.fromkeys(pair for pairs in rows for pair in pairs)), rejections
+    return group_pairs(dict.fromkeys(pair for pairs in rows for pair in pairs)), rejections
 
 
 def _pairs(row: CorrectnessRow) -> list[LabelledPair] | Problem:
@@ -138,11 +137,11 @@ def best_fragment(query: str, sentences: Sequence[str], marked: Sequence[int]) -
     return texts[hits[0][0]] if hits else ""
 
 
-def grouped(pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
+def group_pairs(pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
     """Give the pairs without a question that share a sentence or passage the same group."""
     pairs = list(pairs)
     unnamed = [(f"s {p.sentence}", f"p {p.passage}") for p in pairs if not p.group]
-    groups = linked(unnamed)
+    groups = link_names(unnamed)
     return [p if p.group else replace(p, group=groups[f"s {p.sentence}"]) for p in pairs]
 
 

@@ -17,9 +17,9 @@ from ragassay.extras import need
 from ragassay.model_names import MINILM, PROVIDER
 from ragassay.models.adapters import CORRECTNESS, WEIGHTS, Training
 from ragassay.models.cards import write_card
-from ragassay.models.pair_classifier import CLASSIFIER, PairClassifier
-from ragassay.models.pair_encoders import pair_encoder
-from ragassay.optimizers.finetuning.cross_validation import HeldOut, cross_validate
+from ragassay.models.entailment import pair_encoder
+from ragassay.models.fitted_models import CLASSIFIER, PairClassifier
+from ragassay.optimizers.finetuning.claims import Example
 from ragassay.optimizers.finetuning.head import LIBRARIES
 from ragassay.optimizers.finetuning.labelled_pairs import (
     LabelledPair,
@@ -27,10 +27,8 @@ from ragassay.optimizers.finetuning.labelled_pairs import (
     read_completeness_pairs,
     read_correctness_pairs,
 )
-from ragassay.optimizers.finetuning.pair_classifiers import fit_classifier
-from ragassay.optimizers.finetuning.pairs import Example
-from ragassay.optimizers.finetuning.result import Finetuned, command_text
-from ragassay.optimizers.finetuning.tunings import Tuning, tuning_of
+from ragassay.optimizers.finetuning.pair_classifiers import HeldOut, cross_validate, fit_classifier
+from ragassay.optimizers.finetuning.tunings import Finetuned, Tuning, command_text, tuning_of
 from ragassay.records import RELEVANCE_LABELS, Bound, ModelCard, Rejection
 from ragassay.settings import load_settings
 

@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError
 from ragassay.extras import need
-from ragassay.models.local.chat import ChatEncoder
-from ragassay.optimizers.finetuning.checkpoints import claim_folder
-from ragassay.optimizers.finetuning.examples import ChatExample, Method, digest_of
-from ragassay.optimizers.finetuning.packing import Tokens, collate, pack
+from ragassay.models.local.replies import ChatEncoder
+from ragassay.optimizers.finetuning.examples import (
+    ChatExample,
+    Method,
+    Tokens,
+    collate,
+    digest_of,
+    pack,
+)
+from ragassay.optimizers.finetuning.tunings import claim_folder
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -27,7 +33,7 @@ LEARNING_RATES: Mapping[Method, float] = {"sft": 2e-3, "cpo": 5e-5}
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TrainingRecipe:
     """Training settings of an adapter.
 
     Attributes:
@@ -57,7 +63,9 @@ class Recipe:
     steps: int = 0
 
 
-def tokenised(examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast) -> list[Tokens]:
+def tokenise_examples(
+    examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast
+) -> list[Tokens]:
     """Return examples as tokens, each reply with its end token."""
     chat = ChatEncoder(tokenizer)
     end: Any = tokenizer.eos_token_id
@@ -78,7 +86,7 @@ def that_fit(
     Raises:
         InputError: None is short enough.
     """
-    lengths = [len(t.prompt) + len(t.reply) for t in tokenised(examples, tokenizer)]
+    lengths = [len(t.prompt) + len(t.reply) for t in tokenise_examples(examples, tokenizer)]
     found = [e for e, length in zip(examples, lengths, strict=True) if length <= n_most]
     if not found:
         raise InputError(f"no example of {len(examples)} fits into a row of {n_most} tokens")
@@ -89,7 +97,7 @@ def train(
     examples: Sequence[ChatExample],
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerFast,
-    recipe: Recipe,
+    recipe: TrainingRecipe,
     work: Path,
     start: Path | None = None,
     say: Callable[[str], None] = lambda text: None,
@@ -130,7 +138,9 @@ def train(
     return trainer.model
 
 
-def with_adapter(model: PreTrainedModel, recipe: Recipe, start: Path | None = None) -> PeftModel:
+def with_adapter(
+    model: PreTrainedModel, recipe: TrainingRecipe, start: Path | None = None
+) -> PeftModel:
     """Return a model with low-rank factors on all linear maps of its upper layers."""
     from peft import LoraConfig, PeftModel, get_peft_model
 
@@ -162,7 +172,7 @@ def _linear_maps(model: PreTrainedModel) -> list[str]:
     return sorted(maps)
 
 
-def _arguments(recipe: Recipe, work: Path) -> dict[str, Any]:
+def _arguments(recipe: TrainingRecipe, work: Path) -> dict[str, Any]:
     """Return the arguments of both trainers."""
     import torch
 
@@ -193,14 +203,14 @@ def _sft(
     examples: Sequence[ChatExample],
     model: PeftModel,
     tokenizer: PreTrainedTokenizerFast,
-    recipe: Recipe,
+    recipe: TrainingRecipe,
     work: Path,
 ) -> Any:
     from datasets import Dataset
     from trl.trainer.sft_config import SFTConfig
     from trl.trainer.sft_trainer import SFTTrainer
 
-    rows = pack(tokenised(examples, tokenizer), recipe.row_tokens)
+    rows = pack(tokenise_examples(examples, tokenizer), recipe.row_tokens)
     data = {
         "prompts": [[list(tokens.prompt) for tokens in row] for row in rows],
         "replies": [[list(tokens.reply) for tokens in row] for row in rows],
@@ -222,13 +232,13 @@ def _cpo(
     examples: Sequence[ChatExample],
     model: PeftModel,
     tokenizer: PreTrainedTokenizerFast,
-    recipe: Recipe,
+    recipe: TrainingRecipe,
     work: Path,
 ) -> Any:
     from datasets import Dataset
     from trl.experimental.cpo import CPOConfig, CPOTrainer
 
-    pairs = capped([example for example in examples if example.rejected], recipe)
+    pairs = cap_pairs([example for example in examples if example.rejected], recipe)
     if not pairs:
         raise InputError("CPO learns from pairs of a wanted and an unwanted reply; there are none")
     data = {
@@ -244,7 +254,7 @@ def _cpo(
     )
 
 
-def capped(pairs: Sequence[ChatExample], recipe: Recipe) -> list[ChatExample]:
+def cap_pairs(pairs: Sequence[ChatExample], recipe: TrainingRecipe) -> list[ChatExample]:
     """Draw at most `cap` pairs of each kind, and keep their order (YESciEval, section 5)."""
     by_kind: dict[str, list[int]] = {}
     for place, pair in enumerate(pairs):

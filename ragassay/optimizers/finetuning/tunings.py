@@ -1,13 +1,41 @@
-"""Training settings of an adapter with a head, by base model."""
+"""Settings, checkpoints, result and card of a fine-tuned adapter."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from ragassay.errors import InputError
+from ragassay.metrics.stats.agreement import Agreement
 from ragassay.model_names import MINILM, SMOLLM2
-from ragassay.models.adapters import Form
+from ragassay.models.adapters import Form, Training
+from ragassay.records import CardFigure, ModelCard
+
+NOTE = "training.json"
+
+
+def claim_folder(work: Path, training: Mapping[str, object]) -> None:
+    """Record in a folder what is trained there, so that no other job resumes its checkpoints.
+
+    Args:
+        work: The folder; created if missing.
+        training: The data's hash and the recipe, stored as JSON; other types as their `repr`.
+
+    Raises:
+        InputError: The folder contains checkpoints of another training.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    note, mine = work / NOTE, json.dumps(training, indent=2, default=repr)
+    if note.exists() and note.read_text("utf-8") != mine:
+        raise InputError(
+            f"{work} holds checkpoints of other data or of another recipe: name another --work, "
+            "or delete it"
+        )
+    note.write_text(mine, "utf-8")
 
 
 @dataclass(frozen=True)
@@ -63,3 +91,103 @@ TUNINGS: Mapping[str, Tuning] = {
 def tuning_of(base: str) -> Tuning:
     """Return a base model's settings; one from the hub gets those of SmolLM2."""
     return TUNINGS.get(base, TUNINGS[SMOLLM2])
+
+
+@dataclass(frozen=True)
+class Finetuned:
+    """A written adapter.
+
+    Attributes:
+        weights_sha256: SHA-256 of its weights.
+        n_bytes: Their size.
+        n_examples: Number of training examples.
+        n_rejected: Lines of the data that could not be read.
+        measured: Its agreement with the labels of held-out claims; None without any.
+    """
+
+    weights_sha256: str
+    n_bytes: int
+    n_examples: int
+    n_rejected: int
+    measured: Agreement | None = None
+
+
+def command_text(task: str, data: Sequence[Path], given: Mapping[str, object]) -> str:
+    """Return the shell command of a job.
+
+    Args:
+        task: What the model is for.
+        data: The user's files.
+        given: Its options by name; those that are None are left out.
+
+    Example:
+        >>> command_text("verifier", [Path("my claims.jsonl")], {"rank": 8, "dev": None})
+        "ragassay finetune verifier --data 'my claims.jsonl' --rank 8"
+    """
+    options = [("data", path) for path in data]
+    options += [(name, value) for name, value in given.items() if value is not None]
+    words = [word for name, value in options for word in (f"--{name}", str(value))]
+    return shlex.join(["ragassay", "finetune", task, *words])
+
+
+TASK = "claims and passages, three labels"
+FITTED = (
+    "Its probabilities were fitted to the claims that it was measured on, which changes no label."
+)
+NOT_MEASURED = "It was not measured on claims that it did not learn from."
+
+
+def head_card(
+    model: str,
+    base: str,
+    digest: str,
+    training: Training,
+    measured: Agreement | None,
+    command: str,
+) -> ModelCard:
+    """Return the card that a report and `ragassay models show` print for a user's verifier.
+
+    Args:
+        model: The verifier's name in settings.
+        base: The base model.
+        digest: SHA-256 of its weights.
+        training: A description of its training.
+        measured: Its agreement with people on held-out claims; None without any.
+        command: The command that trained and measured it.
+    """
+    begun = f", begun with the adapter {training.start[:12]}" if training.start else ""
+    return ModelCard(
+        model=model,
+        description=(
+            f"A low-rank adapter that makes {base} a cross-encoder: it reads a passage and a "
+            "claim, and a linear head tells whether one bears out the other. It writes nothing. "
+            f"Trained on {training.n_examples:,} examples from {', '.join(training.data)} "
+            f"(SHA-256 {training.data_sha256}), each seen {_times(training.epochs)}, "
+            f"seed {training.seed}{begun}."
+        ),
+        digest=digest,
+        limits=(NOT_MEASURED if measured is None else FITTED,),
+        figures=() if measured is None else _figures(measured, training.dev, command),
+    )
+
+
+def _figures(measured: Agreement, data: str, command: str) -> tuple[CardFigure, ...]:
+    scores = {"accuracy": measured.accuracy, "macro-F1": measured.averages["macro"].f1}
+    return tuple(
+        CardFigure(
+            task=TASK,
+            data=data,
+            metric=metric,
+            value=score.value,
+            low=score.low,
+            high=score.high,
+            n=score.n,
+            command=command,
+        )
+        for metric, score in scores.items()
+        if score.value is not None
+    )
+
+
+def _times(epochs: float) -> str:
+    return "once" if epochs == 1 else f"{epochs:.3g} times"

@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from ragassay.retrievers.rerank import TextEncoder
+from ragassay.retrievers.rerankers import TextEncoder
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -70,11 +70,11 @@ def where_of(filters: Filters) -> dict[str, Any] | None:
         asked.append({"day": {"$lte": day_number(filters.until, last=True)}})
     if filters.types:
         kinds = sorted({kind.lower() for kind in filters.types})
-        asked.append(_joined("$or", [{"types": {"$contains": kind}} for kind in kinds]))
-    return _joined("$and", asked) if asked else None
+        asked.append(_join_conditions("$or", [{"types": {"$contains": kind}} for kind in kinds]))
+    return _join_conditions("$and", asked) if asked else None
 
 
-def _joined(operator: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
+def _join_conditions(operator: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
     """Join conditions: Chroma takes `$and` and `$or` for two or more."""
     return {operator: parts} if len(parts) > 1 else parts[0]
 
@@ -98,12 +98,12 @@ def connect(folder: Path, url: str) -> Client:
     # `_env_file`: Chroma would read any `.env` in the working directory.
     settings = cast(Any, Settings)(_env_file=None, anonymized_telemetry=False)
     if not url:
-        with explained(str(folder / VECTORS)):
+        with explain_errors(str(folder / VECTORS)):
             path = str((folder / VECTORS).resolve())
             return cast("Client", chromadb.PersistentClient(path, settings))
     host, port, ssl = _address(url)
     try:
-        with explained(url):
+        with explain_errors(url):
             return cast("Client", chromadb.HttpClient(host, port, ssl, settings=settings))
     except ValueError as error:
         # Its client's way of saying that a server is not there.
@@ -125,7 +125,7 @@ def _address(url: str) -> tuple[str, int, bool]:
 
 
 @contextmanager
-def explained(where: str) -> Iterator[None]:
+def explain_errors(where: str) -> Iterator[None]:
     """Turn Chroma's errors into a `CorpusError` that names the place.
 
     Raises:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ragassay.errors import CorpusError
-from ragassay.models.text_roles import encode_role
+from ragassay.models.embeddings import encode_role
 from ragassay.records import Article
 from ragassay.retrievers.dense.chroma import (
     VECTORS,
     Facts,
     connect,
     embedded_text,
-    explained,
+    explain_errors,
     facts_of,
     replacing,
 )
@@ -28,9 +28,9 @@ from ragassay.retrievers.dense.index import (
     state_of,
 )
 from ragassay.retrievers.disk.corpus import N_A_PAGE, DiskCorpus
-from ragassay.retrievers.rerank import encoded, reranked_texts
-from ragassay.retrievers.token_vectors import STORE, TokenStore
-from ragassay.storage import locked
+from ragassay.retrievers.reranked_literature import STORE, TokenStore
+from ragassay.retrievers.rerankers import encode_tokens, reranked_texts
+from ragassay.store import lock_file
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
@@ -90,25 +90,25 @@ def embed_corpus(
     """
     folder = corpus.folder
     refusal = CorpusError(f"another process is embedding {folder}")
-    with locked(folder / ".vectors.lock", refusal), explained(url or str(folder / VECTORS)):
+    with lock_file(folder / ".vectors.lock", refusal), explain_errors(url or str(folder / VECTORS)):
         identity = corpus_identity(corpus.folder, make=True)
         with connect(corpus.folder, url) as client:
             name = collection_name(identity, embedder)
             collection = find_collection(client, name) or client.create_collection(
                 name,
                 configuration=cast(Any, {"hnsw": HNSW}),
-                metadata=_noted(embedder, ""),
+                metadata=_build_metadata(embedder, ""),
                 embedding_function=None,
             )
             state = state_of(collection)
             if state.status(corpus) == "complete":
                 return state
-            collection.modify(metadata=_noted(embedder, ""))
+            collection.modify(metadata=_build_metadata(embedder, ""))
             _sync_every(collection, max(SYNCED_AT_WORK, len(corpus) // 20))
             _Embedding(corpus, embedder, collection, listen).run()
-            collection.modify(metadata=_noted(embedder, corpus.sha256))
+            collection.modify(metadata=_build_metadata(embedder, corpus.sha256))
             _sync_every(collection, SYNCED_AT_REST)
-        return _settled(corpus, url, name)
+        return _settle_index(corpus, url, name)
 
 
 def embed_tokens(
@@ -128,13 +128,13 @@ def embed_tokens(
             texts = list(dict.fromkeys(t for article in batch for t in reranked_texts(article)))
             known = store.read(texts)
             new = [text for text in texts if text not in known]
-            store.add(new, encoded(embedder, new) if new else [])
+            store.add(new, encode_tokens(embedder, new) if new else [])
             n_done, n_new = n_done + len(batch), n_new + (len(batch) if new else 0)
             listen(EmbedEvent(n_done, len(corpus), n_new))
     store.close()
 
 
-def _noted(embedder: NamedEncoder, corpus_sha256: str) -> dict[str, Any]:
+def _build_metadata(embedder: NamedEncoder, corpus_sha256: str) -> dict[str, Any]:
     return {
         "embedder": embedder.name,
         "embedder_digest": embedder.digest,
@@ -150,7 +150,7 @@ def _sync_every(collection: Collection, n: int) -> None:
         collection.modify(configuration={"hnsw": {"sync_threshold": n}})
 
 
-def _settled(corpus: DiskCorpus, url: str, name: str) -> VectorState:
+def _settle_index(corpus: DiskCorpus, url: str, name: str) -> VectorState:
     """Open the vectors once, so that the first search need not reorganise the graph on disk."""
     with connect(corpus.folder, url) as client:
         collection = client.get_collection(name, embedding_function=None)

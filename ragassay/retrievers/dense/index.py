@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from pydantic import ValidationError
 
 from ragassay.errors import CorpusError
-from ragassay.models.text_roles import encode_role
-from ragassay.rebuilt import Rebuilt
+from ragassay.models.embeddings import encode_role
+from ragassay.process import Rebuilt
 from ragassay.records import Frozen
-from ragassay.retrievers.dense.chroma import MEND, VECTORS, connect, explained, where_of
+from ragassay.retrievers.dense.chroma import MEND, VECTORS, connect, explain_errors, where_of
 from ragassay.retrievers.disk.corpus import DiskCorpus
 from ragassay.retrievers.literature import ANY, Filters
-from ragassay.retrievers.rerank import TextEncoder
+from ragassay.retrievers.rerankers import TextEncoder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,7 +121,7 @@ def vector_states(folder: Path, url: str = "") -> list[VectorState]:
     identity = corpus_identity(folder)
     if not identity or not (url or (folder / VECTORS).is_dir()):
         return []
-    with explained(url or str(folder / VECTORS)), connect(folder, url) as client:
+    with explain_errors(url or str(folder / VECTORS)), connect(folder, url) as client:
         ours = (c for c in _collections(client) if c.name.startswith(f"ragassay-{identity}-"))
         return sorted((state_of(collection) for collection in ours), key=lambda s: s.embedder)
 
@@ -205,7 +205,7 @@ class DenseIndex(Rebuilt):
     ) -> list[tuple[str, float, bool]]:
         """Return ids, cosines, and whether the article is retracted; best first."""
         where = where_of(filters)
-        with explained(self._where):
+        with explain_errors(self._where):
             found = self._collection.query(
                 query_embeddings=vector,
                 n_results=n,
@@ -231,7 +231,7 @@ class DenseIndex(Rebuilt):
             raise self._unusable("missing")
         client = connect(folder, url)
         status: VectorStatus = "missing"
-        with explained(self._where):
+        with explain_errors(self._where):
             collection = find_collection(client, collection_name(identity, self._embedder))
             if collection is not None:
                 status = state_of(collection).status(self._corpus)
@@ -273,6 +273,6 @@ def vectors_status(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") ->
     identity = corpus_identity(folder)
     if not identity or not (url or (folder / VECTORS).is_dir()):
         return "missing"
-    with explained(url or str(folder / VECTORS)), connect(folder, url) as client:
+    with explain_errors(url or str(folder / VECTORS)), connect(folder, url) as client:
         collection = find_collection(client, collection_name(identity, embedder))
         return "missing" if collection is None else state_of(collection).status(corpus)

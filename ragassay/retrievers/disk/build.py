@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING
 
 from ragassay.errors import CorpusError
 from ragassay.records import Document, Rejection
-from ragassay.retrievers.disk.corpus import INDEX
-from ragassay.retrievers.disk.ledger import (
+from ragassay.retrievers.disk.corpus import (
+    INDEX,
     LEDGER,
     Ledger,
     SourceFile,
+    add_counts,
     check_order,
-    counted,
+    find_sources,
+    iter_source,
     read_ledger,
     stamp_of,
     write_ledger,
 )
-from ragassay.retrievers.disk.sources import find_sources, iter_source
-from ragassay.storage import locked, storing
+from ragassay.store import lock_file, storing
 
 if TYPE_CHECKING:
     import tantivy
@@ -82,14 +83,14 @@ def build_corpus(
     """
     files = find_sources(sources)
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / ".lock", CorpusError(f"another process is building {folder}")):
+    with lock_file(folder / ".lock", CorpusError(f"another process is building {folder}")):
         ledger = _opened_ledger(folder)
         new = [stamp for path in files if (stamp := stamp_of(path, ledger))]
         check_order([stamp for _, stamp in new], ledger)
         _truncate_rejections(folder, sum(file.n_rejected for file in ledger.files))
         if not new:
             return ledger
-        with _Writer(folder, ledger) as writer:
+        with _IndexWriter(folder, ledger) as writer:
             for n_done, (path, stamp) in enumerate(new):
                 writer.add_file(
                     path, stamp, lambda n, p=path, d=n_done: listen(BuildEvent(p.name, d, n))
@@ -117,7 +118,7 @@ def _truncate_rejections(folder: Path, n_lines: int) -> None:
         os.truncate(path, sum(len(line) for line in kept))
 
 
-class _Writer:
+class _IndexWriter:
     """Adds files to an index; the index and the ledger advance together."""
 
     def __init__(self, folder: Path, ledger: Ledger) -> None:
@@ -133,7 +134,7 @@ class _Writer:
         self._writer: tantivy.IndexWriter = self._index.writer(HEAP_BYTES, N_THREADS)
         self._begin()
 
-    def __enter__(self) -> _Writer:
+    def __enter__(self) -> _IndexWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -150,8 +151,8 @@ class _Writer:
             if n_new % 1000 == 0:
                 listen(n_before + n_new)
             if n_new % N_ITEMS_A_COMMIT == 0:
-                self._commit(counted(file, counts))
-        self._commit(counted(file, counts).model_copy(update={"is_complete": True}))
+                self._commit(add_counts(file, counts))
+        self._commit(add_counts(file, counts).model_copy(update={"is_complete": True}))
         listen(n_before + counts.total())
 
     def _add(self, item: Document | Deletion | Rejection) -> str:

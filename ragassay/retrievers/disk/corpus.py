@@ -1,22 +1,209 @@
-"""A corpus on disk, five abstracts or all of PubMed: BM25 by tantivy, articles by id and DOI."""
+"""A corpus on disk: its source files in a ledger, BM25 by tantivy, articles by id and DOI."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator, Sequence
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.errors import CorpusError
+from pydantic import Field, ValidationError
+
+from ragassay.errors import CorpusError, InputError
 from ragassay.extras import need
-from ragassay.rebuilt import Rebuilt
-from ragassay.records import Article
-from ragassay.retrievers.disk.ledger import Ledger, read_ledger
+from ragassay.formats.corpus import iter_corpus
+from ragassay.models.weights import sha256_of
+from ragassay.process import Rebuilt
+from ragassay.records import Article, Document, Frozen, Rejection
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
+from ragassay.store import storing
 
 if TYPE_CHECKING:
     import tantivy
+
+    from ragassay.retrievers.pubmed.xml import Deletion
+
+
+_PUBMED = re.compile(r"^pubmed(\d+)n(\d+)\.xml(\.gz)?$")
+_XML = (".xml", ".xml.gz")
+_MEDLINE = (".nbib", ".nbib.gz", ".medline", ".txt")
+_JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
+
+
+def find_sources(given: Sequence[Path]) -> list[Path]:
+    """Return the files to read, each once: folders are searched, PubMed's own files in their order.
+
+    Baseline and update files revise each other and are read by number; all other files are read
+    first, in the given order.
+
+    Raises:
+        InputError: A file is missing or of unknown kind, or a folder has none.
+    """
+    files: list[Path] = []
+    for path in given:
+        files += _files_in(path) if path.is_dir() else [_check_source(path)]
+    unique = list({os.path.realpath(path): path for path in files}.values())
+    names = [path.name for path in unique]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two files are called {name}: a corpus knows its files by their name")
+    other = [path for path in unique if not pubmed_number(path.name)]
+    ours = [path for path in unique if pubmed_number(path.name)]
+    return [*other, *sorted(ours, key=lambda path: pubmed_number(path.name) or (0, 0))]
+
+
+def pubmed_number(name: str) -> tuple[int, int] | None:
+    """Return year and number of one of PubMed's files: (26, 1274) of `pubmed26n1274.xml.gz`."""
+    match = _PUBMED.match(name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def iter_source(path: Path) -> Iterator[Document | Deletion | Rejection]:
+    """Read a file item by item, in its order."""
+    if path.name.endswith(_XML):
+        from ragassay.retrievers.pubmed.xml import iter_pubmed_xml
+
+        return iter(iter_pubmed_xml(path))
+    if path.name.endswith(_MEDLINE):
+        from ragassay.retrievers.pubmed.medline import iter_nbib
+
+        return iter(iter_nbib(path))
+    return iter_corpus(path)
+
+
+def _files_in(folder: Path) -> Iterable[Path]:
+    found = sorted(path for path in folder.iterdir() if path.name.endswith((*_XML, *_MEDLINE[:2])))
+    if not found:
+        raise InputError(f"{folder} has no .xml, .xml.gz or .nbib file")
+    return found
+
+
+def _check_source(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f"{path} does not exist")
+    if not path.name.endswith((*_XML, *_MEDLINE, *_JSON)):
+        known = ", ".join((*_XML, *_MEDLINE, *_JSON))
+        raise InputError(f"{path} is of no kind that a corpus can be built from: {known}")
+    return path
+
+
+LEDGER = "corpus.json"
+VERSION = 1
+
+
+class SourceFile(Frozen):
+    """A file that was read, or is being read, into the corpus.
+
+    Attributes:
+        name: Its name, without folders.
+        sha256: Hash of its bytes.
+        n_items: Articles, deletions and rejections that are committed.
+        n_articles: Articles among them, new ones and revisions.
+        n_deleted: Deletions among them.
+        n_rejected: Items that could not be read.
+        is_complete: Whether its end was reached.
+    """
+
+    name: str
+    sha256: str
+    n_items: int = Field(default=0, ge=0)
+    n_articles: int = Field(default=0, ge=0)
+    n_deleted: int = Field(default=0, ge=0)
+    n_rejected: int = Field(default=0, ge=0)
+    is_complete: bool = False
+
+
+class Ledger(Frozen):
+    """The files of a corpus, in the order in which they were added."""
+
+    version: int = VERSION
+    files: tuple[SourceFile, ...] = ()
+
+    def with_file(self, file: SourceFile) -> Ledger:
+        """Return the ledger with a file's state, in its place or at the end."""
+        names = [known.name for known in self.files]
+        if file.name not in names:
+            return self.model_copy(update={"files": (*self.files, file)})
+        files = tuple(file if known.name == file.name else known for known in self.files)
+        return self.model_copy(update={"files": files})
+
+    def find(self, name: str) -> SourceFile | None:
+        """Return the file of this name, or None."""
+        return next((file for file in self.files if file.name == name), None)
+
+
+def read_ledger(folder: Path) -> Ledger:
+    """Read the ledger of a corpus.
+
+    Raises:
+        CorpusError: There is none, or it cannot be read.
+    """
+    path = folder / LEDGER
+    try:
+        ledger = Ledger.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise CorpusError(
+            f"{folder} is not a corpus: it has no {LEDGER}; build one with `ragassay corpus build`"
+        ) from None
+    except (OSError, ValidationError) as error:
+        raise CorpusError(f"{path} cannot be read: {error}") from error
+    if ledger.version != VERSION:
+        raise CorpusError(f"{path} is of version {ledger.version}; rebuild the corpus")
+    return ledger
+
+
+def write_ledger(folder: Path, ledger: Ledger) -> None:
+    """Replace the ledger in one step."""
+    partial = folder / f".{LEDGER}.partial"
+    with storing(partial), partial.open("w", encoding="utf-8") as file:
+        file.write(ledger.model_dump_json(indent=2))
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(folder / LEDGER)
+
+
+def stamp_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
+    """Return a file to read with its entry in the ledger; None where the corpus has all of it.
+
+    Raises:
+        InputError: The corpus has another file of this name.
+    """
+    known, digest = ledger.find(path.name), sha256_of(path)
+    if known is None:
+        return path, SourceFile(name=path.name, sha256=digest)
+    if known.sha256 != digest:
+        raise InputError(
+            f"{path} differs from the file of this name that is in the corpus; "
+            "give it another name, or rebuild the corpus"
+        )
+    return None if known.is_complete else (path, known)
+
+
+def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
+    """Check the order of PubMed's files: an older one would undo the revisions of a newer one.
+
+    Raises:
+        InputError: A file is older than one that the corpus has.
+    """
+    done = [n for file in ledger.files if file.is_complete and (n := pubmed_number(file.name))]
+    for file in new:
+        number = pubmed_number(file.name)
+        if number and done and number < max(done):
+            raise InputError(
+                f"{file.name} is older than files that are in the corpus, which may revise it; "
+                "rebuild the corpus with all of them"
+            )
+
+
+def add_counts(file: SourceFile, counts: Counter[str]) -> SourceFile:
+    """Return a file's entry with further items counted, by the names of its fields."""
+    added = {name: getattr(file, name) + n for name, n in counts.items()}
+    return file.model_copy(update={**added, "n_items": file.n_items + counts.total()})
+
 
 INDEX = "index"
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from lxml.etree import _Element as Element
 
 from ragassay.formats.problems import Problem, found_text
-from ragassay.records.literature import Article
-from ragassay.retrievers.pubmed.dates import earliest, exact_date, free_date
-from ragassay.retrievers.pubmed.links import article_links
+from ragassay.records.inputs import Article
+from ragassay.retrievers.pubmed.dates_links import article_links, earliest, exact_date, free_date
 
 NO_TITLE = "[Not Available]."
 """Placeholder for the title of an article that has none in English."""
@@ -124,7 +123,7 @@ def _build(
     text = _abstract(_child(article, "Abstract"))
     if not title and not text:
         return Problem("Article", "neither a title nor an abstract", "at least one of them")
-    published = _published(dates)
+    published = _read_date(dates)
     if isinstance(published, Problem):
         return published
     kinds = _texts(types, "PublicationType")
@@ -175,7 +174,7 @@ def _abstract(abstract: Element | None) -> str:
     return "\n".join(lines)
 
 
-def _published(dates: tuple[Element | None, ...]) -> str | Problem:
+def _read_date(dates: tuple[Element | None, ...]) -> str | Problem:
     known: list[str] = []
     for element in dates:
         if element is None:

@@ -13,14 +13,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragassay.formats.items import MAX_CONTENT, Place, shown
-from ragassay.formats.lines import RawLine, iter_lines
+from ragassay.formats.files import RawLine, iter_lines
+from ragassay.formats.items import MAX_CONTENT, Place, shorten_text
 from ragassay.formats.problems import Problem, found_text
 from ragassay.records import Rejection
-from ragassay.records.literature import Article
+from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.article import NO_TITLE, PMID, plain_doi
-from ragassay.retrievers.pubmed.dates import earliest, exact_date, free_date
-from ragassay.retrievers.pubmed.links import MEDLINE_TAGS, article_links
+from ragassay.retrievers.pubmed.dates_links import (
+    MEDLINE_TAGS,
+    article_links,
+    earliest,
+    exact_date,
+    free_date,
+)
 
 MAX_RECORD_CHARS = 16 * 1024 * 1024
 """Longest record; the rest is not kept, and the record is rejected."""
@@ -134,12 +139,12 @@ def _give_up(line: RawLine, text: str, file: str) -> Rejection:
     problem = Problem("", line.problem, line.expected)
     if not line.problem:
         problem = Problem("", f"not MEDLINE text: found {found_text(text)}", _EXPECTED_LINE)
-    return Place(file, line.number, f"line-{line.number}", shown(text)).reject(problem)
+    return Place(file, line.number, f"line-{line.number}", shorten_text(text)).reject(problem)
 
 
 def _not_utf8(line: RawLine, text: str, file: str) -> Rejection:
     problem = Problem("", "not UTF-8: this line and others like it were read as Latin-1", "UTF-8")
-    return Place(file, line.number, f"line-{line.number}", shown(text)).reject(problem)
+    return Place(file, line.number, f"line-{line.number}", shorten_text(text)).reject(problem)
 
 
 def _read(record: _Record, file: str) -> Article | Rejection:
@@ -148,7 +153,7 @@ def _read(record: _Record, file: str) -> Article | Rejection:
         return article
     pmid = record.value("PMID")
     prefix = f"PMID {pmid}: " if PMID.match(pmid) else ""
-    place = Place(file, record.line, f"line-{record.line}", shown("\n".join(record.content)))
+    place = Place(file, record.line, f"line-{record.line}", shorten_text("\n".join(record.content)))
     return place.reject(Problem(article.field, prefix + article.text, article.expected))
 
 
@@ -163,7 +168,7 @@ def _article(record: _Record) -> Article | Problem:
     text = record.value("AB")
     if not title and not text:
         return Problem("TI", "neither a title nor an abstract", "at least one of them")
-    published = _published(record)
+    published = _read_date(record)
     if isinstance(published, Problem):
         return published
     types = tuple(record.values("PT"))
@@ -180,7 +185,7 @@ def _article(record: _Record) -> Article | Problem:
     )
 
 
-def _published(record: _Record) -> str | Problem:
+def _read_date(record: _Record) -> str | Problem:
     online = _DEP.match(record.value("DEP"))
     known = [free_date(record.value("DP"))]
     if online is not None:

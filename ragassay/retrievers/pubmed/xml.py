@@ -14,12 +14,12 @@ from pathlib import Path
 from lxml.etree import Entity, XMLPullParser, XMLSyntaxError, tostring
 from lxml.etree import _Element as Element
 
-from ragassay.formats.items import Place, shown
-from ragassay.formats.opening import DAMAGE, damage_text, open_binary
+from ragassay.formats.files import DAMAGE, damage_text, open_binary
+from ragassay.formats.items import Place, shorten_text
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.xml_parts import WHOLE_FILE, declares_entities, forget, line_of, not_xml
 from ragassay.records import Rejection
-from ragassay.records.literature import Article
+from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.article import read_article, read_book_article, read_pmid
 
 MAX_RECORD_BYTES = 64 * 1024 * 1024
@@ -185,7 +185,7 @@ class _Stream:
         return self._reject(
             line_of(element) or self._line,
             Problem(problem.field, prefix + problem.text, problem.expected),
-            shown(content),
+            shorten_text(content),
         )
 
     def _reject(self, line: int, problem: Problem, content: str = "") -> Rejection:

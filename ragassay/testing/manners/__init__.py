@@ -7,8 +7,8 @@ from ragassay.testing.manners.manner import (
     MANNER_NAMES,
     ErrorAnswer,
     Manner,
-    Turn,
+    ModelTurn,
     load_manner,
 )
 
-__all__ = ["MANNER_NAMES", "ErrorAnswer", "Manner", "Turn", "load_manner"]
+__all__ = ["MANNER_NAMES", "ErrorAnswer", "Manner", "ModelTurn", "load_manner"]

@@ -1,22 +1,104 @@
-"""A provider's manner: where it is asked, how it replies, and its errors word for word."""
+"""A provider's manner: where it is asked, how it replies, its errors word for word."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import yaml
 from pydantic import BaseModel, ConfigDict
 
 from ragassay.errors import InputError
-from ragassay.testing.completions import ToolCall, count_tokens
-from ragassay.testing.logprobs import build_logprobs
+from ragassay.testing.chat_completions import (
+    JsonObject,
+    ToolCall,
+    build_logprobs,
+    count_tokens,
+    messages_text,
+)
 from ragassay.testing.manners.protocols import PROTOCOLS, ProtocolName, gemini_logprobs
-from ragassay.testing.manners.templates import fill, mentions
-from ragassay.testing.requests import JsonObject, messages_text
+
+_PLACEHOLDER = re.compile(r"\$(?:\$|\{([a-z_]+)\}|\*?([a-z_]+))")
+
+
+class _Missing:
+    """Marks an item that is left out."""
+
+
+_MISSING = _Missing()
+
+
+def fill(template: object, values: Mapping[str, object]) -> Any:
+    """Return a template with its placeholders filled.
+
+    Raises:
+        KeyError: a placeholder has no value.
+    """
+    if isinstance(template, str):
+        return _fill_text(template, values)
+    if isinstance(template, Mapping):
+        filled = _fill_object(cast(Mapping[str, object], template), values)
+        return None if filled is _MISSING else filled
+    if isinstance(template, Sequence):
+        return _fill_list(cast(Sequence[object], template), values)
+    return template
+
+
+def mentions(template: object, name: str) -> bool:
+    """Return whether a placeholder stands anywhere in a template."""
+    if isinstance(template, str):
+        return any(name in m.groups() for m in _PLACEHOLDER.finditer(template))
+    if isinstance(template, Mapping):
+        return any(mentions(value, name) for value in cast(Mapping[str, object], template).values())
+    return isinstance(template, Sequence) and any(
+        mentions(item, name) for item in cast(Sequence[object], template)
+    )
+
+
+def _fill_text(text: str, values: Mapping[str, object]) -> object:
+    whole = _PLACEHOLDER.fullmatch(text)
+    name = whole and (whole[1] or whole[2])
+    if name:
+        return values[name]
+    return _PLACEHOLDER.sub(lambda match: _fill_part(match, values), text)
+
+
+def _fill_part(match: re.Match[str], values: Mapping[str, object]) -> str:
+    name = match[1] or match[2]
+    return str(values[name]) if name else "$"
+
+
+def _fill_object(
+    template: Mapping[str, object], values: Mapping[str, object]
+) -> dict[str, object] | _Missing:
+    filled: dict[str, object] = {}
+    for key, inner in template.items():
+        value = fill(inner, values)
+        if key[-1] in "~!" and value in (None, "", 0, [], {}):
+            if key.endswith("!"):
+                return _MISSING
+            continue
+        filled[key.rstrip("~!")] = value
+    return filled
+
+
+def _fill_list(template: Sequence[object], values: Mapping[str, object]) -> list[object]:
+    filled: list[object] = []
+    for item in template:
+        if isinstance(item, str) and item.startswith("$*"):
+            filled.extend(cast(Sequence[object], values[item[2:]]))
+        elif isinstance(item, Mapping):
+            made = _fill_object(cast(Mapping[str, object], item), values)
+            if made is not _MISSING:
+                filled.append(made)
+        else:
+            filled.append(fill(item, values))
+    return filled
+
 
 Stop: TypeAlias = Literal["stop", "length", "content_filter", "refusal", "tool_calls"]
 
@@ -142,7 +224,7 @@ class Manner(_Data):
             "value": asked.get(parameter),
             "asked": asked.get("model", self.model),
         }
-        return _filled(answer, values)
+        return _fill_answer(answer, values)
 
     def error(self, kind: str, asked: JsonObject, retry_after_s: float) -> ErrorAnswer:
         """Return its error of a kind of fault.
@@ -155,13 +237,13 @@ class Manner(_Data):
             "retry_after_s": f"{retry_after_s:g}",
             "retry_after_ms": f"{retry_after_s * 1000:g}",
         }
-        return _filled(self.errors[kind], values)
+        return _fill_answer(self.errors[kind], values)
 
-    def reply_body(self, turn: Turn) -> JsonObject:
+    def reply_body(self, turn: ModelTurn) -> JsonObject:
         """Return a reply."""
         return fill(self.reply, self._values(turn))
 
-    def _values(self, turn: Turn) -> dict[str, object]:
+    def _values(self, turn: ModelTurn) -> dict[str, object]:
         asked, tools = turn.asked, PROTOCOLS[self.protocol].write_tool
         n_prompt = count_tokens(messages_text(asked))
         n_cached = min(turn.n_cached, n_prompt)
@@ -210,7 +292,7 @@ class Manner(_Data):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ModelTurn:
     """A model's answer to one request, before a provider gives it its form.
 
     Attributes:
@@ -251,7 +333,7 @@ def load_manner(name: str) -> Manner:
     return Manner.model_validate(data)
 
 
-def _logprobs(turn: Turn) -> Mapping[str, Any] | None:
+def _logprobs(turn: ModelTurn) -> Mapping[str, Any] | None:
     if not turn.asked.get("logprobs") or turn.text is None:
         return None
     n_top = turn.asked.get("top_logprobs")
@@ -267,7 +349,7 @@ def _text_or_parts(text: str | None, thinking: str | None) -> object:
     return [*parts, {"type": "text", "text": text}] if text else parts
 
 
-def _filled(answer: ErrorAnswer, values: Mapping[str, object]) -> ErrorAnswer:
+def _fill_answer(answer: ErrorAnswer, values: Mapping[str, object]) -> ErrorAnswer:
     return answer.model_copy(
         update={"body": fill(answer.body, values), "headers": fill(answer.headers, values)}
     )

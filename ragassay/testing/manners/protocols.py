@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ragassay.testing.completions import ToolCall, reply_text
-from ragassay.testing.requests import JsonObject
+from ragassay.testing.chat_completions import JsonObject, ToolCall, reply_text
 
 ProtocolName: TypeAlias = Literal["chat", "responses", "messages", "gemini", "converse", "ollama"]
 
@@ -109,7 +108,7 @@ def _write_messages_tool(call: ToolCall, identifier: str) -> JsonObject:
 
 def _read_gemini(body: JsonObject) -> JsonObject:
     # The interface takes both spellings, and LiteLLM sends both.
-    config = _snaked(body.get("generationConfig") or body.get("generation_config"))
+    config = _to_snake_case(body.get("generationConfig") or body.get("generation_config"))
     system = body.get("systemInstruction") or body.get("system_instruction")
     said = [
         {"role": "user" if one.get("role") == "user" else "assistant", "content": one.get("parts")}
@@ -125,7 +124,7 @@ def _read_gemini(body: JsonObject) -> JsonObject:
         top_logprobs=config.get("logprobs"),
         seed=config.get("seed"),
         reasoning_effort=_thinking_level(config.get("thinking_config")),
-        response_format=_json_schema(_lowered(schema))
+        response_format=_json_schema(_lower_type_names(schema))
         or ({"type": "json_object"} if is_json else None),
     )
 
@@ -229,17 +228,17 @@ def _thinking_level(config: object) -> object:
     return _at(config, "thinkingLevel") or (str(budget) if budget else None)
 
 
-def _snaked(config: object) -> Mapping[str, Any]:
+def _to_snake_case(config: object) -> Mapping[str, Any]:
     """Return the keys of an object in the other of Gemini's spellings, which is Python's."""
     if not isinstance(config, Mapping):
         return {}
     return {"".join(f"_{c.lower()}" if c.isupper() else c for c in k): v for k, v in config.items()}
 
 
-def _lowered(schema: object) -> object:
+def _lower_type_names(schema: object) -> object:
     """Return a schema with JSON Schema's names of types; Gemini's are in capitals."""
     if isinstance(schema, list):
-        return [_lowered(item) for item in schema]
+        return [_lower_type_names(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
     lowered: dict[str, object] = {}
@@ -247,7 +246,7 @@ def _lowered(schema: object) -> object:
         if key == "type" and isinstance(value, str):
             lowered[key] = value.lower()
         elif key == "properties" and isinstance(value, Mapping):
-            lowered[key] = {name: _lowered(inner) for name, inner in value.items()}
+            lowered[key] = {name: _lower_type_names(inner) for name, inner in value.items()}
         elif key != "propertyOrdering":
-            lowered[key] = _lowered(value)
+            lowered[key] = _lower_type_names(value)
     return lowered

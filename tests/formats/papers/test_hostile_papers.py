@@ -9,7 +9,7 @@ import pytest
 from case_tables import each_case
 
 from ragassay.errors import InputError
-from ragassay.formats.papers import files, jats_files, read_papers
+from ragassay.formats.papers import files, jats, read_papers
 
 GOOD = "<article><body><p>Sound text.</p></body></article>"
 BOMB = '<!DOCTYPE article [<!ENTITY a "aaaaaaaaaa">' + "".join(
@@ -79,7 +79,7 @@ def test_what_comes_before_the_damage_is_read(put):
 
 
 def test_an_article_without_an_end_does_not_fill_the_memory(put, monkeypatch):
-    monkeypatch.setattr(jats_files, "MAX_ARTICLE_BYTES", 200_000)
+    monkeypatch.setattr(jats, "MAX_ARTICLE_BYTES", 200_000)
     xml = "<article><body>" + "<p>word</p>" * 60_000
     assert "no article ends within" in only_problem(put("a.xml", xml))
 

@@ -10,7 +10,7 @@ import pytest
 from case_tables import each_case
 
 from ragassay.formats.replies import SHAPES, StructuredReply, read_structured_reply
-from ragassay.formats.replies.builder import MAX_SPANS, Block
+from ragassay.formats.replies.builder import MAX_SPANS, ReplyBlock
 
 TEXT = "It fell by 2 points. It rose later."
 FELL, ROSE = TEXT[:20], TEXT[21:]
@@ -563,7 +563,7 @@ def test_what_cannot_be_read_of_a_reply_is_reported(given, problem):
 
 def test_a_quote_decides_between_ways_to_count():
     # "é" is 2 bytes and the smiley 4 bytes, or 2 units of UTF-16.
-    block = Block(0, "é😀 fell by 2")
+    block = ReplyBlock(0, "é😀 fell by 2")
     for start, end in ((3, 7), (7, 11), (4, 8), (3, 6), (90, 94)):
         assert block.locate(start, end, "fell") == (3, 7)
     assert block.locate(7, 11, unit="bytes") == (3, 7)

@@ -10,7 +10,7 @@ from case_tables import each_case
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from lazy import LazyModule
 
-from ragassay.applications.replies import Answered, read_reply
+from ragassay.applications.apps import AppAnswer, read_reply
 from ragassay.errors import InputError
 from ragassay.formats import read_records, records_from_rows
 from ragassay.formats.objects import response_parts, rows_of
@@ -197,4 +197,4 @@ def test_tokens_of_a_reply_are_counted():
 
 def test_a_dictionary_with_a_text_stays_what_it_was():
     reply = {"answer": "It fell [1].", "context": ["F."], "content": [{"type": "x", "text": "T"}]}
-    assert read_reply(reply) == Answered("It fell [1].", (Document(id="1", text="F."),))
+    assert read_reply(reply) == AppAnswer("It fell [1].", (Document(id="1", text="F."),))

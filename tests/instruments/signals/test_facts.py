@@ -6,14 +6,9 @@ import pytest
 
 from ragassay.instruments.signals.facts import facts_text, measure_of, number_text, reason_of
 from ragassay.judges.signals import SignalJudge
-from ragassay.models.signal_rater import (
-    LinearScorer,
-    RubricRater,
-    SignalRater,
-    shipped_rater,
-)
+from ragassay.models.fitted_raters import LinearScorer, RubricRater, SignalRater, shipped_rater
 from ragassay.prompts import load_rubrics
-from ragassay.prompts.signals import load_signals
+from ragassay.prompts.texts import load_signals
 from ragassay.records import SentenceSignals, Signals, SourceGap
 
 

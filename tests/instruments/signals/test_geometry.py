@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragassay.instruments.signals.geometry import Placed, sentence_geometry, source_coverage, twins
+from ragassay.instruments.signals.features import Placed, sentence_geometry, source_coverage, twins
 
 
 def unit(*degrees: float) -> np.ndarray:

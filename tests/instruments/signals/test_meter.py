@@ -11,8 +11,8 @@ from fakes import WordEmbedder
 
 from ragassay.agents.context import build_case
 from ragassay.instruments.signals import SignalMeter
-from ragassay.instruments.signals.meter import log_share, order_score
-from ragassay.models.signal_rater import shipped_rater
+from ragassay.instruments.signals.extractor import log_share, order_score
+from ragassay.models.fitted_raters import shipped_rater
 from ragassay.records import Case, Document, Record, Signals
 from ragassay.text.segmenter import segment
 

@@ -6,10 +6,12 @@ import math
 
 import pytest
 
-from ragassay.instruments.signals.grounded import SourceFacts, names_of, numbers_of
-from ragassay.instruments.signals.style import (
+from ragassay.instruments.signals.features import (
+    SourceFacts,
     connective_rate,
     definitions,
+    names_of,
+    numbers_of,
     opening,
     register_features,
     repeated_runs,

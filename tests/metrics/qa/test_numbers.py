@@ -8,7 +8,7 @@ import pytest
 from case_tables import each_case
 
 from benchmarks.qa_numbers import Checked, sciqag_answers
-from ragassay.metrics.qa.numbers import (
+from ragassay.metrics.papers.sciqag import (
     SourceNumbers,
     answer_numbers,
     answers_with_numbers,

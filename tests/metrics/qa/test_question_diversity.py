@@ -7,7 +7,7 @@ from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics.qa.diversity import (
+from ragassay.qa.scores import (
     BIN_NAMES,
     bin_of,
     intent_similarities,

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.metrics.qa.summary import (
-    clustered_score,
-    intent_score,
-    qa_scores,
-    rating_means,
-)
+from ragassay.qa.scores import clustered_score, intent_score, qa_scores, rating_means
 from ragassay.records import Failure
 from ragassay.records.qa import (
     AnswerNumber,

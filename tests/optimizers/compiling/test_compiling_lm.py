@@ -12,8 +12,13 @@ import pytest
 
 from ragassay.errors import BudgetError, FatalModelError, RefusedError, TransientModelError
 from ragassay.models.gateway import JudgeLM
-from ragassay.optimizers.compiling.compiling_lm import Budget, CompilingLM, Shared
-from ragassay.optimizers.compiling.loop import JobStopped, opened_loop
+from ragassay.optimizers.compiling.compiling_lm import (
+    Budget,
+    CompilingLM,
+    JobStopped,
+    Shared,
+    opened_loop,
+)
 from ragassay.optimizers.compiling.memory import Memory
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel

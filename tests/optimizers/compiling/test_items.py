@@ -6,8 +6,8 @@ import pytest
 
 from ragassay.optimizers.compiling.items import (
     CompileItem,
+    draw_items,
     items_sha256,
-    limited,
     split_by_group,
 )
 
@@ -41,15 +41,15 @@ def test_each_side_has_a_group_where_there_are_two():
 
 def test_a_limit_spreads_over_groups_and_keeps_pairs_together():
     some = items("a:1", "a:2", "a:3", "a:4", "b:5", "c:6", "c:7<6")
-    found = limited(some, 4, seed=1)
+    found = draw_items(some, 4, seed=1)
     assert {item.group for item in found} == {"a", "b", "c"}
     assert {"6", "7"} <= {item.key for item in found}
-    assert len(limited(some, 0, 1)) == len(some)
-    assert limited([], 3, 1) == []
+    assert len(draw_items(some, 0, 1)) == len(some)
+    assert draw_items([], 3, 1) == []
 
 
 def test_a_pair_is_not_torn_apart_by_a_limit():
-    found = limited(items("a:1", "a:2<1"), 1, seed=0)
+    found = draw_items(items("a:1", "a:2<1"), 1, seed=0)
     assert found == []
 
 

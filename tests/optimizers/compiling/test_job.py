@@ -8,7 +8,7 @@ from claims import WISE, verdict_reply, write_claims
 
 from ragassay.agents.base import ADAPTER
 from ragassay.agents.rubric_judge import RubricJudge
-from ragassay.agents.verifier import Verifier
+from ragassay.agents.verifiers import Verifier
 from ragassay.errors import BudgetError, InputError, SettingsError
 from ragassay.optimizers.compiling.job import (
     CompileJob,

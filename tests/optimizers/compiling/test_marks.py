@@ -9,7 +9,6 @@ import pytest
 from lazy import LazyModule
 
 from ragassay.optimizers.compiling.items import CompileItem
-from ragassay.optimizers.compiling.measuring import is_better, may_be_chance
 from ragassay.optimizers.compiling.metrics import (
     ItemOutcome,
     compare,
@@ -22,6 +21,7 @@ from ragassay.optimizers.compiling.metrics import (
     mark_unusable,
     mean_figure,
 )
+from ragassay.optimizers.compiling.student import is_better, may_be_chance
 
 sklearn_metrics = LazyModule("sklearn.metrics")
 

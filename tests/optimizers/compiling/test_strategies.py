@@ -11,7 +11,6 @@ from improvable import WISE, WORLDS, ImprovableJudge, write_corpus, write_world
 
 from ragassay.agents.agent_set import Agents
 from ragassay.errors import BudgetError, InputError
-from ragassay.optimizers.compiling.compilable import AGENTS, UNCOMPILED, check_agent
 from ragassay.optimizers.compiling.job import (
     CompileJob,
     CompileResult,
@@ -19,12 +18,12 @@ from ragassay.optimizers.compiling.job import (
     run_compile_job,
     write_compiled,
 )
-from ragassay.optimizers.compiling.planning import OPTIMIZERS
-from ragassay.optimizers.compiling.proposing import BetterInstruction, ProposalAdapter
+from ragassay.optimizers.compiling.planning import AGENTS, OPTIMIZERS, UNCOMPILED, check_agent
+from ragassay.optimizers.compiling.searching import BetterInstruction, ProposalAdapter
 from ragassay.prompts import load_prompts
 from ragassay.prompts.compiled import read_compiled
 from ragassay.records import Document
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import ScriptedModel
 

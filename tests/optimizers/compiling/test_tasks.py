@@ -22,7 +22,7 @@ from ragassay.records import (
     SentenceNuggets,
     Usage,
 )
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 
 
 def jsonl(path: Path, *rows: object) -> Path:
@@ -176,7 +176,7 @@ def test_facts_of_sentences(tools, tmp_path):
 
 
 def test_questions_with_their_articles(tmp_path):
-    from ragassay.agents.query_writer import Queries
+    from ragassay.agents.evidence_search import Queries
     from ragassay.evaluators.build_run import build_run
     from ragassay.settings import load_settings
 

@@ -12,13 +12,10 @@ from ragassay.errors import InputError, SettingsError
 from ragassay.model_names import MINILM
 from ragassay.models.adapters import SMOLLM2, WHOLE, Adapter, read_shape
 from ragassay.models.cross_encoder import CrossEncoder, save_adapter
-from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.models.pair_encoders import PACKAGED, pair_encoder
-from ragassay.optimizers.finetuning.adapting import SCALE, train
-from ragassay.optimizers.finetuning.calibrating import fit_temperature
-from ragassay.optimizers.finetuning.checkpoints import claim_folder
-from ragassay.optimizers.finetuning.pairs import Example
-from ragassay.optimizers.finetuning.tunings import TUNINGS
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, PACKAGED, SUPPORTS, pair_encoder
+from ragassay.optimizers.finetuning.adapting import SCALE, fit_temperature, train
+from ragassay.optimizers.finetuning.claims import Example
+from ragassay.optimizers.finetuning.tunings import TUNINGS, claim_folder
 
 torch = LazyModule("torch")
 

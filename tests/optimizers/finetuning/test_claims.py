@@ -9,7 +9,7 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS
-from ragassay.optimizers.finetuning.claims import NOT_RELEVANT, linked, read_claims
+from ragassay.optimizers.finetuning.claims import NOT_RELEVANT, link_names, read_claims
 
 
 def write(path: Path, *rows: object) -> Path:
@@ -74,6 +74,6 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_what_hangs_together_has_one_name():
-    groups = linked([("a", "x"), ("b", "x"), ("b", "y"), ("c", "z")])
+    groups = link_names([("a", "x"), ("b", "x"), ("b", "y"), ("c", "z")])
     assert groups["a"] == groups["y"]
     assert groups["c"] != groups["a"]

@@ -7,8 +7,7 @@ import random
 import pytest
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.optimizers.finetuning.contradictions import contradict, contrary
+from ragassay.optimizers.finetuning.claims import LabelledClaim, contradict, contrary
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.optimizers.finetuning.cross_validation import HeldOut, cross_validate, group_folds
 from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair
+from ragassay.optimizers.finetuning.pair_classifiers import HeldOut, cross_validate, group_folds
 
 LABELS = ("correct", "incorrect")
 

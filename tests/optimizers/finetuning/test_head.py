@@ -12,7 +12,7 @@ from bases import ARCHITECTURES, save_base
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.evaluators.building import build_encoder, build_verifier_lm
+from ragassay.evaluators.models import build_encoder, build_verifier_lm
 from ragassay.models.adapters import read_shape
 from ragassay.models.cards import load_card
 from ragassay.models.cross_encoder import read_tensors

@@ -11,8 +11,8 @@ from bases import save_base
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.models.local.chat import Prompt
 from ragassay.models.local.loading import load_engine
+from ragassay.models.local.replies import Prompt
 from ragassay.models.tuned import note_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")

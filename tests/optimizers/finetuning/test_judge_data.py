@@ -10,10 +10,10 @@ import pytest
 from ragassay.agents.tuned_judge import sentences_named
 from ragassay.optimizers.finetuning.examples import ChatExample
 from ragassay.optimizers.finetuning.judge_data import N_WHOLE, UNSEEN, judge_examples
-from ragassay.optimizers.finetuning.yescieval import HELD_OUT_PERCENT, is_held_out
+from ragassay.optimizers.finetuning.judge_replies import HELD_OUT_PERCENT, is_held_out
 from ragassay.perturbations import ATTACKS
 from ragassay.prompts import load_rubrics
-from ragassay.prompts.rationales import load_rationales, numbered
+from ragassay.prompts.texts import list_sentence_numbers, load_rationales
 from ragassay.records import MARKS
 from ragassay.settings import load_settings
 
@@ -123,9 +123,9 @@ def test_there_are_words_for_every_rubric_and_every_attack_that_is_learnt_from()
 
 def test_sentences_are_named_in_words() -> None:
     words = load_rationales()
-    assert numbered([8]) == "Sentence 8"
-    assert numbered([3, 5, 6]) == "Sentences 3, 5 and 6"
-    assert numbered([3, 5, 6, 9]) == "Sentences 3, 5, 6 and others"
+    assert list_sentence_numbers([8]) == "Sentence 8"
+    assert list_sentence_numbers([3, 5, 6]) == "Sentences 3, 5 and 6"
+    assert list_sentence_numbers([3, 5, 6, 9]) == "Sentences 3, 5, 6 and others"
     assert words.of_damaged("off_topic", [8]).startswith("Sentence 8 is ")
     assert words.of_damaged("repeat_all", [2, 4]).startswith("Sentences 2 and 4 say ")
     assert ": sentence 8 is " in words.of_damaged("drop_last_off_topic", [8])

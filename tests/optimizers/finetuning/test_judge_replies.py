@@ -13,11 +13,11 @@ from ragassay.agents.tuned_judge import papers_shown
 from ragassay.errors import InputError
 from ragassay.formats import read_labels
 from ragassay.formats.reviews import read_answers
-from ragassay.graphs.files import case_of
+from ragassay.graphs.case import case_of
 from ragassay.optimizers.finetuning.examples import ChatExample
 from ragassay.optimizers.finetuning.judge_data import judge_examples, replied_examples
 from ragassay.optimizers.finetuning.judge_replies import replies_of
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
 
 SETTINGS = load_settings(evidence_rounds=0)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lazy import LazyModule
 from tiny_llama import tiny_model
 
-from ragassay.optimizers.finetuning.packing import IGNORED, Tokens, as_row, collate, pack
+from ragassay.optimizers.finetuning.examples import IGNORED, Tokens, as_row, collate, pack
 
 torch = LazyModule("torch")
 

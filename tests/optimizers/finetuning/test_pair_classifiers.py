@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.models.pair_classifier import PairClassifier, fitted_vectorizer, pair_features
+from ragassay.models.fitted_models import PairClassifier, fitted_vectorizer, pair_features
 from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, pairs_sha256
 from ragassay.optimizers.finetuning.pair_classifiers import fit_classifier
 from ragassay.records import Bound

@@ -16,12 +16,12 @@ import ragassay
 from ragassay.cli import app
 from ragassay.errors import SettingsError
 from ragassay.evaluators.models import Models
-from ragassay.instruments.head_labeller import head_labeller
+from ragassay.instruments.labellers import head_labeller
 from ragassay.models.adapters import CORRECTNESS, SHAPE, read_shape
 from ragassay.models.cards import load_card
 from ragassay.models.correctness import HeadCorrectness, correctness_model
 from ragassay.models.embeddings import Embedder
-from ragassay.models.pair_classifier import PairClassifier
+from ragassay.models.fitted_models import PairClassifier
 from ragassay.models.verifiers import entailment_model
 from ragassay.optimizers.finetuning.pair_job import PairJob
 from ragassay.records import RELEVANCE_LABELS, AnswerSentence

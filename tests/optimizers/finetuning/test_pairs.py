@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from ragassay.models.entailment import NEUTRAL, SUPPORTS
-from ragassay.optimizers.finetuning.claims import NOT_RELEVANT, LabelledClaim
-from ragassay.optimizers.finetuning.pairs import Example, claim_examples
+from ragassay.optimizers.finetuning.claims import (
+    NOT_RELEVANT,
+    Example,
+    LabelledClaim,
+    claim_examples,
+)
 
 
 def long(*words: str) -> tuple[str, ...]:

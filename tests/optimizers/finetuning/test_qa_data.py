@@ -15,7 +15,7 @@ from ragassay.agents.qa_writer import QAWriter, generator_instruction, paper_con
 from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.models.tuned import note_of
-from ragassay.optimizers.finetuning.qa_data import qa_examples
+from ragassay.optimizers.finetuning.agent_data import qa_examples
 from ragassay.records import Document
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")

@@ -14,7 +14,12 @@ from tiny_llama import tiny_model, tiny_tokenizer
 
 from ragassay.errors import ExtraError, InputError
 from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
-from ragassay.optimizers.finetuning.training import Recipe, capped, tokenised, train
+from ragassay.optimizers.finetuning.training import (
+    TrainingRecipe,
+    cap_pairs,
+    tokenise_examples,
+    train,
+)
 
 torch = LazyModule("torch")
 
@@ -25,13 +30,13 @@ EXAMPLES = [
     ChatExample((("user", f"the trial of drug {n}"),), GOOD, rejected=BAD, group=str(n))
     for n in range(6)
 ]
-RECIPE = Recipe(row_tokens=400, learning_rate=1e-2, steps=4, rank=4, share_of_layers=1.0)
+RECIPE = TrainingRecipe(row_tokens=400, learning_rate=1e-2, steps=4, rank=4, share_of_layers=1.0)
 
 
 def likelihood(model: Any, tokenizer: Any, reply: str) -> float:
     """Mean log-likelihood of a reply to the first example's prompt."""
     with torch.inference_mode():
-        [found] = tokenised([replace(EXAMPLES[0], reply=reply)], tokenizer)
+        [found] = tokenise_examples([replace(EXAMPLES[0], reply=reply)], tokenizer)
         ids = torch.tensor([[*found.prompt, *found.reply]])
         logits = model(input_ids=ids).logits[0].log_softmax(-1)
         start = len(found.prompt) - 1
@@ -39,7 +44,9 @@ def likelihood(model: Any, tokenizer: Any, reply: str) -> float:
         return float(torch.stack(chosen).mean())
 
 
-def trained(work: Path, recipe: Recipe = RECIPE, examples: Any = EXAMPLES) -> tuple[Any, Any]:
+def trained(
+    work: Path, recipe: TrainingRecipe = RECIPE, examples: Any = EXAMPLES
+) -> tuple[Any, Any]:
     tokenizer = tiny_tokenizer()
     return train(examples, tiny_model(len(tokenizer)), tokenizer, recipe, work), tokenizer
 
@@ -113,10 +120,10 @@ def test_without_trl_it_says_what_to_install(
 
 def test_a_cap_keeps_some_of_each_kind() -> None:
     pairs = [replace(EXAMPLES[0], kind=kind, group=str(n)) for n, kind in enumerate("aaabbc")]
-    kept = capped(pairs, Recipe(cap=2))
+    kept = cap_pairs(pairs, TrainingRecipe(cap=2))
     assert [pair.kind for pair in kept] == ["a", "a", "b", "b", "c"]
-    assert capped(pairs, Recipe(cap=0)) == pairs
-    assert capped(pairs, Recipe(cap=2)) == kept
+    assert cap_pairs(pairs, TrainingRecipe(cap=0)) == pairs
+    assert cap_pairs(pairs, TrainingRecipe(cap=2)) == kept
 
 
 def test_the_hash_of_examples_is_that_of_what_a_method_learns_from() -> None:

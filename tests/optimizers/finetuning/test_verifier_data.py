@@ -9,9 +9,9 @@ from pathlib import Path
 from fakes import WordEmbedder
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.optimizers.finetuning.agent_data import read_verifier_examples, verifier_examples
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.optimizers.finetuning.examples import ChatExample
-from ragassay.optimizers.finetuning.verifier_data import read_verifier_examples, verifier_examples
 
 DOCUMENT = (
     "Alpha gave higher pressure.",

@@ -11,20 +11,21 @@ from typing import Any
 
 import pytest
 
-from ragassay.metrics.qa.coverage import closest_sentences, covered_chunks
+from ragassay.qa.coverage import closest_sentences, covered_chunks
+from ragassay.qa.view import QAReport
 from ragassay.records import EvidenceSpan, Failure
 from ragassay.records.inputs import QAPair
-from ragassay.records.papers import Paper, PaperSection
 from ragassay.records.qa import (
     RACAR,
     AnswerNumber,
     ContextMark,
     IntentSimilarity,
     PairMeasures,
+    Paper,
     PaperMeasures,
+    PaperSection,
     RacarRating,
 )
-from ragassay.reports.qa import QAReport
 
 N_SENTENCES = 24
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
-from ragassay.reports.qa import (
-    QAReport,
-    pairs_csv,
-    papers_csv,
-    render_qa_markdown,
-)
+from ragassay.qa.report import pairs_csv, papers_csv, render_qa_markdown
+from ragassay.qa.view import QAReport
 
 
 def rows_of(text: str) -> list[dict[str, str]]:

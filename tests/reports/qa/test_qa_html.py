@@ -11,7 +11,9 @@ import pytest
 from lxml import html
 from pages import Balance
 
-from ragassay.reports.qa import QAReport, paper_view, render_qa_html, view
+from ragassay.qa import view
+from ragassay.qa.report import render_qa_html
+from ragassay.qa.view import QAReport
 
 
 @pytest.fixture
@@ -185,7 +187,7 @@ class TestPapers:
         assert "Similarity of each two questions, by cosine" in page
 
     def test_beyond_some_are_not_plotted_and_it_says_so(self, report, monkeypatch):
-        monkeypatch.setattr(paper_view, "MAX_PLOTTED", 0)
+        monkeypatch.setattr(view, "MAX_PLOTTED", 0)
         monkeypatch.setattr(view, "MAX_PLOTTED", 0)
         tree = html.document_fromstring(render_qa_html(report))
         assert not tree.xpath("//details[@class='a']//*[name()='svg']")

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.records.qa import AnswerNumber, ContextMark
-from ragassay.reports.qa import plots
-from ragassay.reports.qa.marking import Part, marked
-from ragassay.reports.qa.plots import (
+from ragassay.qa import plots
+from ragassay.qa.pair_view import MarkedPart, marked
+from ragassay.qa.plots import (
     CELL,
     GUTTER,
     N_SHADES,
@@ -21,6 +20,7 @@ from ragassay.reports.qa.plots import (
     question_heatmap,
     sentence_heatmap,
 )
+from ragassay.records.qa import AnswerNumber, ContextMark
 
 CELLS = re.compile(r"M(\S+) (\S+)h(\S+)v")
 
@@ -139,12 +139,17 @@ class TestMarking:
         ]
         parts = marked("5 here, but 7 there, 9.", "answer", [mark(2, 6)], numbers)
         assert parts == (
-            *(Part("5 "), Part("here", "context"), Part(", but "), Part("7", "number")),
-            *(Part(" there, "), Part("9", "look"), Part(".")),
+            *(
+                MarkedPart("5 "),
+                MarkedPart("here", "context"),
+                MarkedPart(", but "),
+                MarkedPart("7", "number"),
+            ),
+            *(MarkedPart(" there, "), MarkedPart("9", "look"), MarkedPart(".")),
         )
 
     def test_marks_of_the_question_are_not_the_answers(self) -> None:
-        assert marked("this study", "question", [mark(0, 4)]) == (Part("this study"),)
+        assert marked("this study", "question", [mark(0, 4)]) == (MarkedPart("this study"),)
 
     @given(st.text(max_size=20), st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25))))
     def test_places_outside_or_overlapping_lose_no_text(

@@ -32,8 +32,7 @@ from ragassay.retrievers.dense.index import DenseIndex, vector_states, vectors_s
 from ragassay.retrievers.disk import build
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
-from ragassay.retrievers.literature import Filters
-from ragassay.retrievers.memory import is_kept
+from ragassay.retrievers.literature import Filters, is_kept
 from ragassay.retrievers.pubmed.xml import Deletion
 
 WORDS = "aspirin stroke migraine insulin glucose statin cancer placebo heart kidney".split()

@@ -14,11 +14,9 @@ from ragassay.errors import CorpusError, InputError
 from ragassay.records import Article, ArticleLink, Document, Rejection
 from ragassay.retrievers.disk import build
 from ragassay.retrievers.disk.build import build_corpus
-from ragassay.retrievers.disk.corpus import DiskCorpus
-from ragassay.retrievers.disk.ledger import read_ledger
+from ragassay.retrievers.disk.corpus import DiskCorpus, read_ledger
 from ragassay.retrievers.disk.schema import document_of, row_of
-from ragassay.retrievers.literature import Filters, Literature, bare_identifier
-from ragassay.retrievers.memory import Corpus, is_kept
+from ragassay.retrievers.literature import Corpus, Filters, Literature, bare_identifier, is_kept
 from ragassay.retrievers.opening import open_literature
 from ragassay.retrievers.pubmed.xml import Deletion
 from ragassay.settings import load_settings

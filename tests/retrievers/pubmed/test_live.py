@@ -20,8 +20,7 @@ from ragassay.records import Article, ArticleLink
 from ragassay.retrievers.literature import Filters, Literature
 from ragassay.retrievers.pubmed import eutils
 from ragassay.retrievers.pubmed.eutils import Pace, retry_after_seconds
-from ragassay.retrievers.pubmed.live import NCBI, LivePubMed
-from ragassay.retrievers.pubmed.query import filter_term, word_choices
+from ragassay.retrievers.pubmed.live import NCBI, LivePubMed, filter_term, word_choices
 from ragassay.retrievers.pubmed.xml import read_efetch
 from ragassay.testing import EntrezTrouble, ScriptedEntrez
 from ragassay.testing.entrez import render_efetch

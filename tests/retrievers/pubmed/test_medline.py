@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragassay.errors import InputError
 from ragassay.records import Rejection
-from ragassay.records.literature import Article, ArticleLink
+from ragassay.records.inputs import Article, ArticleLink
 from ragassay.retrievers.pubmed import medline
 from ragassay.retrievers.pubmed.medline import iter_nbib
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from ragassay.errors import InputError
 from ragassay.formats.problems import Problem
 from ragassay.records import Rejection
-from ragassay.records.literature import Article, ArticleLink
+from ragassay.records.inputs import Article, ArticleLink
 from ragassay.retrievers.pubmed import xml as pubmed_xml
-from ragassay.retrievers.pubmed.dates import earliest, exact_date, free_date
+from ragassay.retrievers.pubmed.dates_links import earliest, exact_date, free_date
 from ragassay.retrievers.pubmed.xml import Deletion, PubmedItem, iter_pubmed_xml, read_efetch
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "pubmed"

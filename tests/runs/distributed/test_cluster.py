@@ -20,10 +20,10 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Evaluation, Record, Usage
 from ragassay.runs.evaluate import Job, RunResult, job_of, read_job, run
-from ragassay.runs.events import Event
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.syntheses import Syntheses
+from ragassay.runs.progress import Event
 from ragassay.settings import load_settings
+from ragassay.studies.syntheses import Syntheses
 from ragassay.testing import Fault, ScriptedModel
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]

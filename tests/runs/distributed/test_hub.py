@@ -6,9 +6,8 @@ import asyncio
 
 from ragassay.models.limiter import RunLimiter
 from ragassay.records import Failure, RecordFailure
-from ragassay.runs.distributed.hub import Hub, Parcel
-from ragassay.runs.distributed.shared import Outbox
-from ragassay.runs.events import Event
+from ragassay.runs.distributed.hub import Hub, Outbox, Parcel
+from ragassay.runs.progress import Event
 from ragassay.store import Store
 
 ROW = ("key", b"[]")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.records import Record
-from ragassay.runs.distributed.shards import N_LOSSES, N_MOST, Shard, shards_of
+from ragassay.runs.distributed.driver import N_LOSSES, N_MOST, Shard, shards_of
 
 
 def record(number: int, text: str = "") -> Record:

@@ -7,15 +7,14 @@ from qa_pairs import PAIRS, PAPER, judged
 
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
-from ragassay.perturbations.pairs import PAIR_ATTACKS
+from ragassay.process import run_sync
+from ragassay.qa.audit import PAIR_ATTACKS, pairs_audit_job
+from ragassay.qa.evaluate import pair_with_papers
 from ragassay.records import Audit
-from ragassay.runs.audit import run_audit
 from ragassay.runs.audit_job import AuditOptions
-from ragassay.runs.qa.audit import pairs_audit_job
-from ragassay.runs.qa.inputs import paired
 from ragassay.settings import load_settings
+from ragassay.studies.audit import run_audit
 from ragassay.testing import ScriptedModel
-from ragassay.threads import run_sync
 
 pytestmark = pytest.mark.integration
 
@@ -25,7 +24,7 @@ MORE = [
     for paper in PAPERS
     for pair in (PAIRS[0], PAIRS[2])
 ]
-GIVEN = paired(PAPERS, MORE)
+GIVEN = pair_with_papers(PAPERS, MORE)
 
 
 def audited(**settings: object) -> Audit:

@@ -8,21 +8,20 @@ import pytest
 from qa_pairs import PAIRS, PAPER, judged
 
 from ragassay.evaluators.build_run import build_run
-from ragassay.metrics.alignment import align_labels
-from ragassay.metrics.trust import judge_trust
+from ragassay.metrics.stats.alignment import align_labels
+from ragassay.process import run_sync
+from ragassay.qa.evaluate import judge_pairs, pair_with_papers, pairs_job
+from ragassay.qa.scores import filter_pairs, least_scores
 from ragassay.records import RACAR, Evaluation, HumanLabel, IntentSimilarity, RacarRating
 from ragassay.runs.evaluate import run
-from ragassay.runs.meta_evaluate import measure, write_meta_evaluation
-from ragassay.runs.qa.evaluate import judge_pairs
-from ragassay.runs.qa.filter import filter_pairs, least_scores
-from ragassay.runs.qa.inputs import paired, pairs_job
 from ragassay.settings import load_settings
+from ragassay.studies.meta_evaluation import measure, write_meta_evaluation
+from ragassay.studies.trust import judge_trust
 from ragassay.testing import Fault, ScriptedModel, last_user_text
-from ragassay.threads import run_sync
 
 pytestmark = pytest.mark.integration
 
-GIVEN = paired([PAPER], PAIRS)
+GIVEN = pair_with_papers([PAPER], PAIRS)
 
 
 def evaluated(model: ScriptedModel, **options: Any) -> Evaluation:

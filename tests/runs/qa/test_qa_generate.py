@@ -13,9 +13,9 @@ from fakes import WordEmbedder
 from ragassay.errors import FatalModelError, InputError, SettingsError
 from ragassay.formats.papers import read_pairs
 from ragassay.graphs.qa_state import QAJob, QATools
+from ragassay.qa.generate import Generated, make_pairs, qa_tools
 from ragassay.records import RACAR, Paper, PaperSection
-from ragassay.runs.qa.generate import Generated, make_pairs, qa_tools
-from ragassay.runs.testbank_meaning import repeats
+from ragassay.runs.banks import repeats
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 

@@ -11,36 +11,42 @@ from verifier_files import DOCUMENTS, write_claims, write_corpus, write_lines, w
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.formats import read_corpus, read_records
-from ragassay.formats.evidence import read_evidence
+from ragassay.formats.medaesqa import read_evidence
 from ragassay.models import verifiers
 from ragassay.models.correctness import EntailmentCorrectness, correctness_model
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import Pair
-from ragassay.models.fitted_verifier import FittedThresholds, FittedVerifier
+from ragassay.models.fitted_models import FittedThresholds, FittedVerifier
 from ragassay.models.verifiers import entailment_model
 from ragassay.records import Document
-from ragassay.retrievers.memory import Corpus
-from ragassay.runs.verifiers.bearing import (
-    AT_CLAIM,
-    AT_QUESTION,
-    curves_of,
-    n_steps,
-    parse_ks,
-    supported,
-    ways_of,
+from ragassay.retrievers.literature import Corpus
+from ragassay.settings import load_settings
+from ragassay.studies.verifiers.claims import (
+    Claims,
+    apart_from,
+    marks_of,
+    read_labelled,
+    split_claims,
 )
-from ragassay.runs.verifiers.claims import Claims, apart_from, marks_of, read_labelled, split_claims
-from ragassay.runs.verifiers.measuring import fit, measure, shares_of
-from ragassay.runs.verifiers.scoring import best_score
-from ragassay.runs.verifiers.sentences import (
+from ragassay.studies.verifiers.measuring import fit, measure, shares_of
+from ragassay.studies.verifiers.sentences import (
     CitedSentence,
+    best_score,
     check_documents,
     cited_sentences,
     has_citation_labels,
     labelled_sentences,
 )
-from ragassay.runs.verifiers.separating import sample_pairs, separate
-from ragassay.settings import load_settings
+from ragassay.studies.verifiers.separation import sample_pairs, separate
+from ragassay.studies.verifiers.support import (
+    AT_CLAIM,
+    AT_QUESTION,
+    curves_of,
+    measure_support,
+    n_steps,
+    parse_ks,
+    ways_of,
+)
 
 
 class Words:
@@ -341,14 +347,14 @@ def test_own_documents_and_evidence_are_scored_against_others(sentences: list[Ci
 def test_supp_as_counts_any_cited_document_and_cs_those_that_people_call_supporting(
     sentences: list[CitedSentence],
 ):
-    found = supported(sentences, EntailmentCorrectness(Words()))
+    found = measure_support(sentences, EntailmentCorrectness(Words()))
     # By any: alpha, beta, gamma, delta (whose second document is not here); one cites nothing.
     assert (found.all_cited.value, found.all_cited.n, found.all_cited.n_unscored) == (1, 4, 1)
     assert found.supporting is not None
     assert (found.supporting.value, found.supporting.n, found.supporting.n_unscored) == (1, 2, 3)
     strict = EntailmentCorrectness(Words())
     strict.threshold = 0.9
-    found = supported(sentences, strict, has_labels=False)
+    found = measure_support(sentences, strict, has_labels=False)
     # What delta's missing document says nobody knows.
     assert (found.all_cited.value, found.all_cited.n, found.all_cited.n_unscored) == (0, 3, 2)
     assert found.supporting is None

@@ -1,0 +1,253 @@
+"""Search for evidence on a claim: write queries, judge passages, or search autonomously."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import dspy
+from pydantic import StringConstraints
+
+from ragassay.agents.base import Agent, AgentRequest
+from ragassay.agents.context import fence_text, mark_of
+from ragassay.errors import ModelError
+from ragassay.models.gateway import Meter, meter_calls
+from ragassay.prompts import load_prompts
+from ragassay.records import Article, Case, Document, EvidenceSide, Usage
+from ragassay.text.search import tokenize
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
+    from ragassay.models.gateway import JudgeLM
+
+
+_BOUNDS = load_prompts().agents["query_writer"]
+
+Line = Annotated[str, StringConstraints(pattern=rf"^[A-Za-z0-9].{{3,{_BOUNDS.query_chars}}}$")]
+
+
+class WriteQueries(dspy.Signature):
+    """Write search queries for a claim."""
+
+    context: str = dspy.InputField()
+    claim: str = dspy.InputField()
+    tried: str = dspy.InputField()
+    query: Line = dspy.OutputField()
+    opposite: Line = dspy.OutputField()
+
+
+@dataclass(frozen=True)
+class Queries:
+    """A search query, and the claim's opposite, which is used as a query unchanged."""
+
+    query: str
+    opposite: str
+    usage: Usage
+
+
+class QueryWriter(Agent):
+    """Writes queries for a claim; sees the queries that failed."""
+
+    name = "query_writer"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(WriteQueries)
+
+    def request(
+        self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
+    ) -> AgentRequest:
+        """Write queries for a sentence of the case's answer; an off-topic one is empty.
+
+        Args:
+            case: The case.
+            claim: The sentence.
+            tried: Queries whose passages were not enough.
+            found: Titles of what they found.
+        """
+        mark = mark_of(case)
+        lines = [*(f"query: {query}" for query in tried), *(f"found: {title}" for title in found)]
+        subject = f"{claim} {case.question}"
+
+        def read(written: dspy.Prediction, usage: Usage) -> Queries:
+            return Queries(_on(subject, written.query), _on(subject, written.opposite), usage)
+
+        return self.asking(
+            read,
+            context=case.context,
+            claim=fence_text(claim, mark),
+            tried=fence_text("\n".join(lines), mark) if lines else "nothing yet",
+        )
+
+
+def _on(subject: str, text: str) -> str:
+    """Return a query on one line; empty where it shares no word with its subject.
+
+    A small model may repeat its instructions instead, which must not be searched for.
+    """
+    return "" if _words(subject).isdisjoint(_words(text)) else " ".join(text.split())
+
+
+def _words(text: str) -> set[str]:
+    """Return the content words of a text, as BM25 sees them."""
+    return set(tokenize(text))
+
+
+class JudgeSufficiency(dspy.Signature):
+    """Judge whether passages are enough."""
+
+    context: str = dspy.InputField()
+    passages: str = dspy.InputField()
+    claim: str = dspy.InputField()
+    enough: Literal["yes", "no"] = dspy.OutputField()
+
+
+@dataclass(frozen=True)
+class Sufficiency:
+    """A judgment: true if the passages decide the claim; and the cost of the call."""
+
+    is_enough: bool
+    usage: Usage
+
+
+class SufficiencyJudge(Agent):
+    """Judges whether passages decide a claim, for it or against it; ends a search or not."""
+
+    name = "sufficiency_judge"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(JudgeSufficiency)
+
+    def request(self, case: Case, claim: str, passages: Sequence[str]) -> AgentRequest:
+        """Ask whether passages are enough for a sentence of the case's answer.
+
+        Args:
+            case: The case.
+            claim: The sentence.
+            passages: Its passages with their titles, at least one; untrusted.
+        """
+        mark = mark_of(case)
+        return self.asking(
+            lambda found, usage: Sufficiency(found.enough == "yes", usage),
+            context=case.context,
+            passages="\n".join(fence_text(passage, mark) for passage in passages),
+            claim=fence_text(claim, mark),
+        )
+
+
+Search = Callable[[str], Awaitable[Sequence[Document]]]
+"""Returns documents for a query, best first."""
+
+READ_CHARS = 6_000
+"""Longest text that `read` returns; abstracts are rarely half as long."""
+
+
+@dataclass
+class SearchNotes:
+    """The results of an agent's search.
+
+    Attributes:
+        documents: All documents found, by id.
+        cited: Ids of the documents that it cited, by side.
+        usage: The cost of its turns.
+    """
+
+    documents: dict[str, Document] = field(default_factory=dict)
+    cited: dict[EvidenceSide, tuple[str, ...]] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+
+class EvidenceSearcher:
+    """Searches for a claim; returns the documents found and those cited for or against it."""
+
+    name = "evidence_searcher"
+
+    async def asearch(
+        self, lm: JudgeLM, case: Case, claim: str, search: Search, n_turns: int, n_tokens: int
+    ) -> SearchNotes:
+        """Let the judge search until it ends the search, or reaches a limit.
+
+        Args:
+            lm: A judge that calls tools.
+            case: The case.
+            claim: A sentence of its answer.
+            search: The search function.
+            n_turns: Most turns of the model.
+            n_tokens: Tokens after which no further turn starts.
+
+        Raises:
+            ModelError: The typed failure.
+        """
+        from langchain.agents import create_agent
+        from langchain.agents.middleware import ModelCallLimitMiddleware
+
+        from ragassay.models.chat_model import ToolCaller
+
+        mark, notes = mark_of(case), SearchNotes()
+        notes.documents.update((source.id, source) for source in case.sources)
+        with meter_calls() as meter:
+            agent = create_agent(
+                ToolCaller(lm=lm),
+                _tools(notes, search, mark),
+                system_prompt=load_prompts().agents[self.name].task,
+                middleware=[
+                    ModelCallLimitMiddleware(run_limit=n_turns),
+                    _token_limit(meter, n_tokens),
+                ],
+            )
+            asked = f"{case.context}\n\nclaim: {fence_text(claim, mark)}"
+            try:
+                await agent.ainvoke({"messages": [{"role": "user", "content": asked}]})
+            except ExceptionGroup as error:
+                raise ModelError(str(error)[:300]) from error
+        notes.usage = meter.usage
+        return notes
+
+
+def _token_limit(meter: Meter, n_tokens: int) -> Any:
+    from langchain.agents.middleware import before_model
+
+    @before_model(can_jump_to=["end"])
+    def stop_at_limit(state: Any, runtime: Any) -> dict[str, Any] | None:
+        spent = meter.usage.n_prompt_tokens + meter.usage.n_completion_tokens
+        return {"jump_to": "end"} if spent >= n_tokens else None
+
+    return stop_at_limit
+
+
+def _tools(notes: SearchNotes, look: Search, mark: str) -> list[BaseTool]:
+    from langchain_core.tools import tool
+
+    @tool
+    async def search(query: str) -> str:
+        """Search the literature; gives the ids and titles of the best articles."""
+        found = await look(query)
+        notes.documents.update((d.id, d) for d in found if d.id not in notes.documents)
+        listed = "\n".join(f"{d.id}: {_headline(d)}" for d in found)
+        return fence_text(listed, mark) if found else "Nothing was found: try other words."
+
+    @tool
+    def read(id: str) -> str:
+        """Read the text of an article that a search gave, or of a source that is cited by id."""
+        document = notes.documents.get(id)
+        if document is None:
+            return "No search gave this id."
+        return fence_text(f"{_headline(document)}\n{document.text[:READ_CHARS]}", mark)
+
+    @tool
+    def cite(id: str, side: Literal["for", "against"]) -> str:
+        """Note that an article speaks for the claim, or against it."""
+        if id not in notes.documents:
+            return "No search gave this id."
+        notes.cited[side] = tuple(dict.fromkeys((*notes.cited.get(side, ()), id)))
+        return "Noted."
+
+    return [search, read, cite]
+
+
+def _headline(document: Document) -> str:
+    year = document.published[:4] if isinstance(document, Article) else ""
+    return f"{document.title or document.text[:80]}{f' ({year})' if year else ''}"

@@ -1,0 +1,257 @@
+"""Write exam questions of a query, a synthesis of abstracts, a paraphrase of a sentence."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import dspy
+from pydantic import Field, StringConstraints
+
+from ragassay.agents.base import Agent, AgentRequest
+from ragassay.agents.context import fence_mark, fence_text, source_lines
+from ragassay.errors import UnparsableReplyError
+from ragassay.prompts import load_prompts
+from ragassay.records import Document, Paraphrase, Usage
+from ragassay.text.quantities import numbers_of
+from ragassay.text.search import tokenize
+
+_WORDS = load_prompts().agents["exam_writer"]
+
+_WORD = re.compile(r"[^\W\d_]{2}")
+
+ITEMS_PER_PART = 4
+"""Items, with their answers, that fit into the longest reply of the settings."""
+
+ExamKind = Literal["questions", "nuggets"]
+Line = Annotated[str, StringConstraints(min_length=3, max_length=_WORDS.nugget_chars)]
+
+
+@functools.lru_cache(maxsize=256)
+def _signature(
+    kind: ExamKind, has_facet: bool, has_sources: bool, wants_answers: bool, number: int
+) -> type[dspy.Signature]:
+    lines: Any = Annotated[list[Line], Field(min_length=1, max_length=number)]
+    fields: dict[str, Any] = {
+        "context": (str, dspy.InputField()),
+        "number": (str, dspy.InputField()),
+        kind: (lines, dspy.OutputField()),
+    }
+    if wants_answers:
+        fields["answers"] = (lines, dspy.OutputField())
+    said = [_WORDS.additions[f"facet_{kind}" if has_facet else kind], _WORDS.task]
+    said += [_WORDS.additions["sources"]] if has_sources else []
+    said += [_WORDS.additions["answers"]] if wants_answers else []
+    return dspy.make_signature(fields, " ".join(said), signature_name="WriteExam")
+
+
+@dataclass(frozen=True)
+class WrittenExam:
+    """The items that were written for a query.
+
+    Attributes:
+        texts: Questions or nuggets, each once, in the model's order.
+        answers: The known answer to each; "" where there is none.
+        n_unfounded: Answers that no source states: they were left out.
+        usage: The cost.
+    """
+
+    texts: tuple[str, ...]
+    answers: tuple[str, ...]
+    n_unfounded: int
+    usage: Usage
+
+
+class ExamWriter(Agent):
+    """Writes all items of a query, or of one part of it, in one call."""
+
+    name = "exam_writer"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(_signature("questions", False, False, False, 10))
+
+    def request(
+        self,
+        query: str,
+        kind: ExamKind,
+        *,
+        facet: str = "",
+        sources: Sequence[Document] = (),
+        wants_answers: bool = False,
+        number: int = 10,
+    ) -> AgentRequest:
+        """Write the items of a query.
+
+        Args:
+            query: The query, or the title that the facet belongs to.
+            kind: What to write.
+            facet: The subtopic; empty for the whole query.
+            sources: Texts that state what is asked for, cut to what fits into a prompt.
+            wants_answers: Whether each question comes with its answer.
+            number: The number of items.
+        """
+        wants_answers = wants_answers and kind == "questions"
+        signature = _signature(kind, bool(facet), bool(sources), wants_answers, number)
+
+        def read(found: dspy.Prediction, usage: Usage) -> WrittenExam:
+            texts = [_one_line(text) for text in getattr(found, kind)]
+            keys = [_one_line(text) for text in found.answers] if wants_answers else [""] * number
+            if wants_answers and len(keys) != len(texts):
+                raise UnparsableReplyError(f"{len(texts)} questions with {len(keys)} answers")
+            pairs = dict(reversed([p for p in zip(texts, keys, strict=False) if p[0]]))
+            kept = [text for text in dict.fromkeys(texts) if _WORD.search(text)][:number]
+            if not kept:
+                raise UnparsableReplyError(f"no {kind} of words in {texts[:3]}")
+            stated = {t: k for t, k in pairs.items() if not sources or is_stated(k, sources)}
+            answers = tuple(stated.get(text, "") for text in kept)
+            n_unfounded = sum(bool(pairs[t]) and not stated.get(t) for t in kept)
+            return WrittenExam(tuple(kept), answers, n_unfounded, usage)
+
+        mark = fence_mark([query, facet, *(d.title + d.text for d in sources)])
+        words = load_prompts().context
+        parts = [words.title if facet else words.query, fence_text(query, mark)]
+        parts += [words.subtopic, fence_text(facet, mark)] if facet else []
+        parts += [words.sources, fence_text(source_lines(sources), mark)] if sources else []
+        inputs = {"context": "\n".join(parts), "number": str(number)}
+        n_parts = math.ceil(number / ITEMS_PER_PART)
+        return AgentRequest(signature, inputs, (), read, n_parts)
+
+
+def is_stated(answer: str, sources: Sequence[Document]) -> bool:
+    """Return whether a source has the words of an answer, in a row."""
+    words = _one_line(answer).casefold().strip(" .")
+    return bool(words) and any(words in _one_line(d.text).casefold() for d in sources)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+class WriteSynthesis(dspy.Signature):
+    """A question and its papers in, the synthesis out."""
+
+    context: str = dspy.InputField()
+    words: str = dspy.InputField()
+    synthesis: str = dspy.OutputField()
+
+
+@dataclass(frozen=True)
+class WrittenSynthesis:
+    """A synthesis as the model wrote it, on one line, and what it cost."""
+
+    text: str
+    usage: Usage
+
+
+class Synthesizer(Agent):
+    """Writes the synthesis of a question's papers in one call."""
+
+    name = "synthesizer"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(WriteSynthesis)
+
+    def request(self, question: str, sources: Sequence[Document], words: int = 200) -> AgentRequest:
+        """Write the synthesis.
+
+        Args:
+            question: The research question.
+            sources: Its papers, cut to what fits into a prompt; cited by their positions from 1.
+            words: About how many words it may have.
+        """
+
+        def read(found: dspy.Prediction, usage: Usage) -> WrittenSynthesis:
+            text = " ".join(found.synthesis.split())
+            if not any(character.isalpha() for character in text):
+                raise UnparsableReplyError(f"no synthesis of words in {text[:80]!r}")
+            return WrittenSynthesis(text, usage)
+
+        known = load_prompts().context
+        mark = fence_mark([question, *(d.title + d.text for d in sources)])
+        parts = [known.question, fence_text(question, mark)]
+        parts += [known.sources, fence_text(source_lines(sources), mark)]
+        return self.asking(read, context="\n".join(parts), words=str(words))
+
+
+_MOST_CHARS = load_prompts().agents["paraphraser"].restatement_chars
+
+Restatement = Annotated[str, StringConstraints(pattern=rf"^[A-Za-z0-9].{{8,{_MOST_CHARS}}}$")]
+
+_ABOUT = (
+    r"(?:sentence|version|statement|restatement|paraphrase|rewording|rephrasing|rewrite|redundan\w+"
+    r"|wordy|wordier|verbose)"
+)
+_INTRODUCED = re.compile(
+    r"\W*(?:(?:sure|certainly|of course|okay|absolutely)\s*[,!.:]"
+    rf"|(?:here(?:['\u2019]s| is| are)|below is|this is|the following is)\b[^.]{{0,60}}\b{_ABOUT}\b"
+    rf"|(?:an? |the |my )?(?:\w+ ){{0,3}}{_ABOUT}(?: \w+){{0,4}}\s*:)",
+    re.IGNORECASE,
+)
+
+
+class Restate(dspy.Signature):
+    """Paraphrase a sentence."""
+
+    context: str = dspy.InputField()
+    restatement: Restatement = dspy.OutputField()
+
+
+class Paraphraser(Agent):
+    """Paraphrases a sentence in more words."""
+
+    name = "paraphraser"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(Restate)
+
+    def request(self, sentence: str) -> AgentRequest:
+        """Say a sentence again.
+
+        What comes of it has no text where the reply cannot stand beside the sentence; see
+        `is_restatement`.
+
+        Args:
+            sentence: Without citation markers.
+        """
+
+        def read(found: dspy.Prediction, usage: Usage) -> Paraphrase:
+            text = " ".join(found.restatement.split())
+            if is_restatement(text, sentence):
+                return Paraphrase(sentence=sentence, text=text, usage=usage)
+            return Paraphrase(sentence=sentence, refused=text, usage=usage)
+
+        # The sentence is all there is to see: no question and no sources stand before it.
+        return self.asking(read, context=fence_text(sentence, fence_mark([sentence])))
+
+
+def is_restatement(text: str, sentence: str) -> bool:
+    """Return whether a text can be used as a redundant copy of a sentence.
+
+    It cannot if it is empty, the sentence itself, or about itself ("Here is a wordy version"),
+    which would reveal the damage; or if it shares no content word with the sentence or has a number
+    that the sentence lacks, which would be another kind of damage.
+
+    Args:
+        text: The reply, on one line.
+        sentence: The sentence to paraphrase.
+
+    Example:
+        >>> is_restatement("It was pain that the drug lowered.", "The drug lowered pain.")
+        True
+        >>> is_restatement("Here is a redundant sentence: pain fell.", "Pain fell.")
+        False
+    """
+    words = re.findall(r"\w+", text.lower())
+    if not words or words == re.findall(r"\w+", sentence.lower()) or _INTRODUCED.match(text):
+        return False
+    if not numbers_of(text) <= numbers_of(sentence):
+        return False
+    content = set(tokenize(sentence))
+    return not content or not content.isdisjoint(tokenize(text))

@@ -1,0 +1,200 @@
+"""Conventions of all commands: exit codes, errors as one line, help in two sizes."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+import typer.core
+
+from ragassay.errors import plain_words
+from ragassay.options import HEADINGS, EvaluateKeywords, options_of
+from ragassay.safe_text import safe_streams, write_red
+
+if TYPE_CHECKING:
+    from ragassay.records import Audit, Rejection
+    from ragassay.results import Results
+
+
+OK = 0
+FAILED = 1
+USAGE = 2
+PARTIAL = 3
+"""Some of the input was rejected, or some record or verdict failed."""
+
+BELOW = 4
+"""A score is below its `--fail-under`."""
+
+UNMEASURED = 5
+"""A score with a `--fail-under` could not be measured, or undecided verdicts leave it open."""
+
+MAX_SHOWN = 300
+"""Longest name of a file in an error."""
+
+
+class PlainGroup(typer.core.TyperGroup):
+    """Says what is wrong with an option in our words, not in those of its validator.
+
+    And whatever a command writes, its errors included, is safe for a terminal.
+    """
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line."""
+        with safe_streams():
+            return super().main(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:  # a usage error of the click that Typer brings
+            is_group = isinstance(error, ExceptionGroup)
+            if not is_group and isinstance(getattr(error, "message", None), str):
+                error.message = plain_words(error.message)  # type: ignore[attr-defined]
+            raise
+
+
+@contextmanager
+def errors_as_lines() -> Iterator[None]:
+    """Print an error of ours, or of a file, as one line on stderr and exit with `FAILED`.
+
+    Where a library is to be installed first, exit with `USAGE`: nothing has begun.
+    """
+    from ragassay.errors import ExtraError, RagassayError
+
+    try:
+        yield
+    except ExtraError as error:
+        _fail(str(error), error, USAGE)
+    except RagassayError as error:
+        _fail(str(error), error)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _fail(f"{str(error.filename)[:MAX_SHOWN]}: {error.strerror}", error)
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on from here", err=True)
+        raise typer.Exit(130) from None
+
+
+def exit_with(results: Results) -> None:
+    """Print which thresholds were missed, and exit with the code of an evaluation."""
+    for _, line in results.verdicts:
+        if line:
+            typer.echo(line, err=True)
+    kinds = {kind for kind, _ in results.verdicts}
+    if results.summary.judged_nothing:
+        raise typer.Exit(FAILED)
+    if kinds - {"reached"}:
+        raise typer.Exit(BELOW if "below" in kinds else UNMEASURED)
+    if results.is_partial:
+        raise typer.Exit(PARTIAL)
+
+
+def exit_audited(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> None:
+    """Exit with the code of an audit."""
+    if strict and any(line.trust == "blind" for line in audit.certificate):
+        raise typer.Exit(BELOW)
+    if audit.is_partial or rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def _fail(why: str, error: Exception, code: int = FAILED) -> NoReturn:
+    say = write_red if _is_colourful() else partial(typer.echo, err=True)
+    say(f"error: {why}")
+    raise typer.Exit(code) from error
+
+
+def _is_colourful() -> bool:
+    return sys.stderr.isatty() and "NO_COLOR" not in os.environ
+
+
+MOST_USED = ("corpus", "model", "only", "out", "fail_under", "audit", "dry_run")
+"""Options on the one screen."""
+
+N_EXAMPLES, LONG = 3, 170
+"""On the one screen: examples, and most characters of a sentence before it is cut."""
+
+EXAMPLE = "  ragassay "
+REST = "Output"
+"""Options of a command that are in no group of settings."""
+
+
+class ShortHelp(typer.core.TyperCommand):
+    """A command with many options, of which `--help` shows those that people use most."""
+
+    @functools.cached_property
+    def _help_all(self) -> Any:
+        """The option `--help-all`, which is made of `--help`."""
+        option: Any = copy.copy(self.get_help_option(typer.Context(self)))
+        option.name, option.opts = "help_all", ["--help-all"]
+        option.help = "Show every option, by group, and exit."
+        option.callback = _show_all
+        return option
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, `--help-all` last."""
+        return [*super().get_params(ctx), self._help_all]
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the description; on the one screen with the first examples alone."""
+        command: Any = copy.copy(self)
+        if not _shows_all(ctx):
+            command.help = shorten_examples(self.help or "")
+        typer.core.TyperCommand.format_help_text(command, ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options: the most used, in one sentence each, or all by group."""
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        groups |= {name: [] for name in HEADINGS} if _shows_all(ctx) else {"Options": []}
+        options = options_of(EvaluateKeywords)
+        for param in self.get_params(ctx):
+            row = param.get_help_record(ctx)
+            if not _shows_all(ctx):
+                row = row[0], first_sentence(row[1])
+            if param.param_type_name == "argument":
+                groups["Arguments"].append(row)
+            elif _shows_all(ctx):
+                option = options.get(param.name)
+                groups[option.group if option else REST].append(row)
+            elif param.name in (*MOST_USED, "help", "help_all"):
+                groups["Options"].append(row)
+        for name, rows in groups.items():
+            if rows:
+                with formatter.section(name):
+                    formatter.write_dl(rows)
+
+
+def shorten_examples(text: str) -> str:
+    """Return a description without its examples after the first few."""
+    paragraphs = text.split("\n\n")
+    examples = [one for one in paragraphs if one.startswith(EXAMPLE)]
+    left_out = examples[N_EXAMPLES:]
+    return "\n\n".join(one for one in paragraphs if one not in left_out)
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a help; of a long one what stands before its colon."""
+    sentence = re.split(r"; |(?<!e\.g)\. ", text, maxsplit=1)[0]
+    if len(sentence) > LONG:
+        sentence = sentence.partition(": ")[0]
+    return sentence.removesuffix(".") + "."
+
+
+def _shows_all(ctx: Any) -> bool:
+    return bool(ctx.meta.get("help_all"))
+
+
+def _show_all(ctx: Any, param: Any, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta["help_all"] = True
+        typer.echo(ctx.get_help())
+        ctx.exit()

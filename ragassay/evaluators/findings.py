@@ -1,0 +1,368 @@
+"""Findings on an answer, its sentences and citations: what leads a report, what is secondary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ragassay.evaluators.base import Outcome, Run
+from ragassay.evaluators.comparing import sources_of
+from ragassay.metrics.stats.calibration import bound_of
+from ragassay.records import (
+    AnswerSentence,
+    Bound,
+    Case,
+    CitationVerdict,
+    EvidenceVerdict,
+    Finding,
+    FindingLevel,
+    NuggetAssignment,
+    NuggetVerdict,
+)
+from ragassay.text.differences import is_other_value
+from ragassay.text.faults import is_cut_off, languages, refuses
+
+LEAST_CITING = 4
+"""Sentences that must cite before it is said that they all cite one source."""
+
+LEAST_WORDS = 4
+"""Fewer words ("Yes.", "In short:") state nothing that needs a source."""
+
+N_SHOWN = 5
+N_SHOWN_CHARS = 100
+
+
+def answer_findings(outcome: Outcome) -> list[Finding]:
+    """Return what is wrong with an answer as a whole."""
+    case = outcome.file.case
+    if not case.sentences:
+        return [Finding(kind="empty_answer", message="The answer has no sentence.")]
+    found = text_findings(case)
+    if "citations" in outcome.parts:
+        found += citing_findings(case)
+    if "nuggets" in outcome.parts:
+        found += _missed(outcome)
+    return found
+
+
+def text_findings(case: Case) -> list[Finding]:
+    """Return whether an answer is in another language than its question, a refusal, or cut off."""
+    sentences = case.sentences
+    texts = [one.text for one in sentences]
+    found = _language(case.question, texts)
+    # One that goes on and cites something has an answer after all.
+    if refuses(texts) and not any(one.citations for one in sentences):
+        message = f"The answer opens by saying that it has none: {_quoted(texts[0])}"
+        found.append(Finding(kind="refusal", message=message))
+    if is_cut_off(texts):
+        message = f"The answer stops within a sentence: {_quoted(texts[-1][-N_SHOWN_CHARS:])}"
+        found.append(Finding(kind="cut_off_answer", message=message, sentence=sentences[-1].index))
+    return found
+
+
+def _language(question: str, texts: Sequence[str]) -> list[Finding]:
+    differing = languages(question, " ".join(texts))
+    if differing is None:
+        return []
+    asked, answered = differing
+    message = f"The answer is in another language ({answered}) than its question ({asked})."
+    return [Finding(kind="other_language", message=message)]
+
+
+def _quoted(text: str) -> str:
+    shown = text if len(text) <= N_SHOWN_CHARS else f"{text[:N_SHOWN_CHARS]}\u2026"
+    return f"\u201c{shown}\u201d"
+
+
+def citing_findings(case: Case) -> list[Finding]:
+    """Return which sentences cite nothing, and whether all others cite one source alone."""
+    citing = [one for one in case.sentences if one.citations]
+    if not citing:
+        return []
+    found: list[Finding] = []
+    bare = [one for one in case.sentences if not one.citations and _states(one.text)]
+    if bare:
+        message = (
+            f"{len(bare)} of {len(case.sentences)} sentences cite nothing: {_list_indexes(bare)}."
+        )
+        found.append(Finding(kind="uncited_sentence", message=message, level="look"))
+    cited = {citation.document for one in citing for citation in one.citations}
+    is_one = len(cited) == 1 and None not in cited and len(case.sources) > 1
+    if is_one and len(citing) >= LEAST_CITING:
+        message = (
+            f"All {len(citing)} sentences that cite anything cite one of {len(case.sources)} "
+            f"sources: {cited.pop()}."
+        )
+        found.append(Finding(kind="one_source_cited", message=message, level="look"))
+    return found
+
+
+def _missed(outcome: Outcome) -> list[Finding]:
+    """Say which given facts are not stated, as a judge says, or else as none of them matches."""
+    judged = {v.gold: v.assignment for v in outcome.of(NuggetAssignment) if v.assignment}
+    matched = {match.gold for match in outcome.matches}
+    given = [(n, one) for n, one in enumerate(outcome.file.case.gold) if one.importance != "okay"]
+    missed = [
+        one.text
+        for n, one in given
+        if (judged[n] == "not_support" if n in judged else n not in matched)
+    ]
+    if not missed:
+        return []
+    shown = "; ".join(_quoted(text) for text in missed[:N_SHOWN])
+    message = f"{len(missed)} of {len(given)} facts that it should state are missed: {shown}"
+    level: FindingLevel = "head" if judged else "look"
+    return [Finding(kind="missed_nugget", message=message, level=level)]
+
+
+def _states(text: str) -> bool:
+    """Return whether a sentence states something, and does not only lead to a list."""
+    return len(text.split()) >= LEAST_WORDS and not text.rstrip().endswith((":", "?"))
+
+
+def _list_indexes(sentences: Sequence[AnswerSentence]) -> str:
+    shown = ", ".join(str(one.index) for one in sentences[:N_SHOWN])
+    return shown if len(sentences) <= N_SHOWN else f"{shown} and {len(sentences) - N_SHOWN} more"
+
+
+CONTRADICTS = "contradicts"
+N_SHOWN_MARKS = 5
+MOST_POSITION_DIGITS = 5
+"""Digits from which on a number is a PMID, no position."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The weight of a contradiction.
+
+    Attributes:
+        level: Whether it leads the report.
+        is_said: Whether it was said; else a verdict only leans to it.
+        measured: The bound of such findings, which says how often they are right; None where
+            nobody measured.
+        is_bounded: Whether a bound admitted it, which was found for cited documents alone.
+    """
+
+    level: FindingLevel
+    is_said: bool = True
+    measured: Bound | None = None
+    is_bounded: bool = False
+
+    @property
+    def rank(self) -> tuple[bool, bool]:
+        """The heaviest first: what leads, then what was said, then a leaning."""
+        return self.level != "head", not self.is_said
+
+    @property
+    def beside_others(self) -> Weight:
+        """The weight of a document that is not what the sentence cites: it has no bound there."""
+        return replace(self, level="look", measured=None) if self.is_bounded else self
+
+    @property
+    def word(self) -> str:
+        """The verb of a finding: does the text contradict, or may it?"""
+        return "contradicts" if self.level == "head" else "may contradict"
+
+    def finding(
+        self, kind: str, message: str, verdict: EvidenceVerdict | CitationVerdict
+    ) -> Finding:
+        """Return the finding of this weight that follows from a verdict."""
+        finding = Finding(
+            kind=kind,
+            sentence=verdict.sentence,
+            message=message,
+            level=self.level,
+            evaluator=verdict.evaluator,
+            item=verdict.item,
+        )
+        known = self.measured
+        if known is None or known.precision is None:
+            return finding
+        measured = {
+            "precision": known.precision,
+            "precision_low": known.low,
+            "precision_high": known.high,
+            "n_measured": known.n_measured,
+            "data": known.data,
+        }
+        return finding.model_copy(update=measured)
+
+
+def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | None:
+    """Weigh what a verdict has against a sentence; None where it has nothing.
+
+    A judge's contradictions lead, and so do those of a verifier without bounds. One with bounds
+    leads with what its bound for findings admits. Of a citation that was checked nugget by nugget
+    the heaviest nugget counts.
+    """
+    parts = getattr(verdict, "nuggets", ()) or (verdict,)
+    if verdict.value == CONTRADICTS:
+        said = [_said(one, run) for one in parts if one.value == CONTRADICTS]
+        return min(said, key=lambda one: one.rank)
+    if verdict.leaning != CONTRADICTS:
+        return None
+    return replace(_said(verdict, run), level="look", is_said=False, is_bounded=False)
+
+
+def irrelevance(verdict: CitationVerdict, run: Run) -> Weight:
+    """Weigh that a citation is about something else."""
+    return _said(verdict, run, "not_relevant")
+
+
+def _said(
+    verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict,
+    run: Run,
+    label: str = CONTRADICTS,
+) -> Weight:
+    encoder, second = run.models.encoder, verdict.escalation
+    if encoder is None or not encoder.bounds or (second and second.failure is None):
+        return Weight("head")
+    bound = bound_of(encoder.bounds, label, "finding", _kind_of(verdict.difference))
+    if bound is None or not bound.admits(verdict.confidence):
+        never = bound is not None and bound.threshold is None
+        return Weight("look", measured=bound if never else None)
+    return Weight("head", measured=bound, is_bounded=True)
+
+
+def _kind_of(difference: str) -> str:
+    """Return the kind of finding, for its bound: what no rule bears out is only leant to."""
+    if not difference:
+        return "leaning"
+    return "number" if is_other_value(difference) else "words"
+
+
+def evidence_findings(outcome: Outcome) -> list[Finding]:
+    """Name each sentence that a passage contradicts, and say if another supports it."""
+    evidence = outcome.of(EvidenceVerdict)
+    supported = {one.sentence for one in evidence if one.verdict == "supports"}
+    against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
+    for one in evidence:
+        weight = weight_of(one, outcome.run)
+        # What a citation says of the same document is not said twice.
+        is_cited = _document(one) in {s.id for s in sources_of(one.sentence, outcome.file.case)}
+        if weight and not ("citations" in outcome.parts and is_cited):
+            weight = weight if is_cited else weight.beside_others
+            against.setdefault(one.sentence, []).append((weight, one))
+    found: list[Finding] = []
+    for n, weighed in against.items():
+        weight, one = min(weighed, key=lambda pair: pair[0].rank)
+        other = "; another supports it." if n in supported else "."
+        message = f"A passage {weight.word} sentence {n}{_in(one)}{_as(one)}{other}"
+        found.append(weight.finding("contradicted_sentence", message, one))
+    return found
+
+
+def citation_findings(outcome: Outcome) -> list[Finding]:
+    """Name citations that contradict their sentence, miss its subject, or do not resolve."""
+    citations = outcome.of(CitationVerdict)
+    supported = {one.sentence for one in citations if one.verdict == "supports"}
+    found = [*_ambiguous(citations), *_unresolved(outcome)]
+    for one in citations:
+        n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
+        if one.verdict == "invalid":
+            message = _invalid_message(one, outcome)
+            found.append(Weight("head").finding("invalid_citation", message, one))
+        elif weight := weight_of(one, outcome.run):
+            weight = weight.beside_others if n in supported else weight
+            message = f"{cites} {weight.word} it{_as(one)}."
+            found.append(weight.finding("contradicted_citation", message, one))
+        elif one.verdict == "not_relevant":
+            weight = irrelevance(one, outcome.run)
+            is_sure = "is" if weight.level == "head" else "may be"
+            message = f"{cites} {is_sure} about something else."
+            found.append(weight.finding("irrelevant_citation", message, one))
+    worse = {one.sentence for one in found if one.level == "head"}
+    return [
+        *found,
+        *absent_number_findings([one for one in citations if one.sentence not in worse]),
+    ]
+
+
+def absent_number_findings(citations: Sequence[CitationVerdict]) -> list[Finding]:
+    """Name the numbers of each sentence that none of its cited sources states."""
+    by_sentence: dict[int, list[CitationVerdict]] = {}
+    for one in citations:
+        if one.verdict != "invalid":
+            by_sentence.setdefault(one.sentence, []).append(one)
+    found: list[Finding] = []
+    for n, verdicts in sorted(by_sentence.items()):
+        absent = [
+            number
+            for number in verdicts[0].absent_numbers
+            if all(number in one.absent_numbers for one in verdicts)
+        ]
+        if absent:
+            verb = "is" if len(absent) == 1 else "are"
+            source = "cited source" if len(verdicts) == 1 else "cited sources"
+            message = f"Sentence {n}: {_join_words(absent)} {verb} not in the {source}."
+            found.append(Weight("look").finding("number_not_in_source", message, verdicts[0]))
+    return found
+
+
+def _join_words(words: Sequence[str]) -> str:
+    return " and ".join([*filter(None, [", ".join(words[:-1])]), words[-1]])
+
+
+def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
+    """Name each number once that is the id of one source and the position of another."""
+    first = {one.citation: one.sentence for one in reversed(citations) if one.citation.other}
+    return [
+        Finding(
+            kind="ambiguous_citation",
+            sentence=n,
+            message=f"Sentence {n} cites {one.marker!r}: this is the id of one source and the "
+            f"position of another ({one.other}). It was read as the id.",
+            level="look",
+        )
+        for one, n in sorted(first.items(), key=lambda pair: pair[1])
+    ]
+
+
+def _invalid_message(verdict: CitationVerdict, outcome: Outcome) -> str:
+    marker, n_sources = verdict.citation.marker, len(outcome.file.record.sources)
+    counted = f"{n_sources} source" if n_sources == 1 else f"{n_sources} sources"
+    if not n_sources:
+        return f"Sentence {verdict.sentence} cites {marker!r}, which is not in the corpus."
+    if marker.isdigit() and len(marker) < MOST_POSITION_DIGITS:
+        return f"Sentence {verdict.sentence} cites [{marker}], but the answer has {counted}."
+    corpus = ", nor in the corpus" if outcome.run.retrieval.has_corpus else ""
+    return (
+        f"Sentence {verdict.sentence} cites {marker!r}, which is not among the answer's "
+        f"{counted}{corpus}."
+    )
+
+
+def _unresolved(outcome: Outcome) -> list[Finding]:
+    """Name the citations that nothing resolves; all in one where the answer has no sources."""
+    verdicts = [v for v in outcome.of(CitationVerdict) if v.citation.is_unresolved]
+    if not verdicts:
+        return []
+    kind = "unresolved_citation"
+    if not outcome.file.record.sources and not outcome.run.retrieval.has_corpus:
+        shown = ", ".join(dict.fromkeys(repr(v.citation.marker) for v in verdicts[:N_SHOWN_MARKS]))
+        more = ", \u2026" if len(verdicts) > N_SHOWN_MARKS else ""
+        message = (
+            f"The answer has citation marks ({shown}{more}) and no sources: "
+            f"nothing tells what they point to."
+        )
+        return [Finding(kind=kind, message=message, level="look")]
+    return [
+        Weight("look").finding(
+            kind,
+            f"Sentence {one.sentence} cites {one.citation.marker!r}; no source is known by that.",
+            one,
+        )
+        for one in verdicts
+    ]
+
+
+def _as(verdict: EvidenceVerdict | CitationVerdict) -> str:
+    return f": {verdict.difference}" if verdict.difference else ""
+
+
+def _document(verdict: EvidenceVerdict) -> str:
+    return verdict.evidence.document if verdict.evidence else ""
+
+
+def _in(verdict: EvidenceVerdict) -> str:
+    return f" (in {_document(verdict)})" if verdict.evidence else ""

@@ -1,0 +1,177 @@
+"""Question-answer pairs: five ratings by RACAR, and how alike two ask (Wan et al. 2024, 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, groupby
+from typing import Any
+
+from ragassay.evaluators.base import Batch, BatchEvaluator, Outcome, Run, batches
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.words import Wording, Words
+from ragassay.metrics.papers.sciqag import intent_scores, racar_scores
+from ragassay.process import in_thread
+from ragassay.records import (
+    RACAR,
+    Failure,
+    IntentSimilarity,
+    QAPair,
+    RacarDimension,
+    RacarRating,
+    Score,
+)
+
+Rated = tuple[RacarDimension, QAPair]
+
+
+class RacarEvaluator(BatchEvaluator[Rated]):
+    """Rate each pair in each dimension; the pairs of a paper share a call."""
+
+    name = "racar"
+    part = "racar"
+    record = RacarRating
+    is_weighed = True
+    words = Words(
+        verdict="RACAR rating",
+        question="Question-answer pairs (RACAR)",
+        kind="racar",
+        group="racar",
+        title="RACAR",
+        direction="higher",
+        scores={f"racar.{name}": Wording(name.capitalize(), "higher") for name in RACAR},
+    )
+
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, Batch[Rated]]:
+        """Return the pairs by dimension."""
+        found: dict[str, Batch[Rated]] = {}
+        n = run.settings.grading.pairs_per_call if run.models.pair_rater is None else 0
+        for dimension in _dimensions(run):
+            rated: list[Rated] = [(dimension, pair) for pair in file.case.pairs]
+            found |= batches(rated, n, _rating_key)
+        return found
+
+    async def ask(self, subject: Batch[Rated], file: CaseFile, run: Run) -> Sequence[RacarRating]:
+        """Rate the pairs that share a call."""
+        dimension, _ = subject.things[0]
+        pairs = [pair for _, pair in subject.things]
+        instrument = run.models.pair_rater
+        if instrument is not None:
+            return await in_thread(instrument.rate, dimension, pairs, file.case)
+
+        rated: Any = await run.judge.ask(
+            run.agents.racar_rater(dimension), case=file.case, pairs=pairs
+        )
+        return rated
+
+    def unscored(
+        self, subject: Batch[Rated], file: CaseFile, run: Run, failure: Failure
+    ) -> Sequence[RacarRating]:
+        """Return no rating, for each pair of the call."""
+        return [
+            RacarRating(pair=pair.id, dimension=dimension, failure=failure)
+            for dimension, pair in subject.things
+        ]
+
+    def depends_on(self, subject: Batch[Rated], file: CaseFile, run: Run) -> Iterable[str]:
+        """Return the pairs that are rated together, and what rates them."""
+        yield from (pair.model_dump_json() for _, pair in subject.things)
+        if run.models.pair_rater is not None:
+            yield from run.models.pair_rater.identity
+
+    def judged_by(self, run: Run) -> str:
+        """Name what rates."""
+        instrument = run.models.pair_rater
+        return run.or_second(instrument.name if instrument else run.judge.answered_by)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the mean rating in each dimension."""
+        return racar_scores(outcome.of(RacarRating), self.judged_by(outcome.run))
+
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+        """Count the calls; an instrument takes none."""
+        if run.models.pair_rater is not None:
+            return 0
+        return sum(one.is_sent for one in self.known_items(file, run).values())
+
+
+def _dimensions(run: Run) -> Sequence[RacarDimension]:
+    """Return what is rated.
+
+    An instrument is asked for what it cannot tell only where a second judge decides that.
+    """
+    instrument = run.models.pair_rater
+    if instrument is None:
+        return RACAR if run.judge.lm is not None else ()
+    can_pass_on = bool(run.settings.judge.escalate)
+    return [name for name in RACAR if can_pass_on or name in instrument.dimensions]
+
+
+def _rating_key(rated: Rated) -> str:
+    dimension, pair = rated
+    return RacarRating(pair=pair.id, dimension=dimension).item
+
+
+Two = tuple[QAPair, QAPair]
+
+
+class IntentEvaluator(BatchEvaluator[Two]):
+    """Compare the questions of a paper two by two; those with the same first one share a call."""
+
+    name = "intent"
+    part = "intents"
+    record = IntentSimilarity
+    words = Words(
+        verdict="intent similarity",
+        verdicts="intent similarities",
+        question="Questions that ask for the same",
+        kind="intent",
+        group="intent",
+        title="Diversity of questions",
+        direction="lower",
+        scores={"intent.similarity": Wording("Similarity by intent", "lower")},
+    )
+
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, Batch[Two]]:
+        """Return each two questions; none without a judge that can tell."""
+        if run.judge.lm is None or run.models.pair_rater is not None:
+            return {}
+        found: dict[str, Batch[Two]] = {}
+        for _, same in groupby(combinations(file.case.pairs, 2), key=lambda two: two[0].id):
+            found |= batches(list(same), run.settings.grading.pairs_per_call, _intent_key)
+        return found
+
+    async def ask(
+        self, subject: Batch[Two], file: CaseFile, run: Run
+    ) -> Sequence[IntentSimilarity]:
+        """Compare one question with those that share its call."""
+        two = subject.things
+        found: Any = await run.judge.ask(
+            run.agents.intent_comparer, pair=two[0][0], others=[other for _, other in two]
+        )
+        return found
+
+    def unscored(
+        self, subject: Batch[Two], file: CaseFile, run: Run, failure: Failure
+    ) -> Sequence[IntentSimilarity]:
+        """Return no similarity, for each two of the call."""
+        return [
+            IntentSimilarity(first=first.id, second=second.id, failure=failure)
+            for first, second in subject.things
+        ]
+
+    def depends_on(self, subject: Batch[Two], file: CaseFile, run: Run) -> Iterable[str]:
+        """Return the questions that are compared in the call."""
+        for first, second in subject.things:
+            yield from (first.question, second.question)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the mean similarity."""
+        return intent_scores(outcome.of(IntentSimilarity), self.judged_by(outcome.run))
+
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+        """Count the calls."""
+        return sum(one.is_sent for one in self.known_items(file, run).values())
+
+
+def _intent_key(two: Two) -> str:
+    return IntentSimilarity(first=two[0].id, second=two[1].id).item

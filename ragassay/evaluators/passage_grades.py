@@ -1,0 +1,202 @@
+"""Grades of the answer as a passage, by a test bank or by its query (Dietz 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ragassay.evaluators.base import Batch, BatchEvaluator, Evaluator, Outcome, Run, batches
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.words import Wording, Words
+from ragassay.metrics.papers.retrieval import exam_scores, relevance_scores
+from ragassay.process import in_thread
+from ragassay.records import (
+    Case,
+    DirectGrader,
+    ExamGrade,
+    ExamGrader,
+    ExamItem,
+    Failure,
+    RelevanceGrade,
+    Score,
+)
+from ragassay.text.answer_match import is_known_answer
+
+Graded = tuple[ExamGrader, ExamItem]
+
+
+class ExamGradeEvaluator(BatchEvaluator[Graded]):
+    """Grade the answer by each item of its query's test bank."""
+
+    name = "exam_grade"
+    part = "grades"
+    record = ExamGrade
+    is_weighed = True
+    words = Words(
+        verdict="exam grade",
+        question="Items of the test bank",
+        kind="exam_item",
+        group="exam",
+        title="Test bank",
+        direction="higher",
+        scores={
+            "exam.cover": Wording("Items covered (4 or 5)", "higher"),
+            "exam.rating": Wording("Mean rating of the items", "higher"),
+            "exam.answered": Wording("Items answered", "higher"),
+        },
+    )
+
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, Batch[Graded]]:
+        """Return the items by each way to grade them; none for an answer without a sentence."""
+        items = file.case.exam if file.case.sentences else ()
+        found: dict[str, Batch[Graded]] = {}
+        for grader in run.grading.item_ways:
+            for kind in dict.fromkeys(item.kind for item in items):
+                alike: list[Graded] = [(grader, item) for item in items if item.kind == kind]
+                found |= batches(alike, run.grading.n_items_of(grader), _key)
+        return {
+            key: found[key]
+            for key in (_key((way, item)) for way in run.grading.item_ways for item in items)
+        }
+
+    async def ask(self, subject: Batch[Graded], file: CaseFile, run: Run) -> Sequence[ExamGrade]:
+        """Grade by one item, or by those that share its call."""
+        grader, _ = subject.things[0]
+        items = [item for _, item in subject.things]
+        instrument = run.grading.instrument
+        if instrument is not None:
+            case = file.case
+            return await in_thread(
+                instrument.grade, items, case.judged_answer, case.question, grader
+            )
+        if grader == "rating":
+            rater = run.agents.rater(items[0].kind)
+            rated: Any = await run.judge.ask(rater, case=file.case, items=items)
+            return rated
+        return [await _extracted(items[0], file.case, run)]
+
+    def unscored(
+        self, subject: Batch[Graded], file: CaseFile, run: Run, failure: Failure
+    ) -> Sequence[ExamGrade]:
+        """Return no grade, for each item of the call."""
+        return [
+            ExamGrade(exam_item=item.id, grader=grader, failure=failure)
+            for grader, item in subject.things
+        ]
+
+    def depends_on(self, subject: Batch[Graded], file: CaseFile, run: Run) -> Iterable[str]:
+        """Return the items that are graded together, the passage, and what grades it."""
+        yield file.case.judged_answer
+        yield from (item.model_dump_json() for _, item in subject.things)
+        yield from run.grading.identity
+
+    def judged_by(self, run: Run) -> str:
+        """Name what grades."""
+        return run.or_second(run.grading.name)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the shares of covered and answered items, and the mean rating."""
+        return exam_scores(outcome.of(ExamGrade), self.judged_by(outcome.run))
+
+    def n_most_questions(self, file: CaseFile, run: Run) -> int:
+        """Count the items; each may go to a second judge."""
+        return len(self.known_items(file, run))
+
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+        """Count an extraction twice where its answer may have to be checked."""
+        if run.grading.instrument is not None:
+            return 0
+        sent = [one for one in self.known_items(file, run).values() if one.is_sent]
+        n_checked = sum(
+            grader == "extraction" and bool(item.answers)
+            for grader, item in (one.things[0] for one in sent)
+        )
+        return len(sent) + n_checked
+
+
+def _key(graded: Graded) -> str:
+    grader, item = graded
+    return ExamGrade(exam_item=item.id, grader=grader).item
+
+
+async def _extracted(item: ExamItem, case: Case, run: Run) -> ExamGrade:
+    """Take an answer from the passage, and hold it against the known ones, if any.
+
+    A rule does; where it sees no match, the judge is asked: other words may mean the same.
+    """
+    grade: Any = await run.judge.ask(run.agents.extractor(item.kind), case=case, item=item)
+    is_open = grade.is_correct and bool(item.answers)
+    if not is_open or is_known_answer(grade.answer, item.answers, item.text):
+        return grade
+    is_same, usage = await run.judge.ask(
+        run.agents.answer_checker, case=case, item=item, answer=grade.answer
+    )
+    return grade.model_copy(update={"is_correct": is_same, "usage": grade.usage + usage})
+
+
+TITLES: dict[DirectGrader, str] = {
+    "fagb": "Relevant (Faggioli)",
+    "fagb_few": "Relevant (Faggioli, with examples)",
+    "sun": "Relevant (Sun)",
+    "sun_few": "Relevant (Sun, with examples)",
+    "helm": "Relevant (HELM)",
+    "thomas": "Relevant (Thomas)",
+}
+
+
+class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
+    """Grade the answer's relevance to its question, in the manner of each direct grader."""
+
+    name = "relevance_grade"
+    part = "grades"
+    record = RelevanceGrade
+    is_weighed = True
+    words = Words(
+        verdict="relevance grade",
+        question="Relevance to the query",
+        kind="relevance",
+        group="relevance",
+        title="Relevance",
+        direction="higher",
+        scores={f"relevance.{name}": Wording(title, "higher") for name, title in TITLES.items()},
+    )
+
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, DirectGrader]:
+        """Return the direct graders of the run; none for an answer without a sentence."""
+        chosen = run.grading.direct_ways if file.case.sentences else ()
+        return {name: name for name in chosen}
+
+    async def ask(
+        self, subject: DirectGrader, file: CaseFile, run: Run
+    ) -> Sequence[RelevanceGrade]:
+        """Grade once."""
+        instrument, case = run.grading.instrument, file.case
+        if instrument is not None:
+            return [
+                await in_thread(instrument.relevance, case.question, case.judged_answer, subject)
+            ]
+
+        found: Any = await run.judge.ask(run.agents.relevance_grader, case=case, grader=subject)
+        return [found]
+
+    def unscored(
+        self, subject: DirectGrader, file: CaseFile, run: Run, failure: Failure
+    ) -> Sequence[RelevanceGrade]:
+        """Return no grade."""
+        return [RelevanceGrade(grader=subject, failure=failure)]
+
+    def depends_on(self, subject: DirectGrader, file: CaseFile, run: Run) -> Iterable[str]:
+        """Return query, passage, and what grades."""
+        return (file.case.question, file.case.judged_answer, *run.grading.identity)
+
+    def judged_by(self, run: Run) -> str:
+        """Name what grades."""
+        return run.or_second(run.grading.name)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return one score a grader."""
+        return relevance_scores(outcome.of(RelevanceGrade), self.judged_by(outcome.run))
+
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+        """Count one call a grader; an instrument takes none."""
+        return 0 if run.grading.instrument is not None else len(self.known_items(file, run))

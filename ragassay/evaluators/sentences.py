@@ -1,0 +1,285 @@
+"""Sentences: whether the answer needs one, and whether it is correct (BioACE, 4.1.2, 4.1.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
+from ragassay.evaluators.comparing import read_of
+from ragassay.evaluators.words import Wording, Words
+from ragassay.instruments.labellers import FOREIGN, REPEATED, SignalLabeller
+from ragassay.metrics.papers.answer_scores import correctness_scores, sentence_scores
+from ragassay.models.correctness import EntailmentCorrectness, identity_of
+from ragassay.process import in_thread
+from ragassay.records import (
+    CORRECTNESS,
+    NOTHING_TO_JUDGE,
+    AnswerSentence,
+    EvidenceSpan,
+    EvidenceVerdict,
+    Failure,
+    Finding,
+    Score,
+    SentenceCorrectness,
+    SentenceLabel,
+)
+from ragassay.text.search import passage_of
+
+if TYPE_CHECKING:
+    from ragassay.models.correctness import CorrectnessModel
+
+
+LABELLER = SignalLabeller()
+
+
+class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
+    """Label each sentence as required, borderline, unnecessary or inappropriate.
+
+    Without a judge only sentences that are off topic or repeated have a label.
+    """
+
+    name = "sentence_label"
+    part = "sentences"
+    record = SentenceLabel
+    needs = ("measures",)
+    is_weighed = True
+    words = Words(
+        verdict="sentence label",
+        question="Sentence labels",
+        kind="sentence",
+        group="sentences",
+        title="Sentences",
+        scores={
+            "sentences.required": Wording("Required sentences", "higher"),
+            "sentences.borderline": Wording("Borderline sentences"),
+            "sentences.unnecessary": Wording("Unnecessary sentences", "lower"),
+            "sentences.inappropriate": Wording("Inappropriate sentences", "lower"),
+            "sentences.recall": Wording("Recall of required and borderline", "higher"),
+            "sentences.recall_required": Wording("Recall of required", "higher"),
+            "sentences.recall_supported": Wording("Recall of required and supported", "higher"),
+            "sentences.cluster_recall": Wording("Share of what all answers say", "higher"),
+        },
+    )
+
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, AnswerSentence]:
+        """Return the sentences."""
+        return {str(sentence.index): sentence for sentence in file.case.sentences}
+
+    async def ask(
+        self, subject: AnswerSentence, file: CaseFile, run: Run
+    ) -> Sequence[SentenceLabel]:
+        """Label one sentence."""
+        if run.models.labeller is not None:
+            question = file.case.question
+            return [await in_thread(run.models.labeller.label, question, subject)]
+        if run.judge.lm is None:
+            return [LABELLER.label(subject, file.case.sentences, file.signals)]
+        label: Any = await run.judge.ask(run.agents.labeller, case=file.case, sentence=subject)
+        return [label]
+
+    def unscored(
+        self,
+        subject: AnswerSentence,
+        file: CaseFile,
+        run: Run,
+        failure: Failure,
+    ) -> Sequence[SentenceLabel]:
+        """Return no label."""
+        return [SentenceLabel(sentence=subject.index, failure=failure)]
+
+    def depends_on(self, subject: AnswerSentence, file: CaseFile, run: Run) -> Iterable[str]:
+        """Return the labeller, or the measurements, where they decide."""
+        if run.models.labeller is not None:
+            yield from (*run.models.labeller.identity, file.case.question)
+        elif run.judge.lm is None:
+            yield from (str(FOREIGN), str(REPEATED))
+            yield file.signals.model_dump_json() if file.signals else ""
+
+    def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceLabel]:
+        """Return one label a sentence; where nobody but a judge could tell, nothing is said."""
+        found = super().settled(file, run)
+        return found if _is_judged(run) else [one for one in found if one.label]
+
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+        """Return one call a sentence; none with a labeller."""
+        return 0 if run.models.labeller else super().n_most_calls(file, run)
+
+    def judged_by(self, run: Run) -> str:
+        """Name the labeller, or the judge."""
+        labeller = run.models.labeller
+        return run.or_second(labeller.name) if labeller else super().judged_by(run)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the share of sentences with each label; none where only a few can have one."""
+        if not _is_judged(outcome.run):
+            return {}
+        return sentence_scores(outcome.of(SentenceLabel), self.judged_by(outcome.run))
+
+    def findings(self, outcome: Outcome) -> list[Finding]:
+        """Name the inappropriate sentences."""
+        return [
+            Finding(
+                kind="inappropriate_sentence",
+                sentence=label.sentence,
+                message=f"Sentence {label.sentence} is labelled inappropriate: "
+                "it may harm a patient.",
+                evaluator=label.evaluator,
+                item=label.item,
+            )
+            for label in outcome.of(SentenceLabel)
+            if label.label == "inappropriate"
+        ]
+
+
+def _is_judged(run: Run) -> bool:
+    """Return whether a labeller labels sentences, or a judge, the first or the second."""
+    has_labeller = run.models.labeller is not None
+    return has_labeller or run.judge.lm is not None or run.second is not None
+
+
+@dataclass(frozen=True)
+class SentencePassages:
+    """A sentence (1-based), and the passages that were found for and against it."""
+
+    sentence: int
+    text: str
+    passages: tuple[EvidenceSpan, ...]
+
+
+class CorrectnessEvaluator(Evaluator[SentencePassages]):
+    """Take a sentence for correct if a model takes one of its passages for evidence of it.
+
+    With the passages of k documents a sentence this is BioACE's correctness at k. Passages that
+    were looked for against a sentence count too: what supports a sentence does so wherever it was
+    found. Without a model beside the judge, the judge's verdicts on the evidence decide.
+    """
+
+    name = "correctness"
+    part = "correctness"
+    record = SentenceCorrectness
+    needs = ("passages", "evidence")
+    words = Words(
+        verdict="verdict on correctness",
+        verdicts="verdicts on correctness",
+        group="correctness",
+        title="Correctness",
+        direction="higher",
+        scores={"correctness.score": Wording("Factual correctness", "higher")},
+    )
+
+    def items(self, file: CaseFile, run: Run) -> Mapping[str, SentencePassages]:
+        """Return the sentences that passages were found for, where a model decides."""
+        if run.models.correctness is None:
+            return {}
+        passages: dict[int, list[EvidenceSpan]] = {}
+        for one in file.found:
+            passages.setdefault(one.sentence, []).append(one.passage)
+        return {
+            str(s.index): SentencePassages(s.index, s.text, tuple(passages[s.index]))
+            for s in file.case.sentences
+            if s.index in passages
+        }
+
+    async def ask(
+        self, subject: SentencePassages, file: CaseFile, run: Run
+    ) -> Sequence[SentenceCorrectness]:
+        """Ask the model about a sentence with each of its passages."""
+        assert run.models.correctness is not None  # else there are no items
+        texts = _texts(subject, file, run)
+        return [await in_thread(_correctness, subject, texts, run.models.correctness)]
+
+    def depends_on(self, subject: SentencePassages, file: CaseFile, run: Run) -> Sequence[str]:
+        """Return the model and the passages."""
+        model = run.models.correctness
+        identity = [*identity_of(model), str(model.threshold)] if model else []
+        titles = [passage.title for passage in subject.passages]
+        return [*identity, *titles, *_texts(subject, file, run)]
+
+    def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceCorrectness]:
+        """Return one a sentence: the model's, the evidence's, or that there was no passage."""
+        by_sentence = _by_evidence(file, run)
+        for one in super().settled(file, run):
+            other = by_sentence.get(one.sentence)
+            # What the model leaves open the evidence may decide, by a second judge above all.
+            if not (one.is_undecided and other and other.correct is not None):
+                by_sentence[one.sentence] = one
+        return [
+            by_sentence.get(s.index) or SentenceCorrectness(sentence=s.index, failure=NO_PASSAGE)
+            for s in file.case.sentences
+        ]
+
+    def judged_by(self, run: Run) -> str:
+        """Name the model, or what compares sentences with passages."""
+        return run.correctness_name
+
+    def parts_of(self, verdict: SentenceCorrectness) -> Sequence[SentenceCorrectness]:
+        """Leave out sentences without a passage: the evidence counts them."""
+        failure = verdict.failure
+        return () if failure and failure.reason in NOTHING_TO_JUDGE else (verdict,)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the share of sentences that are correct."""
+        return correctness_scores(outcome.of(SentenceCorrectness), self.judged_by(outcome.run))
+
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+        """No language model is asked."""
+        return 0
+
+
+def _texts(subject: SentencePassages, file: CaseFile, run: Run) -> list[str]:
+    """Return what is read: an inference model reads what the verifier reads, others passages."""
+    if not isinstance(run.models.correctness, EntailmentCorrectness):
+        return [passage.text for passage in subject.passages]
+    sentence = file.case.sentences[subject.sentence - 1]
+    return [read_of(passage, sentence, file.case, run).text for passage in subject.passages]
+
+
+def _correctness(
+    subject: SentencePassages, texts: Sequence[str], model: CorrectnessModel
+) -> SentenceCorrectness:
+    passages = subject.passages
+    pairs = [
+        (subject.text, passage_of(subject.text, text, passage.title))
+        for passage, text in zip(passages, texts, strict=True)
+    ]
+    scores = [-math.inf if math.isnan(one) else one for one in model.scores(pairs).tolist()]
+    best = max(range(len(scores)), key=scores.__getitem__)
+    score, doubt = None if scores[best] == -math.inf else scores[best], model.doubt(pairs)
+    is_correct = score is not None and score >= model.threshold
+    return SentenceCorrectness(
+        sentence=subject.sentence,
+        correct=None if doubt else is_correct,
+        score=None if score is None else round(score, 4),
+        evidence=passages[best],
+        leaning=CORRECTNESS[is_correct] if doubt else None,
+        failure=doubt,
+    )
+
+
+def _by_evidence(file: CaseFile, run: Run) -> dict[int, SentenceCorrectness]:
+    """A sentence is correct if a passage supports it, and unscored if one might have.
+
+    A verdict that failed counts before one that is undecided.
+    """
+    by_sentence: dict[int, list[EvidenceVerdict]] = {}
+    for one in EVIDENCE.settled(file, run) if EVIDENCE.is_wanted(run) else ():
+        by_sentence.setdefault(one.sentence, []).append(one)
+    decided: dict[int, SentenceCorrectness] = {}
+    for sentence, verdicts in by_sentence.items():
+        supports = [one for one in verdicts if one.verdict == "supports"]
+        missing = sorted((one for one in verdicts if one.failure), key=lambda v: v.is_undecided)
+        failure = missing[0].failure if missing and not supports else None
+        leans = any(one.leaning == "supports" for one in missing)
+        decided[sentence] = SentenceCorrectness(
+            sentence=sentence,
+            correct=None if failure else bool(supports),
+            evidence=(supports or verdicts)[0].evidence,
+            leaning=CORRECTNESS[leans] if failure and failure.reason == "undecided" else None,
+            failure=failure,
+        )
+    return decided

@@ -1,0 +1,351 @@
+"""Open files that nobody vouches for, unpack them within bounds, and read them a line at a time."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import stat
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ragassay.errors import InputError
+from ragassay.files import max_line_bytes, special_kind
+
+SAVE_AS_UTF8 = "save it as UTF-8 (`iconv -f {iconv} -t UTF-8 IN > OUT`)"
+_BOMS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+"""Marks at the start of a file; the longer ones first, for they begin like the others."""
+
+_TYPED = frozenset(b"\t\n\r\f")
+_HIGH = 0x80
+_SEEN = 4_096
+
+
+def encoding_of_start(data: bytes) -> str | None:
+    """Return the encoding that a file's mark names, other than UTF-8; None without a mark."""
+    return next((name for mark, name in _BOMS if data.startswith(mark)), None)
+
+
+def guess_encoding(data: bytes) -> str | None:
+    """Return the encoding that bytes read as, where they are not UTF-8; None where it is unclear.
+
+    Example:
+        >>> guess_encoding("naïve".encode("cp1252")), guess_encoding("ab".encode("utf-16-le"))
+        ('Windows-1252', 'UTF-16')
+    """
+    start = data[:_SEEN]
+    if (marked := encoding_of_start(start)) is not None:
+        return marked
+    pairs = len(start) // 2
+    n_zeros = max(start[::2].count(0), start[1::2].count(0))
+    if pairs and n_zeros * 2 > pairs and start.count(0) <= pairs + 1:
+        return "UTF-16"
+    if any(byte < 0x20 and byte not in _TYPED for byte in start):
+        return None
+    try:
+        start.decode("cp1252")
+    except UnicodeDecodeError:
+        return None
+    return "Windows-1252" if any(byte >= _HIGH for byte in start) else None
+
+
+def encoding_note(data: bytes) -> str:
+    """Return what bytes that are not UTF-8 read as, and what to do; empty where it is unclear."""
+    name = guess_encoding(data)
+    if name is None:
+        return ""
+    return f"; it reads as {name}: {SAVE_AS_UTF8.format(iconv=name.upper())}"
+
+
+GZIP_MAGIC = b"\x1f\x8b"
+MAX_WINDOW_BYTES = 2 * 1024 * 1024
+"""A bomb unpacks 4 KiB to more; text that people write unpacks to a hundredth of it."""
+
+MAX_RATIO = 100
+"""Of a file as a whole, once it is large: text in gzip unpacks to 3 to 20 times its size."""
+
+LARGE_BYTES = 256 * 1024 * 1024
+
+_WINDOW_BYTES = 4 * 1024
+_GZIP_WBITS = 31
+
+
+class BombError(OSError):
+    """A packed file unpacks to far more than any file of text does."""
+
+
+class Unpacked(io.RawIOBase):
+    """The content of a gzip file, unpacked a window at a time; wrap it in a `BufferedReader`.
+
+    Reading raises `BombError`, `EOFError` where the file is truncated, `zlib.error` where it is
+    damaged; what comes before is read first.
+
+    Args:
+        packed: The file.
+    """
+
+    def __init__(self, packed: BinaryIO) -> None:
+        self._packed = packed
+        self._unpacker = zlib.decompressobj(_GZIP_WBITS)
+        self._is_between = False
+        self._n_in = self._n_out = 0
+        self._ready = memoryview(b"")
+        self._end: zlib.error | BombError | None = None
+
+    def readable(self) -> bool:
+        """Return that it can be read."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill a buffer; as of any raw file."""
+        while not self._ready:
+            if self._end is not None:
+                raise self._end
+            window = self._packed.read(_WINDOW_BYTES)
+            if not window:
+                if self._is_between:
+                    return 0
+                raise EOFError("it ends before its packed content does")
+            self._ready = memoryview(self._checked(window))
+        n = min(len(buffer), len(self._ready))
+        buffer[:n] = self._ready[:n]
+        self._ready = self._ready[n:]
+        return n
+
+    def _checked(self, window: bytes) -> bytes:
+        data = self._unpacked(window)
+        self._n_in += len(window)
+        self._n_out += len(data)
+        if len(data) > MAX_WINDOW_BYTES:
+            self._end = BombError(
+                f"{len(window):,} bytes of it unpack to more than {MAX_WINDOW_BYTES:,}: a bomb"
+            )
+        elif self._n_out > max(LARGE_BYTES, MAX_RATIO * self._n_in):
+            self._end = BombError(
+                f"its first {self._n_in:,} bytes unpack to {self._n_out:,}, more than {MAX_RATIO} "
+                "times as many: a bomb"
+            )
+        return data
+
+    def _unpacked(self, window: bytes) -> bytes:
+        """Return what a window unpacks to, a little more than a window may at most."""
+        before, was_between = self._unpacker.copy(), self._is_between
+        try:
+            return b"".join(self._parts(window))
+        except zlib.error:  # It says nothing of what it had unpacked: do it again byte by byte.
+            self._unpacker, self._is_between = before, was_between
+        found: list[bytes] = []
+        try:
+            for n in range(len(window)):
+                found += self._parts(window[n : n + 1])
+        except zlib.error as error:
+            self._end = error
+        return b"".join(found)
+
+    def _parts(self, window: bytes) -> list[bytes]:
+        """Unpack members, which may follow each other; zeros may follow the last one."""
+        parts: list[bytes] = []
+        room = MAX_WINDOW_BYTES + 1
+        while window and room > 0:
+            if self._is_between:
+                window = window.lstrip(b"\0")
+                if not window:
+                    break
+                self._unpacker = zlib.decompressobj(_GZIP_WBITS)
+            parts.append(self._unpacker.decompress(window, room))
+            room -= len(parts[-1])
+            self._is_between = self._unpacker.eof
+            window = self._unpacker.unused_data if self._is_between else b""
+        return parts
+
+
+DAMAGE = (EOFError, zlib.error, OSError)
+"""What reading a file raises where it is truncated or damaged, or cannot be read."""
+
+_MAX_NAME = 300
+
+
+class _AsOpened(io.FileIO):
+    """A file up to the length that it had when it was opened: one that grows has an end."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "rb")
+        self._size = self._left = os.fstat(self.fileno()).st_size
+
+    @property
+    def n_grown(self) -> int:
+        """Bytes that were appended since."""
+        return max(0, os.fstat(self.fileno()).st_size - self._size)
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill a buffer; as of any raw file."""
+        n = super().readinto(memoryview(buffer)[: self._left]) or 0
+        self._left -= n
+        return n
+
+    readall = io.RawIOBase.readall  # That of a file does not ask `readinto`.
+
+
+class UnpackedFile(io.BufferedReader):
+    """The bytes of a file, unpacked."""
+
+    def __init__(self, file: _AsOpened) -> None:
+        packed = io.BufferedReader(file)
+        is_gzip = packed.peek(2)[:2] == GZIP_MAGIC
+        super().__init__(Unpacked(packed) if is_gzip else packed)  # type: ignore[arg-type]
+        self._file = file
+
+    @property
+    def n_grown(self) -> int:
+        """Bytes that were appended since it was opened, and are not read."""
+        return self._file.n_grown
+
+
+@contextmanager
+def open_binary(path: Path) -> Generator[UnpackedFile]:
+    """Open a file for reading; gzip is unpacked whatever the name.
+
+    Raises:
+        InputError: there is no such file, it is a folder or a pipe, or it may not be read.
+    """
+    check_file(path)
+    try:
+        file = _AsOpened(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be opened: {error.strerror}") from error
+    with file, UnpackedFile(file) as handle:
+        yield handle
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is no file: a folder, a pipe, a device, a link that leads nowhere.
+
+    Raises:
+        InputError: names what it is.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        why = "is a link that leads nowhere" if path.is_symlink() else "does not exist"
+        raise InputError(f"{path} {why}: check the path") from error
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{_shorten_path(path)} cannot be opened: {why}") from error
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{path} is a folder: name the file in it that is to be read")
+    if special := special_kind(mode):
+        raise InputError(f"{path} is {special}, and files are read more than once: save it in one")
+
+
+def _shorten_path(path: Path) -> str:
+    text = str(path).replace("\0", "\\0")
+    return text if len(text) <= _MAX_NAME else f"{text[:_MAX_NAME]}..."
+
+
+def damage_text(error: BaseException) -> str:
+    """Return why a file cannot be read from here on."""
+    if isinstance(error, BombError):
+        return f"the file is refused: {error}"
+    return f"the file is truncated or is damaged here ({error})"
+
+
+UTF8_BOM = b"\xef\xbb\xbf"
+_SKIP_BYTES = 1024 * 1024
+_MAX_SKIPPED_BYTES = 1024 * _SKIP_BYTES
+_CONTENT_BYTES = 8_000
+
+
+@dataclass(frozen=True)
+class RawLine:
+    """A line of a file, unparsed.
+
+    Attributes:
+        number: 1-based.
+        data: The bytes without the line end; only the first ones where `problem` is set.
+        problem: Why the line could not be read; else empty.
+        expected: What was expected, where `problem` is set.
+    """
+
+    number: int
+    data: bytes
+    problem: str = ""
+    expected: str = ""
+
+    @property
+    def blank(self) -> bool:
+        """Return whether the line is blank."""
+        return not self.problem and not self.data.strip()
+
+
+def too_long(number: int, data: bytes, limit: int, what: str = "line") -> RawLine:
+    """Return a line, or what is used as one, that is above the limit; its beginning is kept."""
+    return RawLine(
+        number,
+        data[:_CONTENT_BYTES],
+        problem=f"the {what} is longer than {limit:,} bytes",
+        expected="one record a line, or a higher limit (RAGASSAY_LIMITS__MAX_LINE_BYTES)",
+    )
+
+
+def iter_lines(path: Path) -> Iterator[RawLine]:
+    """Read a file line by line; where it cannot be read further, the last line has a problem.
+
+    Blank lines are skipped, and a byte order mark at the start is removed.
+
+    Raises:
+        InputError: as `open_binary`.
+    """
+    limit = max_line_bytes()
+    with open_binary(path) as handle:
+        number = 0
+        while True:
+            number += 1
+            try:
+                data = handle.readline(limit + 1)
+                if data.isspace() and data.endswith(b"\n"):
+                    continue
+                line = _line(handle, number, data, limit)
+            except DAMAGE as error:
+                whole = "a whole file: copy or pack it again"
+                yield RawLine(number, b"", problem=damage_text(error), expected=whole)
+                return
+            except UnicodeError as error:
+                iconv = str(error).rpartition(" ")[2]
+                expected = f"UTF-8: {SAVE_AS_UTF8.format(iconv=iconv)}"
+                yield RawLine(number, b"", problem=str(error), expected=expected)
+                return
+            if line is None:
+                break
+            if not line.blank:
+                yield line
+        if handle.n_grown:
+            text = f"the file grew while it was read: {handle.n_grown:,} bytes are left out"
+            yield RawLine(number, b"", problem=text, expected="a file that is complete")
+
+
+def _line(handle: UnpackedFile, number: int, data: bytes, limit: int) -> RawLine | None:
+    """Return the line that begins with some data; None at the end."""
+    if not data:
+        return None
+    if number == 1:
+        if (name := encoding_of_start(data)) is not None:
+            raise UnicodeError(f"the file is in {name}")
+        data = data.removeprefix(UTF8_BOM)
+    if len(data) <= limit or data.endswith(b"\n"):
+        return RawLine(number, data.rstrip(b"\r\n"))
+    skipped, rest = 0, data
+    while rest and not rest.endswith(b"\n"):
+        rest = handle.readline(_SKIP_BYTES)
+        skipped += len(rest)
+        if skipped > _MAX_SKIPPED_BYTES:
+            raise OSError(f"a line of more than {limit + skipped:,} bytes")
+    return too_long(number, data, limit)

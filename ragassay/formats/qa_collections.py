@@ -1,0 +1,278 @@
+"""Read collections of questions with answers: BioASQ task B, PubMedQA, ExpertQA."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from ragassay.formats.items import Item
+from ragassay.formats.problems import Problem, describe_value, is_object, validate
+from ragassay.formats.rows import IdText, Row, as_text, distinct_ids, kept_fields
+from ragassay.formats.sniff import Format
+from ragassay.formats.trec.references import question_of
+from ragassay.records import Document, Record
+
+_PMID = re.compile(r"(?:/pubmed/|pubmed\.ncbi\.nlm\.nih\.gov/)([0-9]{1,9})/?$")
+_SYSTEM = AliasChoices("system", "model", "username", "run_id")
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+class SnippetRow(Row):
+    """A passage picked by experts, or by a system."""
+
+    document: IdText
+    text: str
+
+
+class SubmitterRow(Row):
+    """The document around the questions: its system; a password may stand beside it."""
+
+    system: IdText | None = Field(default=None, validation_alias=_SYSTEM)
+
+
+class BioasqQuestionRow(Row):
+    """A question with its answers."""
+
+    id: IdText
+    type: str = ""
+    body: str | None = Field(default=None, validation_alias=AliasChoices("body", "question"))
+    documents: list[str] = Field(default_factory=list)
+    snippets: list[SnippetRow] = Field(default_factory=list[SnippetRow])
+    ideal_answer: Annotated[list[str], BeforeValidator(_as_list)] = Field(default_factory=list)
+    exact_answer: object = None
+    system: IdText | None = Field(default=None, validation_alias=_SYSTEM)
+
+
+_FIELDS = frozenset(BioasqQuestionRow.model_fields) | {"questions", "concepts", "triples"}
+
+BIOASQ = Format(
+    name="bioasq",
+    required=(("body",), ("type",)),
+    fields=_FIELDS,
+    leading="body",
+    keys="questions[{id, type, body, documents[], snippets[{document, text}], ideal_answer, "
+    "exact_answer}]",
+    unanswered="a system's submission is read with --questions GOLD.json",
+)
+SUBMISSION = Format(
+    name="bioasq-submission",
+    required=(("id",), ("ideal_answer",)),
+    fields=_FIELDS,
+    leading="ideal_answer",
+    keys="questions[{id, ideal_answer, exact_answer[, documents[], snippets[]]}]",
+)
+
+
+def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record | Problem:
+    """Turn a question into a record: of the experts without an answer, of a submission with one.
+
+    Args:
+        item: The question, with the document around it.
+        questions: The questions by id, for a submission without them; its id is `system/id` where
+            a system is named.
+    """
+    row = validate(BioasqQuestionRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    around = validate(SubmitterRow, item.around)
+    system = row.system or (None if isinstance(around, Problem) else around.system)
+    if row.body is not None and system is None and not questions:
+        return _record(row, row.body, "", row.ideal_answer[0] if row.ideal_answer else None)
+    question = question_of(row.body, row.id, questions)
+    if isinstance(question, Problem):
+        text = f"{question.text}: a submission needs the file of its questions (--questions)"
+        return Problem("id", text, f"{question.expected}, or BioASQ's own file of them")
+    if not any(text.strip() for text in row.ideal_answer):
+        text = "the field is missing or empty: the submission does not answer the question"
+        return Problem("ideal_answer", text, 'the field "ideal_answer" with a text')
+    return _record(row, question, row.ideal_answer[0], None, system)
+
+
+def _record(
+    row: BioasqQuestionRow,
+    question: str,
+    answer: str,
+    reference: str | None,
+    system: str | None = None,
+) -> Record:
+    known = {
+        "type": row.type,
+        "exact_answer": row.exact_answer,
+        "documents": row.documents,
+        "ideal_answer": row.ideal_answer[1:],
+    }
+    kept = {name: as_text(value) for name, value in known.items() if value not in (None, "", [])}
+    names = [_name(snippet.document) for snippet in row.snippets]
+    return Record(
+        id=f"{system}/{row.id}" if system else row.id,
+        question=question,
+        answer=answer,
+        sources=tuple(
+            Document(id=one, text=snippet.text, part_of=name if names.count(name) > 1 else "")
+            for one, name, snippet in zip(distinct_ids(names), names, row.snippets, strict=True)
+        ),
+        reference=reference,
+        system=system,
+        topic=row.id,
+        metadata=kept_fields(row) | kept,
+    )
+
+
+def _name(document: str) -> str:
+    match = _PMID.search(document)
+    return match[1] if match else document
+
+
+class DecidedRow(Row):
+    """A question."""
+
+    pmid: IdText | None = None
+    question: str
+    contexts: list[str] = Field(default_factory=list)
+    long_answer: str
+    final_decision: str = ""
+
+
+PUBMEDQA = Format(
+    name="pubmedqa",
+    required=(("question",), ("contexts",), ("long_answer",)),
+    fields=frozenset(DecidedRow.model_fields) | {"labels", "year", "mesh"},
+    leading="long_answer",
+    keys="pmid, question, contexts[], long_answer, final_decision",
+)
+
+
+def read_pubmedqa(item: Item) -> Record | Problem:
+    """Turn a question into a record without an answer."""
+    row = validate(DecidedRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    decided = {"final_decision": row.final_decision} if row.final_decision else {}
+    return Record(
+        id=row.pmid or item.place.label,
+        question=row.question,
+        answer="",
+        sources=tuple(
+            Document(id=str(i), text=text) for i, text in enumerate(row.contexts, start=1)
+        ),
+        reference=row.long_answer,
+        topic=row.pmid,
+        metadata=kept_fields(row) | decided,
+    )
+
+
+_NUMBERED = re.compile(r"\s{0,9}(?:\[(\d{1,3})\][:.]?|Passage ID (\d{1,3}):)\s{0,9}")
+_ADDRESS = re.compile(r"https?://\S{1,2000}")
+
+
+class ExpertAnswerRow(Row):
+    """A system's answer."""
+
+    answer_string: str
+    attribution: list[object] = Field(default_factory=list)
+    claims: list[dict[str, object]] = Field(default_factory=list)
+
+
+class ExpertQuestionRow(Row):
+    """A question with its answers by system."""
+
+    question: str
+    annotator_id: str = ""
+    metadata: dict[str, object] = Field(default_factory=dict)
+    answers: dict[str, object]
+
+
+EXPERTQA = Format(
+    name="expertqa",
+    required=(("question",), ("answers",), ("annotator_id", "metadata.field")),
+    fields=frozenset(ExpertQuestionRow.model_fields),
+    leading="answers",
+    keys="question, metadata{field}, answers{SYSTEM: {answer_string, attribution[], "
+    "claims[{claim_string, evidence[]}]}}",
+)
+
+
+def read_expertqa(item: Item) -> Sequence[Record | Problem]:
+    """Turn a question into a record for each system that answers it."""
+    row = validate(ExpertQuestionRow, item.fields)
+    if isinstance(row, Problem):
+        return [row]
+    return [_read_answer(row, system, given, item) for system, given in row.answers.items()]
+
+
+def _read_answer(
+    row: ExpertQuestionRow, system: str, given: object, item: Item
+) -> Record | Problem:
+    where = f"answers.{system}"
+    if not is_object(given):
+        return Problem(where, f"found {describe_value(given)}", 'an object with an "answer_string"')
+    answer = validate(ExpertAnswerRow, given)
+    if isinstance(answer, Problem):
+        return Problem(f"{where}.{answer.field}", answer.text, answer.expected)
+    sources, addresses = _read_sources(answer)
+    about = {"annotator_id": row.annotator_id} | {
+        f"metadata.{name}": as_text(value) for name, value in row.metadata.items()
+    }
+    urls = {f"sources.{i}.url": url for i, url in enumerate(addresses) if url}
+    claims = {"claims": as_text(answer.claims)} if answer.claims else {}
+    kept = {name: value for name, value in about.items() if value}
+    return Record(
+        id=f"{item.place.label}/{system}",
+        question=row.question,
+        answer=answer.answer_string,
+        sources=sources,
+        system=system,
+        topic=item.place.label,
+        metadata=kept_fields(row) | kept_fields(answer) | kept | claims | urls,
+    )
+
+
+def _read_sources(answer: ExpertAnswerRow) -> tuple[tuple[Document, ...], tuple[str, ...]]:
+    """Return the sources by number, and their addresses; texts of one source are joined."""
+    texts: dict[str, dict[str, None]] = {}
+    addresses: dict[str, str] = {}
+    for number, address, text in _pieces(answer):
+        known = next((name for name, url in addresses.items() if address and url == address), None)
+        name = number or known or str(len(texts) + 1)
+        texts.setdefault(name, {})
+        addresses[name] = addresses.get(name) or address
+        if text:
+            texts[name][text] = None
+    ids = sorted(texts, key=lambda name: int(name) if name.isdecimal() else len(texts))
+    documents = (Document(id=name, text="\n\n".join(texts[name])) for name in ids)
+    return tuple(documents), tuple(addresses[name] for name in ids)
+
+
+def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
+    """Yield number, address and text of each piece of evidence; the answer's own first."""
+    evidence = (claim.get("evidence") for claim in answer.claims)
+    lists = (answer.attribution, *(part for part in evidence if isinstance(part, list)))
+    for pieces in lists:
+        for piece in pieces:
+            if is_object(piece):
+                number, _, text = _split(str(piece.get("text") or ""))
+                yield number, str(piece.get("url") or ""), text
+            elif isinstance(piece, str) and piece.strip():
+                yield _split(piece)
+
+
+def _split(piece: str) -> tuple[str, str, str]:
+    """Return number, address and text of evidence; each may be empty.
+
+    Example:
+        >>> _split("[2] https://a.org It fell.")
+        ('2', 'https://a.org', 'It fell.')
+    """
+    mark = _NUMBERED.match(piece)
+    rest = piece[mark.end() :] if mark else piece.strip()
+    address = _ADDRESS.match(rest)
+    number = (mark[1] or mark[2]) if mark else ""
+    if address is None:
+        return number, "", rest.strip()
+    return number, address[0], rest[address.end() :].strip()

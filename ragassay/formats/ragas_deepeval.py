@@ -1,0 +1,336 @@
+"""Read and write ragas' samples and DeepEval's test cases: JSON lines, an array, a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from ragassay.errors import InputError
+from ragassay.formats.conversations import read_conversation
+from ragassay.formats.items import Item
+from ragassay.formats.output import (
+    Check,
+    JsonRow,
+    Reader,
+    WriteResult,
+    marked_text,
+    restore_metadata,
+    value_of,
+    whole_file,
+)
+from ragassay.formats.problems import Problem, is_list, validate
+from ragassay.formats.rows import IdText, Row, as_text, distinct_documents, kept_fields, original_id
+from ragassay.formats.sniff import Format
+from ragassay.formats.values import TableCell
+from ragassay.records import Document, Record
+
+
+class SampleRow(Row):
+    """A sample."""
+
+    id: IdText | None = None
+    user_input: str
+    response: str
+    retrieved_contexts: list[str] | None = None
+    reference: str | None = None
+    reference_contexts: list[str] | None = None
+    retrieved_context_ids: list[IdText] | None = None
+    reference_context_ids: list[IdText] | None = None
+    rubrics: dict[str, object] | None = Field(default=None)
+
+
+_KEPT = ("reference_contexts", "reference_context_ids", "rubrics")
+_MULTI_TURN = frozenset({"reference_tool_calls", "reference_topics"})
+
+RAGAS = Format(
+    name="ragas",
+    required=(("user_input",), ("response",)),
+    fields=frozenset(SampleRow.model_fields) | _MULTI_TURN,
+    leading="user_input",
+    keys="user_input, response[, retrieved_contexts, reference, retrieved_context_ids, rubrics]",
+)
+
+
+def read_ragas(item: Item) -> Record | Problem | Sequence[Record | Problem]:
+    """Turn a sample, of one turn or of several, into a record."""
+    if not is_list(item.fields.get("user_input")):
+        return read_sample(item)
+    kept = {n: as_text(part) for n in _KEPT if (part := item.fields.get(n)) is not None}
+    fields = {name: part for name, part in item.fields.items() if name not in _KEPT}
+    made = read_conversation(replace(item, fields=fields))
+    outcomes = [made] if isinstance(made, Record | Problem) else made
+    return [
+        one.model_copy(update={"metadata": one.metadata | kept}) if isinstance(one, Record) else one
+        for one in outcomes
+    ]
+
+
+def read_sample(item: Item) -> Record | Problem:
+    """Turn a sample of one turn into a record."""
+    row = validate(SampleRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    sources = _sources(row)
+    if isinstance(sources, Problem):
+        return sources
+    kept = {name: as_text(part) for name in _KEPT if (part := getattr(row, name)) is not None}
+    return Record(
+        id=row.id or item.place.label,
+        question=row.user_input,
+        answer=row.response,
+        sources=sources,
+        reference=row.reference,
+        metadata=kept | kept_fields(row),
+    )
+
+
+def ragas_row(record: Record) -> JsonRow:
+    """Return a record as a sample; sources whose ids are their positions need none."""
+    ids = [original_id(source) for source in record.sources]
+    row: JsonRow = {
+        "id": record.id,
+        "user_input": record.question,
+        "retrieved_contexts": [source.text for source in record.sources],
+        "response": marked_text(record, by_position=False),
+        "reference": record.reference,
+    }
+    if ids != [str(i) for i, _ in enumerate(ids, 1)]:
+        row["retrieved_context_ids"] = ids
+    return restore_metadata({n: v for n, v in row.items() if v is not None}, record.metadata, ())
+
+
+def _sources(row: SampleRow) -> tuple[Document, ...] | Problem:
+    texts = row.retrieved_contexts or []
+    if not row.retrieved_context_ids:
+        return tuple(Document(id=str(i), text=text) for i, text in enumerate(texts, start=1))
+    ids = row.retrieved_context_ids
+    if len(ids) != len(texts):
+        text = f"{len(ids)} ids for {len(texts)} retrieved_contexts"
+        return Problem("retrieved_context_ids", text, "an id for each context, or none")
+    pairs = zip(ids, texts, strict=True)
+    return distinct_documents([Document(id=name, text=text) for name, text in pairs])
+
+
+JOINT = "|"
+"""Stands between the passages of a context in DeepEval's JSON lines and CSV."""
+
+_INNER = "metadata."
+_METADATA = ("metadata", "additional_metadata", "additionalMetadata")
+_SOURCE = re.compile(r"deepeval_source=(?P<source>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
+
+
+def _passages(value: object) -> object:
+    if isinstance(value, str):
+        return value.split(JOINT) if value else []
+    return value
+
+
+def _text_as_context(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    match = _SOURCE.fullmatch(value)
+    if match is None:
+        return {"context": value}
+    return {"context": match["text"], "source": match["source"]}
+
+
+class ContextRow(Row):
+    """A retrieved passage: plain text, or an object."""
+
+    context: str
+    source: str = ""
+
+
+class CaseRow(Row):
+    """A test case, or a golden: a question that may have no answer yet."""
+
+    joint: ClassVar[str] = JOINT
+
+    input: str
+    actual_output: str = Field(
+        default="", validation_alias=AliasChoices("actual_output", "actualOutput")
+    )
+    expected_output: str | None = Field(
+        default=None, validation_alias=AliasChoices("expected_output", "expectedOutput")
+    )
+    context: Annotated[list[str] | None, BeforeValidator(_passages)] = None
+    retrieval_context: Annotated[
+        list[Annotated[ContextRow, BeforeValidator(_text_as_context)]] | None,
+        BeforeValidator(_passages),
+    ] = Field(default=None, validation_alias=AliasChoices("retrieval_context", "retrievalContext"))
+    metadata: dict[str, object] | None = Field(
+        default=None, validation_alias=AliasChoices(*_METADATA)
+    )
+
+
+DEEPEVAL = Format(
+    name="deepeval",
+    required=(("input",), ("actual_output", "actualOutput")),
+    fields=frozenset(
+        {
+            *("input", "actual_output", "actualOutput", "expected_output", "expectedOutput"),
+            *("context", "retrieval_context", "retrievalContext", "tags", "name", "comments"),
+            *("source_file", "sourceFile", "tools_called", "toolsCalled", "expected_tools"),
+            *("expectedTools", "custom_column_key_values", "expectations", "token_cost"),
+            *("input_token_count", "output_token_count"),
+            *_METADATA,
+        }
+    ),
+    leading="input",
+    keys="input, actual_output[, expected_output, retrieval_context, context, metadata, tags]",
+)
+
+
+def read_deepeval(item: Item) -> Record | Problem:
+    """Turn a test case into a record."""
+    row = validate(CaseRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    kept = kept_fields(row)
+    if row.retrieval_context is None:
+        passages = [ContextRow(context=text) for text in row.context or ()]
+    else:
+        passages = row.retrieval_context
+        kept |= {} if row.context is None else {"context": as_text(row.context)}
+    given = (row.metadata or {}).items()
+    return Record(
+        id=item.place.label,
+        question=row.input,
+        answer=row.actual_output,
+        sources=tuple(
+            Document(id=str(i), text=passage.context, title=passage.source)
+            for i, passage in enumerate(passages, start=1)
+        ),
+        reference=row.expected_output,
+        metadata=kept | {f"metadata.{k}": as_text(v) for k, v in given if v is not None},
+    )
+
+
+def deepeval_row(record: Record) -> JsonRow:
+    """Return a record as a test case; the title of a source is its passage's source."""
+    known = {n: value_of(t) for n, t in record.metadata.items() if n in DEEPEVAL.fields}
+    rest = {n: value_of(t) for n, t in record.metadata.items() if n not in known}
+    passages = [
+        f"deepeval_source={one.title},deepeval_context={one.text}" if one.title else one.text
+        for one in record.sources
+    ]
+    row: JsonRow = {
+        "input": record.question,
+        "actual_output": marked_text(record, by_position=True),
+        "expected_output": record.reference,
+        "retrieval_context": passages or None,
+    }
+    row |= {name: value for name, value in known.items() if name not in row}
+    return row | {
+        "additional_metadata": {n.removeprefix(_INNER): v for n, v in rest.items()} or None
+    }
+
+
+_CONTEXTS = ("context", "retrieval_context")
+
+_CellText = Callable[[str, object], str]
+
+
+def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
+    """Write records as ragas' single-turn samples.
+
+    Sources become `retrieved_contexts`, with `retrieved_context_ids` where their ids are no
+    positions. Left out are titles of sources, nuggets, system, topic and date. An answer in
+    sentences becomes text with its citations in brackets.
+
+    Args:
+        records: At least one where CSV is written, which needs a header.
+        path: Overwritten where it exists.
+
+    Raises:
+        InputError: A record does not fit the format, or the file cannot be written.
+    """
+    return _write(records, path, ragas_row, read_sample, _python_cell)
+
+
+def write_deepeval(records: Iterable[Record], path: Path) -> WriteResult:
+    """Write records as DeepEval's test cases, which `EvaluationDataset` loads.
+
+    Sources become `retrieval_context`, their titles the sources of the passages. Metadata that
+    DeepEval does not know goes into `additional_metadata`. Ids, nuggets, system, topic and date are
+    left out. An answer in sentences becomes text with its citations in brackets. In CSV, passages
+    are joined with `|`: one that contains it is read back as two, which is counted as changed.
+
+    Args:
+        records: As for `write_ragas`.
+        path: Overwritten where it exists.
+
+    Raises:
+        InputError: A record does not fit the format, or the file cannot be written.
+    """
+    return _write(records, path, deepeval_row, read_deepeval, _deepeval_cell)
+
+
+def _write(
+    records: Iterable[Record],
+    path: Path,
+    to_row: Callable[[Record], JsonRow],
+    reader: Reader,
+    cell: _CellText,
+) -> WriteResult:
+    check = Check(path)
+    ending = "".join(path.suffixes).removesuffix(".gz")
+    if ending.endswith(".csv"):
+        return _write_csv([(record, to_row(record)) for record in records], path, reader, cell)
+    lines = [check(record, to_row(record), reader) for record in records]
+    with whole_file(path) as handle:
+        if ending.endswith(".json"):
+            handle.write(b"[\n" + b",\n".join(lines) + b"\n]\n")
+        else:
+            handle.write(b"".join(line + b"\n" for line in lines))
+    return check.result()
+
+
+def _write_csv(
+    rows: list[tuple[Record, JsonRow]], path: Path, reader: Reader, cell: _CellText
+) -> WriteResult:
+    if not rows:
+        raise InputError(f"{path} cannot be written: CSV needs at least one answer")
+    check = Check(path)
+    columns = list(dict.fromkeys(name for _, row in rows for name in row))
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    for record, row in rows:
+        cells = {name: _text(name, row.get(name), cell) for name in columns}
+        read: dict[str, object] = {
+            name: TableCell(value) if value.strip() else None for name, value in cells.items()
+        }
+        check.cells(record, read, reader)
+        writer.writerow(cells.values())
+    with whole_file(path) as handle:
+        handle.write(text.getvalue().encode("utf-8"))
+    return check.result()
+
+
+def _text(name: str, value: object, cell: _CellText) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else cell(name, value)
+
+
+def _python_cell(name: str, value: object) -> str:
+    """Return a value as ragas' `to_csv` and a frame's write it; else JSON."""
+    return repr(value) if name in RAGAS.fields else json.dumps(value, ensure_ascii=False)
+
+
+def _deepeval_cell(name: str, value: object) -> str:
+    """Return a value as `EvaluationDataset.save_as` writes it."""
+    if name in _CONTEXTS and is_list(value):
+        return JOINT.join(map(str, value))
+    return (
+        json.dumps(value, ensure_ascii=False) if isinstance(value, list | Mapping) else str(value)
+    )

@@ -1,0 +1,261 @@
+"""Rows of a file as answers: columns renamed as the user says, rows merged that are one answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+
+from ragassay.errors import InputError
+from ragassay.formats.export_shapes import ShapeFormat
+from ragassay.formats.exports import MESSAGE_ROLES, block_text, last_message, merge_spans
+from ragassay.formats.fields import (
+    ANSWER_NAMES,
+    QUESTION_NAMES,
+    find_name,
+    has_value,
+    path_parts,
+    value_at,
+)
+from ragassay.formats.items import Item
+from ragassay.formats.named_fields import (
+    FieldTally,
+    find_sources,
+    find_unread,
+    has_one_text,
+    rename_fields,
+)
+from ragassay.formats.problems import is_list, is_mapping, is_object
+from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY, RecordRow
+from ragassay.formats.rows import as_text
+from ragassay.formats.sniff import MAX_SNIFFED, Format
+from ragassay.formats.values import TableCell
+from ragassay.records import Rejection
+
+METADATA = "metadata"
+_NO_COLUMNS = (METADATA, "citations", "turns", "unread")
+FIELDS = tuple(name for name in RecordRow.model_fields if name not in _NO_COLUMNS)
+"""The fields of an answer that a column can be."""
+
+OWN_NAMES = ("id", "question", "answer", "system", "topic")
+"""Fields that a column of that name is, without being named: any text may be one."""
+
+_MOST_INNER = 20
+_NEXT = re.compile(r",(?=\w+=)")
+
+
+def column_map(given: Mapping[str, str] | str | Iterable[str] | None) -> dict[str, str]:
+    """Return the column or path of each field, from a mapping or from texts.
+
+    Raises:
+        InputError: A text is none of these, a field is unknown, or is given twice.
+
+    Example:
+        >>> column_map(["question=inputs.question,answer=model output", "sources=context"])
+        {'question': 'inputs.question', 'answer': 'model output', 'sources': 'context'}
+    """
+    if given is None:
+        return {}
+    if is_mapping(given):
+        pairs = [(str(field), str(column)) for field, column in given.items()]
+    else:
+        texts = [given] if isinstance(given, str) else given
+        pairs = [_pair(part) for text in texts for part in _NEXT.split(str(text))]
+    found: dict[str, str] = {}
+    for field, column in pairs:
+        if field not in FIELDS:
+            raise InputError(f"a column cannot be {field!r}: the fields are {', '.join(FIELDS)}")
+        if field in found:
+            raise InputError(f"the field {field} has two columns, {found[field]!r} and {column!r}")
+        found[field] = column
+    return found
+
+
+def _pair(text: str) -> tuple[str, str]:
+    field, sign, column = text.partition("=")
+    if not (field.strip() and sign and column.strip()):
+        raise InputError(f"found {text!r} as a column: write FIELD=COLUMN, as question=query")
+    return field.strip(), column.strip()
+
+
+def with_columns(
+    items: Iterable[Item | Rejection], columns: Mapping[str, str], name: str, tally: FieldTally
+) -> Iterator[Item | Rejection]:
+    """Return items with their columns renamed.
+
+    Question, answer, reference and sources that the user does not name are looked up by their usual
+    names, and `OWN_NAMES` by their own; all other columns become metadata.
+
+    Args:
+        items: What a file or a list contains.
+        columns: The column of each field, or a path to its value: `inputs.question`.
+        name: The file, for messages.
+        tally: Counts the fields that were looked up by their usual names.
+
+    Raises:
+        InputError: There are no items, or none of the first 1,000 has one of the columns.
+    """
+    stream = iter(items)
+    head = list(islice(stream, MAX_SNIFFED))
+    read = [item.fields for item in head if isinstance(item, Item)]
+    if not head:
+        raise InputError(f"{name} is empty: it has no record")
+    for column in columns.values():
+        if not any(column in fields or value_at(fields, column) is not None for fields in read):
+            seen = dict.fromkeys(key for fields in read for key in _shown_keys(fields))
+            raise InputError(f"{name} has no column {column!r}: it has {', '.join(seen) or 'none'}")
+    for item in chain(head, stream):
+        yield (
+            replace(item, fields=_rename_fields(item.fields, columns, tally))
+            if isinstance(item, Item)
+            else item
+        )
+
+
+def _shown_keys(fields: Mapping[str, object]) -> Iterator[str]:
+    """Yield the columns of a row, and the paths one level below."""
+    for key, value in fields.items():
+        yield key
+        if is_object(value):
+            yield from (f"{key}.{inner}" for inner in islice(value, _MOST_INNER))
+
+
+def _rename_fields(
+    fields: Mapping[str, object], columns: Mapping[str, str], tally: FieldTally
+) -> dict[str, object]:
+    named = {f: _cell(_plain_text(f, value_at(fields, c))) for f, c in columns.items()}
+    rest = {name: value for name, value in fields.items() if name not in columns.values()}
+    taken = {path_parts(column)[0] for column in columns.values() if column not in fields}
+    others = {name: value for name, value in rest.items() if name not in taken}
+    usual = rename_fields(others)
+    for field, column in usual.names.items():
+        if field not in named and field in FIELDS:
+            named[field] = _cell(rest.pop(column))
+            tally.add({field: column})
+    own = {name: _cell(rest.pop(name)) for name in OWN_NAMES if name in rest and name not in named}
+    inner = rest.pop(METADATA, None)
+    about = rest | (inner if is_object(inner) else {})
+    has_sources = has_value(named.get("sources"))
+    unread = find_unread({k: v for k, v in about.items() if k in others}, has_sources=has_sources)
+    return named | own | {METADATA: about} | ({"unread": list(unread)} if unread else {})
+
+
+def _plain_text(field: str, value: object) -> object:
+    """Return the text of messages or blocks, for a question or answer; else the value."""
+    role = MESSAGE_ROLES.get(field)
+    if role is None or not is_list(value) or not all(map(is_object, value)):
+        return value
+    return last_message(value, role) or block_text(value) or value
+
+
+def _cell(value: object) -> object:
+    return TableCell(value) if isinstance(value, str) else value
+
+
+_QUERY_IDS = ("query_id", "qid", "question_id", "topic_id")
+_RUNS = ("query_run", "run", "run_id", "run_name", "system", "model")
+_PASSAGE_NAMES = ("passage_id", "chunk_id", "rank", "doc_id", "docid")
+
+
+def merged_items(items: Iterable[Item | Rejection], match: Format) -> Iterator[Item | Rejection]:
+    """Return items, those that belong to one answer as one.
+
+    Args:
+        items: The items of a file.
+        match: Its format.
+    """
+    if isinstance(match, ShapeFormat) and match.shape is not None and match.shape.spans is not None:
+        return merge_spans(items, match.shape.spans)
+    return _merge_passages(items) if match in (RAGASSAY, NAMED_FIELDS) else iter(items)
+
+
+@dataclass
+class _Group:
+    """Rows of one answer.
+
+    Attributes:
+        first: The first of them.
+        rows: The sources, one a row, as read from its columns.
+        seen: The same as text.
+        answer: The column of the answer, and the first answer that is not empty.
+    """
+
+    first: Item
+    rows: list[object]
+    seen: set[str]
+    answer: tuple[str, object] | None
+
+
+def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
+    """Return items; rows of one question and answer that have one passage each are one item."""
+    groups: dict[tuple[str, ...], _Group] = {}
+    order: list[Item | Rejection | _Group] = []
+    for item in items:
+        key = None if isinstance(item, Rejection) else _key_of(item)
+        if isinstance(item, Rejection) or key is None:
+            if groups:
+                order.append(item)
+            else:
+                yield item
+            continue
+        row = _passage(item)
+        group = groups.get(key)
+        if group is None:
+            groups[key] = group = _Group(item, [row], {as_text(row)}, _answer_of(item.fields))
+            order.append(group)
+        elif as_text(row) in group.seen:
+            order.append(item)  # a row that repeats another one is no further passage
+        else:
+            group.rows.append(row)
+            group.seen.add(as_text(row))
+            group.answer = group.answer or _answer_of(item.fields)
+    for one in order:
+        yield _merge_group(one) if isinstance(one, _Group) else one
+
+
+def _key_of(item: Item) -> tuple[str, ...] | None:
+    """Return what rows of one answer share; None for a row that has not one passage."""
+    fields = item.fields
+    source = find_sources(_without_answer(fields))
+    if source is None or not has_one_text(fields, source):
+        return None
+    query = find_name(fields, QUESTION_NAMES)
+    named, run = find_name(fields, _QUERY_IDS), find_name(fields, _RUNS)
+    answer = _answer_of(fields)
+    is_listed = named is not None and find_name(fields, _PASSAGE_NAMES) is not None
+    if query is None or (answer is None and not is_listed):
+        return None
+    # Of a query with an id, only the first row need have the answer.
+    told = "" if is_listed else as_text(answer[1] if answer else "")
+    parts = [fields.get("id"), fields.get(named or ""), fields.get(run or ""), fields[query]]
+    return (*(as_text(part) for part in parts), told)
+
+
+def _without_answer(fields: Mapping[str, object]) -> dict[str, object]:
+    taken = {find_name(fields, QUESTION_NAMES), find_name(fields, ANSWER_NAMES)}
+    return {key: value for key, value in fields.items() if key not in taken}
+
+
+def _answer_of(fields: Mapping[str, object]) -> tuple[str, object] | None:
+    name = find_name(fields, ANSWER_NAMES)
+    return (name, fields[name]) if name is not None else None
+
+
+def _passage(item: Item) -> object:
+    rows = rename_fields(item.fields).fields.get("sources")
+    row = rows[0] if is_list(rows) and len(rows) == 1 else rows
+    return row
+
+
+def _merge_group(group: _Group) -> Item:
+    if len(group.rows) == 1:
+        return group.first
+    fields = dict(group.first.fields)
+    source = find_sources(_without_answer(fields))
+    for name in (source, find_name(fields, _PASSAGE_NAMES)):
+        if name is not None:
+            del fields[name]
+    if group.answer is not None:
+        fields[group.answer[0]] = group.answer[1]
+    return replace(group.first, fields=fields | {source or "sources": group.rows})

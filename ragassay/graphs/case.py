@@ -1,0 +1,207 @@
+"""The state of the evaluation graph, its open cases, and the keys of their verdicts."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+from langgraph.channels import UntrackedValue
+
+from ragassay.agents.context import build_case
+from ragassay.errors import InputError
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.cases import CaseFile, Cited, Found, VerdictKey
+from ragassay.graphs.evidence_state import QueryTask, SufficiencyTask
+from ragassay.model_options import noted_options
+from ragassay.process import in_thread
+from ragassay.records import (
+    Case,
+    Evaluation,
+    EvidenceSearch,
+    Finding,
+    Reading,
+    Signals,
+    VerdictBase,
+)
+from ragassay.records import Record as Record  # LangGraph resolves the annotations below.
+from ragassay.retrievers.literature import Literature, can_look_up
+from ragassay.settings import Settings
+from ragassay.store import hash_of
+from ragassay.text.search import condense
+from ragassay.text.segmenter import judged_text, segment
+from ragassay.text.sentences import sentences_of
+
+
+def merge_verdicts(
+    known: Mapping[VerdictKey, VerdictBase], new: Mapping[VerdictKey, VerdictBase]
+) -> dict[VerdictKey, VerdictBase]:
+    """Return all verdicts; a new one takes the place of a known one."""
+    return {**known, **new}
+
+
+@dataclass
+class State:
+    """The state of one evaluation. The case itself is in the run-time context, not here.
+
+    Attributes:
+        case: Id of the case's file.
+        prepared: Preparations that were made.
+        found: Passages that were found for sentences, in the order of the sentences.
+        cited: Passages of cited documents, in the order of the citations.
+        searches: How evidence was looked for.
+        notices: What is known against cited articles.
+        signals: Measurements of the answer; None where there are none.
+        readings: Readings by fine-tuned judges, by their names.
+        verdicts: All verdicts, by evaluator and item.
+        evaluation: The outcome.
+    """
+
+    case: str = ""
+    prepared: Annotated[list[str], operator.add] = field(default_factory=list)
+    found: tuple[Found, ...] = ()
+    cited: tuple[Cited, ...] = ()
+    searches: tuple[EvidenceSearch, ...] = ()
+    notices: tuple[Finding, ...] = ()
+    signals: Signals | None = None
+    readings: dict[str, Reading] = field(default_factory=dict)
+    verdicts: Annotated[dict[VerdictKey, VerdictBase], merge_verdicts] = field(default_factory=dict)
+    evaluation: Evaluation | None = None
+
+
+@dataclass(frozen=True)
+class Input:
+    """The input of the graph: a record, or the id of a file that the caller has opened.
+
+    The record is never checkpointed.
+    """
+
+    record: Annotated[Record | None, UntrackedValue] = None
+    case: str = ""
+
+
+@dataclass(frozen=True)
+class Output:
+    """The output of the graph."""
+
+    evaluation: Evaluation
+
+
+def fingerprint(run: Run, record: Record) -> str:
+    """Hash everything that the evaluation of a record depends on."""
+    return hash_of(run.identity, record.model_dump_json())
+
+
+def question_key(run: Run, file: CaseFile, *parts: str | None) -> str:
+    """Hash everything that one verdict depends on, but the endpoint: a server may move.
+
+    Args:
+        run: With the judge that is asked.
+        file: The case.
+        parts: Evaluator, item, the judge's role, and what the evaluator names.
+    """
+    return hash_of(*_asking(run), file.context_sha256, *(part or "" for part in parts))
+
+
+def query_key(run: Run, node: str, task: QueryTask, context: str) -> str:
+    """Hash everything that the queries for a sentence, or an agent's search, depend on."""
+    bounds = run.settings.retrieval.evidence_turns, run.settings.retrieval.evidence_tokens
+    return hash_of(
+        *_asking(run),
+        context,
+        *(node, str(task.item), str(task.round), *task.tried, *task.found),
+        *((run.retrieval.corpus.sha256, *map(str, bounds)) if node == "run_agent" else ()),
+    )
+
+
+def sufficiency_key(run: Run, task: SufficiencyTask, context: str) -> str:
+    """Hash everything that the judgment of a sentence's passages depends on."""
+    return hash_of(*_asking(run), context, "judge_sufficiency", str(task.item), *task.passages)
+
+
+def reading_key(run: Run, judge: str, file: CaseFile) -> str:
+    """Hash everything that a judge's reading of an answer depends on."""
+    return hash_of(run.identity, "reading", judge, file.case_sha256)
+
+
+def _asking(run: Run) -> tuple[str, ...]:
+    """Return what every call depends on: the model, how it computes, what is said to it."""
+    settings = run.settings
+    return (
+        settings.judge.model,
+        settings.prompting.local_dtype,
+        str(settings.prompting.max_reply_tokens),
+        f"{settings.prompting.samples} samples, seed {settings.prompting.judge_seed}, "
+        f"decisions {settings.prompting.decisions}",
+        run.prompts_sha256,
+        *noted_options(settings.judge.model_options),
+    )
+
+
+def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
+    """Cut a record into what the judges look at.
+
+    Args:
+        record: The record.
+        settings: How many sentences an answer may have, and how much of its sources is shown.
+        corpus: Where cited documents that the record does not bring are looked up.
+
+    Raises:
+        InputError: The answer has more sentences than the settings allow.
+    """
+    lookup = corpus.get if can_look_up(corpus) else None
+    answer, sentences, sources = segment(record, lookup)
+    most = settings.evaluation.max_sentences
+    if len(sentences) > most:
+        raise InputError(
+            f"the answer has {len(sentences)} sentences, more than the {most} that are allowed; "
+            "raise the setting max_sentences if it is meant"
+        )
+    reference = record.reference or ""
+    return build_case(
+        record,
+        answer,
+        sentences,
+        sentences_of(reference)[:most],
+        sources,
+        condense(sources, f"{record.question} {judged_text(record)}", settings.source_chars),
+    )
+
+
+def file_of(record: Record, run: Run) -> CaseFile:
+    """Return a new file."""
+    case = case_of(record, run.settings, run.retrieval.corpus)
+    return CaseFile(fingerprint(run, record), record, case)
+
+
+async def open_file(record: Record, run: Run) -> CaseFile:
+    """Open the file of a record.
+
+    Raises:
+        InputError: The answer has too many sentences.
+    """
+    return run.files.open(await in_thread(file_of, record, run))
+
+
+def opened_file(case: str, run: Run) -> CaseFile:
+    """Return the file of a case.
+
+    Raises:
+        InputError: It is not open.
+    """
+    file = run.files.get(case)
+    if file is None:
+        raise InputError(
+            "this evaluation was begun in another process: call the graph with its record again"
+        )
+    return file
+
+
+def updated_file(state: State, run: Run) -> CaseFile:
+    """Bring the file of a case up to date, and return it."""
+    known = {name: getattr(state, name) for name in _FROM_STATE}
+    return run.files.open(replace(opened_file(state.case, run), **known))
+
+
+_FROM_STATE = ("found", "cited", "signals", "readings", "verdicts")

@@ -1,0 +1,114 @@
+"""Label whether a sentence is needed: from signals or by a fine-tuned head (BioACE, 4.1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from ragassay.errors import SettingsError
+from ragassay.instruments.signals.facts import SOURCED
+from ragassay.metrics.stats.calibration import bound_of, explain_undecided
+from ragassay.models.adapters import adapter_of, read_shape
+from ragassay.models.verifiers import AdaptedVerifier, adapted_verifier
+from ragassay.records import (
+    RELEVANCE_LABELS,
+    AnswerSentence,
+    Failure,
+    RelevanceLabel,
+    SentenceLabel,
+    SentenceSignals,
+    Signals,
+)
+from ragassay.text.quantities import numbers_of
+
+FOREIGN = 4.0
+"""Logit from which a sentence is from another text. It took 619 of 655 inserted sentences for such,
+and none of 4,494 others (`python -m training.unneeded`: YESciEval's answers to 68 questions that
+nothing was fitted on, half of them to choose the bounds)."""
+
+REPEATED = 0.98
+"""Cosine with an earlier sentence from which one repeats it: 65 of 133 repeated ones, and none of
+410 others of whole answers (same command)."""
+
+UNDECIDED = Failure(
+    reason="undecided", detail="without a judge only sentences off topic or repeated are told"
+)
+
+
+class SignalLabeller:
+    """Labels a sentence as unnecessary where it is off topic or repeated; else it is undecided."""
+
+    def label(
+        self, sentence: AnswerSentence, sentences: Sequence[AnswerSentence], signals: Signals | None
+    ) -> SentenceLabel:
+        """Label one sentence of an answer.
+
+        Args:
+            sentence: The sentence.
+            sentences: All of the answer.
+            signals: The answer's; None where it was not measured.
+        """
+        measured = signals.sentences[sentence.index - 1] if signals else None
+        if signals and measured and self._is_unneeded(sentence, sentences, signals, measured):
+            return SentenceLabel(sentence=sentence.index, label="unnecessary")
+        return SentenceLabel(sentence=sentence.index, failure=UNDECIDED)
+
+    def _is_unneeded(
+        self,
+        sentence: AnswerSentence,
+        sentences: Sequence[AnswerSentence],
+        signals: Signals,
+        measured: SentenceSignals,
+    ) -> bool:
+        # Without sources "foreign" rests on the question alone, which was not tried.
+        if SOURCED in signals.values and measured.values["foreign"] >= FOREIGN:
+            return True
+        twin = measured.twin or sentence.index
+        if twin >= sentence.index or measured.values.get("redundancy", 0.0) < REPEATED:
+            return False
+        # Two doses, two results: the same words with other numbers are another fact.
+        return numbers_of(sentence.text) <= numbers_of(sentences[twin - 1].text)
+
+
+class HeadLabeller:
+    """Labels a sentence from it and its question alone, as BioACE's classifiers do (table 2).
+
+    Args:
+        model: An adapter of `ragassay finetune completeness --method head`.
+    """
+
+    def __init__(self, model: AdaptedVerifier) -> None:
+        self._model, self.name = model, model.name
+        bounds = (bound.model_dump_json() for bound in model.bounds)
+        self.identity = (model.name, model.digest, *bounds)
+
+    def label(self, question: str, sentence: AnswerSentence) -> SentenceLabel:
+        """Label one sentence; undecided below the bound of its label."""
+        (shares,) = self._model.probabilities([(sentence.text, question)]).tolist()
+        best = max(range(len(shares)), key=shares.__getitem__)
+        label = cast("RelevanceLabel", RELEVANCE_LABELS[best])
+        bound = bound_of(self._model.bounds, label, "verdict")
+        doubt = explain_undecided(bound, label, shares[best]) if bound else None
+        if doubt:
+            return SentenceLabel(sentence=sentence.index, leaning=label, failure=doubt)
+        return SentenceLabel(sentence=sentence.index, label=label)
+
+
+def head_labeller(name: str, cache_dir: Path) -> HeadLabeller:
+    """Return the labeller that a setting names.
+
+    Args:
+        name: `ragassay/FOLDER`.
+        cache_dir: The folder of converted weights.
+
+    Raises:
+        SettingsError: The folder has no head for sentence labels.
+    """
+    adapter = adapter_of(name)
+    if adapter is None or read_shape(adapter.folder).labels != RELEVANCE_LABELS:
+        raise SettingsError(
+            f"labeller {name}: name ragassay/FOLDER of `ragassay finetune completeness --method "
+            "head`, or judge"
+        )
+    return HeadLabeller(adapted_verifier(adapter, cache_dir))

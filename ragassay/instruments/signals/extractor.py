@@ -1,0 +1,370 @@
+"""Compute the signals of an answer: measurements, and small fitted models on top of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragassay.instruments.signals.features import (
+    Placed,
+    SourceFacts,
+    connective_rate,
+    definitions,
+    opening,
+    register_features,
+    repeated_runs,
+    sentence_geometry,
+    source_coverage,
+    twins,
+)
+from ragassay.models.entailment import CONTRADICTS, SUPPORTS
+from ragassay.models.fitted_raters import SignalRater
+from ragassay.records import AnswerSentence, Case, Document, SentenceSignals, Signals, SourceGap
+from ragassay.text.faults import says_nothing, speaks_to_judge
+from ragassay.text.sentences import sentences_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragassay.models.embeddings import Embedder
+    from ragassay.models.entailment import EntailmentModel
+
+
+Row = dict[str, float]
+
+N_SENTENCES = 4
+"""Source sentences that a sentence is compared with: those closest to it."""
+
+GAP_QUANTILE = 2 / 3
+"""Quantile of closeness to the question from which a source sentence can be a gap."""
+
+COVERED = 0.6
+"""Cosine of a source's sentence and one of the answer from which it counts as covered."""
+
+MOST_GAPS = 3
+
+MOST_MISSING = 5.0
+"""Missing numbers or names of a sentence beyond which more make no difference."""
+
+
+@dataclass(frozen=True)
+class AnswerMeasurements:
+    """The measurements of an answer.
+
+    Attributes:
+        sentences: The measures of each sentence by name; inapplicable ones are left out.
+        answer: Measures of the answer as a whole.
+        vectors: The sentences' vectors, shape (n_sentences, n_dimensions).
+        openings: The first words of each sentence.
+        register: The features of each sentence's register, from its spelling.
+        twins: For each sentence, the number of the most similar one.
+        gaps: The source sentences that the answer covers least.
+    """
+
+    sentences: tuple[Row, ...]
+    answer: Row
+    vectors: NDArray[np.float32]
+    openings: tuple[tuple[str, ...], ...]
+    register: tuple[Row, ...]
+    twins: tuple[int | None, ...]
+    gaps: tuple[SourceGap, ...] = ()
+
+
+def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> AnswerMeasurements:
+    """Measure an answer of at least one sentence.
+
+    Sentences of sources that speak to a judge are no evidence: they are left out.
+    """
+    case = case.model_copy(update={"sources": tuple(map(_without_pleas, case.sources))})
+    texts = [sentence.text for sentence in case.sentences]
+    lines, owner = _source_lines(case.sources)
+    placed = _place_sentences(case, texts, lines, owner, embedder)
+    rows: list[Row] = [{} for _ in texts]
+    for name, values in sentence_geometry(placed).items():
+        _add(rows, name, values)
+    _add_contrasts(rows)
+    _add_form(rows, case.sentences)
+    if lines:
+        passages = _passages(placed, lines)
+        _add_grounding(rows, case, texts, passages)
+        _add_entailment(rows, texts, passages, verifier)
+    return AnswerMeasurements(
+        sentences=tuple(rows),
+        answer=_answer_row(case, texts, placed),
+        vectors=placed.sentences,
+        openings=tuple(tuple(opening(text)) for text in texts),
+        register=tuple(register_features(text) for text in texts),
+        twins=tuple(twins(placed)),
+        gaps=_gaps(case.sources, placed, lines),
+    )
+
+
+def _without_pleas(source: Document) -> Document:
+    lines = sentences_of(source.text)
+    kept = [line for line in lines if not speaks_to_judge(line)]
+    title = "" if speaks_to_judge(source.title) else source.title
+    if (title, len(kept)) == (source.title, len(lines)):
+        return source
+    return source.model_copy(update={"title": title, "text": " ".join(kept)})
+
+
+def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
+    """Return titles and sentences of all sources, and the source of each (0-based)."""
+    lines = [
+        (line, number)
+        for number, source in enumerate(sources)
+        for line in ([source.title] if source.title else []) + sentences_of(source.text)
+    ]
+    return [line for line, _ in lines], [number for _, number in lines]
+
+
+def _place_sentences(
+    case: Case, texts: Sequence[str], lines: Sequence[str], owner: Sequence[int], embedder: Embedder
+) -> Placed:
+    import numpy as np
+
+    number = {source.id: n for n, source in enumerate(case.sources)}
+    return Placed(
+        sentences=embedder.encode(texts),
+        question=embedder.encode([case.question])[0],
+        sources=embedder.encode(lines),
+        owner=np.array(owner, dtype=np.intp),
+        cited=[
+            [number[c.document] for c in sentence.citations if c.document in number]
+            for sentence in case.sentences
+        ],
+    )
+
+
+def _add(rows: Sequence[Row], name: str, values: Sequence[float | None]) -> None:
+    for row, value in zip(rows, values, strict=True):
+        if value is not None:
+            row[name] = value
+
+
+def _add_contrasts(rows: Sequence[Row]) -> None:
+    """Add how far a sentence deviates from the median of the others, and from what it cites."""
+    import numpy as np
+
+    for name in ("source_support", "belonging"):
+        for row in rows:
+            others = [other[name] for other in rows if other is not row and name in other]
+            if others and name in row:
+                row[f"{name}_contrast"] = row[name] - float(np.median(others))
+    for row in rows:
+        if "cited_support" in row:
+            row["miscited"] = row["source_support"] - row["cited_support"]
+
+
+def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
+    """Add length, digits, and abbreviations that are defined or used."""
+    texts = [sentence.text for sentence in sentences]
+    defined, used = definitions(texts)
+    for row, text, defines, uses in zip(rows, texts, defined, used, strict=True):
+        row["length"] = min(4.0, len(text) / 100)
+        row["digits"] = min(2.0, sum(c.isdigit() for c in text) / 10)
+        row["defines"], row["uses_defined"] = float(defines), float(uses)
+
+
+def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
+    """Return the closest source sentences of each sentence, in their order."""
+    import numpy as np
+
+    chosen = [np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES]) for row in placed.nearness]
+    return [" ".join(lines[int(i)] for i in closest) for closest in chosen]
+
+
+def _add_grounding(
+    rows: Sequence[Row], case: Case, texts: Sequence[str], passages: Sequence[str]
+) -> None:
+    """Add what of a sentence no source has, and what its closest passage does not have."""
+    sources = [f"{source.title}\n{source.text}" for source in case.sources]
+    anywhere = SourceFacts([case.question, *sources])
+    for row, text, passage in zip(rows, texts, passages, strict=True):
+        for name, facts in (("unknown", anywhere), ("unplaced", SourceFacts([passage]))):
+            row[f"{name}_numbers"] = min(MOST_MISSING, float(facts.unknown_numbers(text)))
+            row[f"{name}_names"] = min(MOST_MISSING, float(facts.unknown_names(text)))
+            row[f"{name}_words"] = min(5 * MOST_MISSING, float(facts.unknown_words(text)))
+
+
+def _add_entailment(
+    rows: Sequence[Row], texts: Sequence[str], passages: Sequence[str], verifier: EntailmentModel
+) -> None:
+    """Add the verifier's verdict on each sentence and its closest passage."""
+    shares = verifier.probabilities(list(zip(texts, passages, strict=True)))
+    for row, share in zip(rows, shares, strict=True):
+        row["entailment"], row["contradiction"] = float(share[SUPPORTS]), float(share[CONTRADICTS])
+
+
+def _gaps(
+    sources: Sequence[Document], placed: Placed, lines: Sequence[str]
+) -> tuple[SourceGap, ...]:
+    """Return the source sentences that are closest to the question and covered least."""
+    import numpy as np
+
+    nearness = np.array(source_coverage(placed))
+    if not len(nearness):
+        return ()
+    relevance = placed.sources @ placed.question
+    asked = np.flatnonzero(relevance >= np.quantile(relevance, GAP_QUANTILE))
+    least = asked[np.argsort(nearness[asked], kind="stable")][:MOST_GAPS]
+    return tuple(
+        SourceGap(
+            document=sources[int(placed.owner[i])].id,
+            text=lines[int(i)],
+            nearness=round(float(nearness[i]), 6),
+        )
+        for i in least
+        if nearness[i] < COVERED
+    )
+
+
+def _answer_row(case: Case, texts: Sequence[str], placed: Placed) -> Row:
+    import numpy as np
+
+    citations = [c for sentence in case.sentences for c in sentence.citations]
+    row: Row = {
+        "connectives": connective_rate(texts),
+        "repeated_words": repeated_runs(texts),
+        "nothing": sum(says_nothing(text) for text in texts) / len(texts),
+        "cited": sum(bool(s.citations) for s in case.sentences) / len(texts),
+        "n_paragraphs": float(sum(bool(p.strip()) for p in case.judged_answer.split("\n"))),
+    }
+    if citations:
+        row["unresolved_citations"] = sum(c.document is None for c in citations) / len(citations)
+    nearness = np.array(source_coverage(placed))
+    if len(nearness):
+        weights = np.maximum(placed.sources @ placed.question, 1e-3)
+        row["coverage"] = float((nearness * weights).sum() / weights.sum())
+        sources = range(int(placed.owner.max()) + 1)
+        best = [nearness[placed.owner == n].max() for n in sources if (placed.owner == n).any()]
+        row["source_share"] = float(np.mean(best))
+    return row
+
+
+LEAST = (
+    "source_support",
+    "cited_support",
+    "question_relevance",
+    "belonging",
+    "flow",
+    "entailment",
+    "register",
+)
+"""Measures of a sentence whose worst value in an answer is the least."""
+
+MOST = (
+    "redundancy",
+    "foreign",
+    "contradiction",
+    "miscited",
+    "unknown_numbers",
+    "unknown_names",
+    "unknown_words",
+    "unplaced_numbers",
+    "unplaced_names",
+    "unplaced_words",
+)
+"""Measures of a sentence whose worst value in an answer is the greatest."""
+
+REDUNDANT = 0.6
+"""Cosine of two sentences of an answer beyond which they start to repeat each other."""
+
+LEAST_CONNECTIVES = 0.1
+"""Added before the logarithm: the last connectives to go are missed most."""
+
+N_DIGITS = 6
+"""Digits to which a signal is rounded."""
+
+
+class SignalMeter:
+    """Computes the signals of a case. The models are loaded at the first call.
+
+    Args:
+        embedder: Provides sentence vectors.
+        verifier: Compares sentences with the sources.
+        rater: Has the models of order, foreign sentences and register.
+    """
+
+    def __init__(self, embedder: Embedder, verifier: EntailmentModel, rater: SignalRater) -> None:
+        self._embedder, self._verifier, self._rater = embedder, verifier, rater
+
+    def signals(self, case: Case) -> Signals:
+        """Measure a case; an answer without a sentence has no signals."""
+        if not case.sentences:
+            return Signals()
+        return signals_of(measure(case, self._embedder, self._verifier), self._rater)
+
+
+def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
+    """Compute signals from measurements with the rater's models."""
+    import numpy as np
+
+    texts = (measured.sentences, measured.vectors, measured.openings)
+    place = rater.order.logits(*texts)
+    foreign = rater.foreign.logits(measured.sentences)
+    register = rater.scholarly.logits(measured.register, measured.vectors)
+    rows = [
+        {**row, "place": float(p), "foreign": float(f), "register": float(r)}
+        for row, p, f, r in zip(measured.sentences, place, foreign, register, strict=True)
+    ]
+    answer = dict(measured.answer)
+    for name, worst in [*((n, min) for n in LEAST), *((n, max) for n in MOST)]:
+        values = [row[name] for row in rows if name in row]
+        if values:
+            answer[f"{'least' if worst is min else 'most'}_{name}"] = worst(values)
+            answer[f"mean_{name}"] = float(np.mean(values))
+    answer["all_foreign"] = float(np.logaddexp.reduce(foreign))
+    answer["log_connectives"] = math.log(LEAST_CONNECTIVES + answer["connectives"])
+    answer["clearly_foreign"] = float(np.maximum(foreign, 0).sum())
+    redundant = [row["redundancy"] - REDUNDANT for row in rows if "redundancy" in row]
+    answer["all_redundancy"] = math.log1p(float(np.maximum(redundant, 0).sum()))
+    if len(rows) > 1:
+        answer["order"] = order_score(place)
+        answer["opening"] = log_share(rater.opening.logits(*texts), 0)
+        answer["closing"] = log_share(rater.closing.logits(*texts), -1)
+    return Signals(
+        values=_round_values(answer),
+        sentences=tuple(
+            SentenceSignals(sentence=number, twin=twin, values=_round_values(row))
+            for number, (row, twin) in enumerate(zip(rows, measured.twins, strict=True), 1)
+        ),
+        gaps=measured.gaps,
+    )
+
+
+def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
+    """Return how well sentences follow the order of their places: at most 0, the best.
+
+    The mean log-likelihood of all pairs in their order, minus the highest that these sentences can
+    have; a pair (i, j) is in order with probability sigmoid(place[j] - place[i]).
+
+    Args:
+        place: shape (n_sentences,), at least 2; higher comes later.
+    """
+    import numpy as np
+
+    places = np.asarray(place, dtype=np.float64)
+    return _concordance(places) - _concordance(np.sort(places))
+
+
+def log_share(logits: NDArray[np.float64] | Sequence[float], number: int) -> float:
+    """Return the log-probability that of all sentences this one is chosen (softmax)."""
+    import numpy as np
+
+    scores = np.asarray(logits, dtype=np.float64)
+    return float(scores[number] - np.logaddexp.reduce(scores))
+
+
+def _concordance(place: NDArray[np.float64]) -> float:
+    import numpy as np
+
+    later = place[None, :] - place[:, None]
+    return float(-np.logaddexp(0, -later)[np.triu_indices(len(place), 1)].mean())
+
+
+def _round_values(values: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, N_DIGITS) for name, value in values.items()}

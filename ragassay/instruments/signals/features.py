@@ -1,0 +1,205 @@
+"""Features of sentences: their positions, their style, what of them is in the sources."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragassay.text.quantities import numbers_of
+from ragassay.text.search import tokenize
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+if TYPE_CHECKING:
+    Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """An answer as vectors.
+
+    Attributes:
+        sentences: shape (n_sentences, n_dimensions).
+        question: shape (n_dimensions,).
+        sources: The sentences of all sources, shape (n_source_sentences, n_dimensions).
+        owner: Which source each of them belongs to (0-based), shape (n_source_sentences,).
+        cited: For each sentence of the answer, the sources that it cites (0-based).
+    """
+
+    sentences: Vectors
+    question: Vectors
+    sources: Vectors
+    owner: NDArray[np.intp]
+    cited: Sequence[Sequence[int]]
+
+    @functools.cached_property
+    def nearness(self) -> Vectors:
+        """Cosines with the sentences of the sources, shape (n_sentences, n_source_sentences)."""
+        if not len(self.sources):
+            return np.zeros((len(self.sentences), 0), dtype=np.float32)
+        return self.sentences @ self.sources.T
+
+
+def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
+    """Return one value a sentence and measure; None where it does not apply.
+
+    - source_support: the closest sentence of any source
+    - cited_support: the closest sentence of the sources that it cites
+    - question_relevance: the question
+    - redundancy: the most similar other sentence of the answer
+    - belonging: the rest of the answer, on average
+    - flow: the sentence before
+    """
+    n = len(placed.sentences)
+    among = placed.sentences @ placed.sentences.T
+    np.fill_diagonal(among, np.nan)
+    others = [row[~np.isnan(row)] for row in among]
+    return {
+        "source_support": [_most(row) for row in placed.nearness],
+        "cited_support": [
+            _most(row[np.isin(placed.owner, list(cited))]) if cited else None
+            for row, cited in zip(placed.nearness, placed.cited, strict=True)
+        ],
+        "question_relevance": [float(v) for v in placed.sentences @ placed.question],
+        "redundancy": [_most(row) for row in others],
+        "belonging": [float(row.mean()) if len(row) else None for row in others],
+        "flow": [None, *(float(among[i, i - 1]) for i in range(1, n))] if n else [],
+    }
+
+
+def twins(placed: Placed) -> list[int | None]:
+    """Return the number (1-based) of each sentence's most similar one; None for a single."""
+    among = placed.sentences @ placed.sentences.T
+    np.fill_diagonal(among, -np.inf)
+    return [int(row.argmax()) + 1 if len(row) > 1 else None for row in among]
+
+
+def source_coverage(placed: Placed) -> list[float]:
+    """Return how close the answer comes to each source sentence, shape (n_source_sentences,)."""
+    if not len(placed.sentences) or not len(placed.sources):
+        return []
+    return [float(v) for v in placed.nearness.max(axis=0)]
+
+
+def _most(row: Vectors) -> float | None:
+    return float(row.max()) if len(row) else None
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_OPENING = re.compile(r"[A-Za-z]+|,")
+_TAG = re.compile(r"(?:^|\s)[#@]\w+")
+_DEFINED = re.compile(r"\(([A-Z][A-Za-z0-9-]{1,9}?)s?\)")
+
+CONNECTIVES = frozenset(
+    # Coordinators, subordinators and relatives.
+    "and or but nor yet so because although though while whereas since unless if when as that "
+    "which who whose where both either neither than including such for "
+    # Adverbs that join sentences.
+    "however therefore thus hence moreover furthermore additionally consequently nevertheless "
+    "nonetheless meanwhile likewise similarly instead otherwise also then finally overall".split()
+)
+"""The closed classes of English words that join clauses and sentences (Huddleston and Pullum
+2002, chapters 11, 12 and 15), one word each."""
+
+N_GRAM = 3
+"""Words in a row that count as a repetition when they recur."""
+
+
+def opening(sentence: str) -> list[str]:
+    """Return the first words, one by one and in pairs, in lower case; a comma is a word."""
+    words = [w.lower() for w in _OPENING.findall(" ".join(sentence.split()[:3]))]
+    return [*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))]
+
+
+def connective_rate(sentences: Sequence[str]) -> float:
+    """Return connectives a sentence, on average; 0 without a sentence."""
+    n = sum(word.lower() in CONNECTIVES for s in sentences for word in _WORD.findall(s))
+    return n / len(sentences) if sentences else 0.0
+
+
+def repeated_runs(sentences: Sequence[str]) -> float:
+    """Return repeated runs of three words as log(1 + n); further text never lowers it."""
+    grams: Counter[tuple[str, ...]] = Counter()
+    for sentence in sentences:
+        words = [word.lower() for word in _WORD.findall(sentence)]
+        grams.update(tuple(words[i : i + N_GRAM]) for i in range(len(words) - N_GRAM + 1))
+    return math.log1p(sum(grams.values()) - len(grams))
+
+
+def register_features(sentence: str) -> dict[str, float]:
+    """Return features of spelling that tell chat from scholarly prose; shares or counts."""
+    words = _WORD.findall(sentence)
+    n = max(1, len(words))
+    marks = Counter(unicodedata.category(c) for c in sentence)
+    return {
+        "pictures": min(3.0, marks["So"] + marks["Sk"]),
+        "tags": min(3.0, float(len(_TAG.findall(sentence)))),
+        "exclamations": min(3.0, float(sentence.count("!") + sentence.count("?"))),
+        "trailing_dots": min(3.0, float(sentence.count("...") + sentence.count("\u2026"))),
+        "dashes": min(3.0, float(sentence.count(" - ") + sentence.count("\u2014"))),
+        "contractions": sum("'" in w or "\u2019" in w for w in words) / n,
+        "capitals": sum(w.isupper() and len(w) > 3 for w in words) / n,
+        "small_start": float(sentence[:1].islower()),
+        "word_length": sum(len(w) for w in words) / n,
+        "long_words": sum(len(w) > 8 for w in words) / n,
+        "n_words": min(60.0, float(len(words))),
+    }
+
+
+def definitions(sentences: Sequence[str]) -> tuple[list[bool], list[bool]]:
+    """Return which sentences define an abbreviation in brackets, and which use another's.
+
+    Returns:
+        Two lists, shape (n_sentences,) each.
+    """
+    defined = [set(_DEFINED.findall(s)) for s in sentences]
+    known = set().union(*defined) if defined else set()
+    uses = [
+        any(re.search(rf"\b{re.escape(name)}s?\b", s) for name in known - own)
+        for s, own in zip(sentences, defined, strict=True)
+    ]
+    return [bool(own) for own in defined], uses
+
+
+_NAME = re.compile(r"\b(?:[A-Za-z]*\d[\w-]*|[A-Z]{2,}[\w-]*|[a-z]+[A-Z]\w*)\b")
+
+
+def names_of(text: str) -> set[str]:
+    """Return abbreviations, genes, compounds: words with inner capitals or digits, lower-cased."""
+    return {name.lower().rstrip("s") for name in _NAME.findall(text)}
+
+
+class SourceFacts:
+    """The numbers, names and words of some texts.
+
+    Args:
+        texts: The question and the sources, or a passage of them.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        joined = "\n".join(texts)
+        self._numbers, self._names = numbers_of(joined), names_of(joined)
+        self._words = frozenset(tokenize(joined))
+
+    def unknown_numbers(self, sentence: str) -> int:
+        """Return how many numbers of a sentence no source has."""
+        return len(numbers_of(sentence) - self._numbers)
+
+    def unknown_names(self, sentence: str) -> int:
+        """Return how many names of a sentence no source has."""
+        return len(names_of(sentence) - self._names - self._numbers)
+
+    def unknown_words(self, sentence: str) -> int:
+        """Return how many word stems of a sentence the texts do not have."""
+        return len(set(tokenize(sentence)) - self._words)

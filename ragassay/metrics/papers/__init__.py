@@ -1,0 +1,1 @@
+"""Measures of the papers; each names its equation. Pure functions: records in, numbers out."""

@@ -1,1 +1,0 @@
-"""Measures of question-answer pairs that were written from papers (SciQAG)."""

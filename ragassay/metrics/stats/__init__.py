@@ -1,0 +1,1 @@
+"""Statistics of scores: intervals, agreement, correlation, tests. Pure functions."""

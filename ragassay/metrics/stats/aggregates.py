@@ -1,0 +1,239 @@
+"""Combine scores of several answers: macro over questions, pooled over verdicts, matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER, f1_of_parts
+from ragassay.metrics.papers.nuggets import f1_score
+from ragassay.metrics.stats.intervals import (
+    SHARE_SCALE,
+    bootstrap_interval,
+    build_score,
+    mean_interval,
+    ratio_interval,
+    round_score,
+    sums_by_cluster,
+)
+from ragassay.records import Outlined, Score
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A mean for each pair of names.
+
+    Attributes:
+        key: Used in file names.
+        title: Shown to people.
+        rows: Names of the rows.
+        columns: Names of the columns.
+        cells: shape (n_rows, n_columns); `n` and `n_unscored` count units of `unit`.
+        row_title: Title of the rows.
+        column_title: Title of the columns.
+        unit: What a cell counts, in the plural: "questions", "ratings".
+        n_questions: Questions behind any cell.
+        own: Row and column of cells that compare something with itself.
+        is_reflexive: Whether own cells compare a thing with itself and are uninformative.
+        lower_is_better: Whether the lowest is the best.
+    """
+
+    key: str
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Score, ...], ...]
+    row_title: str
+    column_title: str
+    unit: str
+    n_questions: int
+    own: frozenset[tuple[int, int]] = frozenset()
+    is_reflexive: bool = False
+    lower_is_better: bool = False
+
+
+def clustered_score(
+    values: Sequence[float],
+    questions: Sequence[str],
+    n_unscored: int = 0,
+    scale: tuple[float, float] = (0.0, 1.0),
+    judge: str = "",
+    lower_is_better: bool = False,
+) -> Score:
+    """Return a mean with a bootstrap interval over questions.
+
+    Args:
+        values: shape (n,).
+        questions: shape (n,), the question of each.
+        n_unscored: The number of missing values.
+        scale: Least and greatest value; without a greatest, unscored values leave no upper bound.
+        judge: The model that gave the values.
+        lower_is_better: Whether the lowest value is the best.
+
+    Returns:
+        Rounded to four digits; without a value where there is none.
+    """
+    n, total = len(values), math.fsum(values)
+    interval = mean_interval(values, questions)
+    ends = [
+        (total + n_unscored * end) / (n + n_unscored) if n + n_unscored else None for end in scale
+    ]
+    worst, best = (
+        end if end is not None and math.isfinite(end) else None
+        for end in (reversed(ends) if lower_is_better else ends)
+    )
+    value = total / n if n else None
+    bounds = (value, value) if n and not n_unscored else (worst, best)
+    return round_score(build_score(value, n, n_unscored, interval, bounds, scale, judge))
+
+
+MOST_SNAPPED = 2000
+"""Verdicts up to which a share of four digits determines the number of hits, in halves."""
+
+
+def question_of(evaluation: Outlined) -> str:
+    """Return the key that answers to the same question share: the topic or the question itself."""
+    return evaluation.topic or evaluation.question
+
+
+def bounds_of(key: str, score: Score) -> tuple[float, float]:
+    """Return the worst and best case of a score; the ends of its scale where nothing is known."""
+    low, high = score.scale
+    worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
+    return _first(score.worst, score.decided, worst), _first(score.best, score.decided, best)
+
+
+def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, float]:
+    """Return the mean score over the answers to each question that has one."""
+    return {
+        question: math.fsum(values) / len(values)
+        for question, scores in _by_question(evaluations, key).items()
+        if (values := [score.decided for score in scores if score.decided is not None])
+    }
+
+
+def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
+    """Return means over questions: the mean over questions of the mean over a question's answers.
+
+    Returns:
+        In the order of first appearance. `n` counts questions, `n_unscored` those for which every
+        answer lacks the score; the bounds also cover what is unscored within answers.
+    """
+    keys = dict.fromkeys(key for e in evaluations for key in e.scores)
+    return {key: question_score(key, evaluations) for key in keys}
+
+
+def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
+    """Return one of `question_scores`; without a value where no answer has the score."""
+    values = values_by_question(evaluations, key)
+    counted = {
+        question: bounds
+        for question, scores in _by_question(evaluations, key).items()
+        if (bounds := [bounds_of(key, s) for s in scores if s.decided is not None or s.n_unscored])
+    }
+    interval = mean_interval(list(values.values()), list(values))
+    first = next((e.scores[key] for e in evaluations if key in e.scores), None)
+    worst, best = (_mean([_mean_end(bounds, end) for bounds in counted.values()]) for end in (0, 1))
+    found = build_score(
+        _mean(list(values.values())),
+        len(values),
+        len(counted) - len(values),
+        interval,
+        (worst, best),
+        scale=first.scale if first else SHARE_SCALE,
+        judge=first.judge if first else "",
+    )
+    return round_score(found)
+
+
+def pooled_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
+    """Return shares over all verdicts of all answers: the sum of hits divided by the sum of n.
+
+    A long answer counts more than a short one. F1 is computed from pooled precision and recall.
+
+    Returns:
+        For the scores on a scale of 0 to 1, in the order of first appearance. `n` and
+        `n_unscored` count verdicts; intervals resample questions.
+    """
+    keys = dict.fromkeys(
+        key for e in evaluations for key, s in e.scores.items() if s.scale == SHARE_SCALE
+    )
+    pooled = {key: _pool_score(key, evaluations) for key in keys if not key.endswith(".f1")}
+    for key in keys:
+        group = key.removesuffix(".f1")
+        parts = f"{group}.precision", f"{group}.recall"
+        if key.endswith(".f1") and all(part in pooled for part in parts):
+            pooled[key] = _pooled_f1(parts, pooled, evaluations)
+    return {key: pooled[key] for key in keys if key in pooled}
+
+
+def _pool_score(key: str, evaluations: Sequence[Outlined]) -> Score:
+    having = [e for e in evaluations if key in e.scores]
+    scores = [e.scores[key] for e in having]
+    hits, sizes = [_hits(score) for score in scores], [score.n for score in scores]
+    n, n_unscored = sum(sizes), sum(score.n_unscored for score in scores)
+    interval = ratio_interval(hits, sizes, [question_of(e) for e in having]) if n else None
+    ends = [(score.n + score.n_unscored, bounds_of(key, score)) for score in scores]
+    total = n + n_unscored
+    worst, best = (
+        math.fsum(w * bounds[end] for w, bounds in ends) / total if total else None
+        for end in (0, 1)
+    )
+    value = math.fsum(hits) / n if n else None
+    judge = scores[0].judge
+    return round_score(build_score(value, n, n_unscored, interval, (worst, best), judge=judge))
+
+
+def _pooled_f1(
+    parts: tuple[str, str], pooled: Mapping[str, Score], evaluations: Sequence[Outlined]
+) -> Score:
+    import numpy as np
+
+    precision, recall = (pooled[part] for part in parts)
+    having = [e for e in evaluations if all(part in e.scores for part in parts)]
+    rows = [[f(e.scores[part]) for part in parts for f in (_hits, _size)] for e in having]
+    sums = sums_by_cluster(
+        np.array(rows, dtype=float).reshape(-1, 4), [question_of(e) for e in having]
+    )
+
+    def f1_of(counts: np.ndarray) -> np.ndarray:
+        drawn = counts @ sums
+        p, r = drawn[:, 0] / drawn[:, 1], drawn[:, 2] / drawn[:, 3]
+        return np.where(p + r == 0, 0.0, 2 * p * r / (p + r))
+
+    is_defined = f1_score(precision.decided, recall.decided) is not None
+    interval = bootstrap_interval(f1_of, len(sums)) if is_defined else None
+    return f1_of_parts(precision, recall, interval, precision.judge)
+
+
+def _hits(score: Score) -> float:
+    """Return the sum behind a share: whole or half credits, as four digits of the share tell."""
+    total = (score.decided or 0.0) * score.n
+    nearest = round(2 * total) / 2
+    return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total
+
+
+def _size(score: Score) -> float:
+    return float(score.n)
+
+
+def _by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, list[Score]]:
+    found: dict[str, list[Score]] = {}
+    for evaluation in evaluations:
+        if key in evaluation.scores:
+            found.setdefault(question_of(evaluation), []).append(evaluation.scores[key])
+    return found
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _mean_end(bounds: Sequence[tuple[float, float]], end: int) -> float:
+    return math.fsum(pair[end] for pair in bounds) / len(bounds)
+
+
+def _first(*values: float | None) -> float:
+    """Return the first known value; the last is always known."""
+    return next(value for value in values if value is not None)

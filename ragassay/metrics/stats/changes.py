@@ -1,0 +1,353 @@
+"""Pair the answers and findings of two sides, and measure what changed from one to the other."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
+from ragassay.metrics.stats.aggregates import question_of, question_score
+from ragassay.metrics.stats.intervals import SHARE_SCALE
+from ragassay.metrics.stats.leaderboard import ALPHA, PairTest, holm, paired_tests
+from ragassay.records import Evaluation, Finding, Score
+
+SAME_WORDS = 0.6
+"""Share of common words from which on two sentences count as the same one, reworded."""
+
+
+def match_answers(
+    old: Sequence[Evaluation], new: Sequence[Evaluation]
+) -> list[tuple[Evaluation, Evaluation]]:
+    """Pair answers to the same question, each once.
+
+    Of several answers to a question, those with the same id and system are paired first, then those
+    with the same system, then what is left, in order.
+    """
+    waiting: dict[str, list[Evaluation]] = defaultdict(list)
+    for evaluation in new:
+        waiting[question_of(evaluation)].append(evaluation)
+    partners: dict[int, Evaluation] = {}
+    for alike in (_same_record, _same_system, _any):
+        for place, one in enumerate(old):
+            candidates = waiting[question_of(one)]
+            found = next(
+                (two for two in candidates if place not in partners and alike(one, two)), None
+            )
+            if found is not None:
+                partners[place] = found
+                waiting[question_of(one)] = [two for two in candidates if two is not found]
+    return [(one, partners[place]) for place, one in enumerate(old) if place in partners]
+
+
+def _same_record(one: Evaluation, two: Evaluation) -> bool:
+    return (one.record_id, one.system) == (two.record_id, two.system)
+
+
+def _same_system(one: Evaluation, two: Evaluation) -> bool:
+    return one.system == two.system
+
+
+def _any(one: Evaluation, two: Evaluation) -> bool:
+    return True
+
+
+def match_findings(
+    old: Evaluation, new: Evaluation
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
+    """Tell the findings that lead a report apart: new ones, gone ones, and those still there.
+
+    A finding is still there where one of the same kind is about the same sentence, perhaps
+    reworded; one about no sentence, where the other is about none either.
+    """
+    texts = [{s.index: s.text for s in e.sentences} for e in (old, new)]
+    left = list(old.heads)
+    appeared: list[Finding] = []
+    kept: list[Finding] = []
+    for finding in new.heads:
+        about = texts[1].get(finding.sentence or 0, "")
+        same = next(
+            (
+                one
+                for one in left
+                if one.kind == finding.kind
+                and words_shared(texts[0].get(one.sentence or 0, ""), about) >= SAME_WORDS
+            ),
+            None,
+        )
+        if same is None:
+            appeared.append(finding)
+        else:
+            left.remove(same)
+            kept.append(finding)
+    return tuple(appeared), tuple(left), tuple(kept)
+
+
+def words_shared(one: str, two: str) -> float:
+    """Return the share of two texts' different words that both have; 1 for two empty texts."""
+    first, second = set(one.lower().split()), set(two.lower().split())
+    union = first | second
+    return len(first & second) / len(union) if union else 1.0
+
+
+MARGIN = 0.05
+"""Share of its scales by which an answer's scores fall or rise, on average, before it counts as
+worse or better."""
+
+SERIOUS_KEY = "findings.serious"
+"""Share of answers with a serious finding that leads the report; less is better."""
+
+Direction = Literal["worse", "better", "same"]
+
+
+@dataclass(frozen=True)
+class ScoreChange:
+    """A score over the pairs of answers that have it on both sides.
+
+    Attributes:
+        key: Its key.
+        scale: Its range.
+        lower_is_better: Whether a fall is an improvement.
+        old: Mean over the shared questions; None without one.
+        new: The same of the new side.
+        test: New minus old on those questions; `p_holm` is corrected over all scores that were
+            compared.
+        n_questions: Questions for which the old side has the score, answered by the new one or not.
+        ranges: Both sides' means over the shared questions, with what undecided verdicts leave
+            open; None for what is always known.
+    """
+
+    key: str
+    scale: tuple[float, float]
+    lower_is_better: bool
+    old: float | None
+    new: float | None
+    test: PairTest
+    n_questions: int
+    ranges: tuple[Score, Score] | None = None
+
+    @property
+    def overlaps(self) -> bool:
+        """True where undecided verdicts leave open which side is higher."""
+        return self.ranges is not None and self.ranges[0].overlaps(self.ranges[1])
+
+    @property
+    def gain(self) -> float | None:
+        """The difference as a share of the scale; above 0 is better, whatever the direction."""
+        return None if self.overlaps else self.as_gain(self.test.difference)
+
+    def as_gain(self, difference: float | None) -> float | None:
+        """Return any difference of this score as a gain."""
+        if difference is None:
+            return None
+        low, high = self.scale
+        share = difference / (high - low) if high > low else 0.0
+        return -share if self.lower_is_better else share
+
+    @property
+    def direction(self) -> Direction:
+        """The side that is significantly better; "same" where neither is."""
+        if self.overlaps or not self.test.is_significant:
+            return "same"
+        return "better" if (self.gain or 0.0) > 0 else "worse"
+
+
+@dataclass(frozen=True)
+class AnswerChange:
+    """Two answers to a question.
+
+    Attributes:
+        old: The old answer.
+        new: The new answer.
+        appeared: Findings of the new answer that the old one has not.
+        gone: Findings of the old answer that the new one has not.
+        kept: Findings that both have, as the new answer has them.
+        gain: Mean change of the compared scores, as a share of their scales; above 0 is better.
+            None where the two share no score whose ranges do not overlap.
+        n_serious: Serious findings more than before; below 0 are fewer.
+    """
+
+    old: Evaluation
+    new: Evaluation
+    appeared: tuple[Finding, ...]
+    gone: tuple[Finding, ...]
+    kept: tuple[Finding, ...]
+    gain: float | None
+    n_serious: int
+
+    @property
+    def direction(self) -> Direction:
+        """Worse with more serious findings; with as many, where the scores fall by `MARGIN`."""
+        gain = self.gain or 0.0
+        if self.n_serious > 0 or (self.n_serious == 0 and gain <= -MARGIN):
+            return "worse"
+        return "better" if self.n_serious < 0 or gain >= MARGIN else "same"
+
+    def rank(self) -> tuple[int, float, str]:
+        """Return the sort key that puts the worst change first."""
+        order = ("worse", "same", "better").index(self.direction)
+        return order, (self.gain or 0.0) - self.n_serious, self.old.record_id
+
+
+@dataclass(frozen=True)
+class Change:
+    """One set of answers after another.
+
+    Attributes:
+        old: Name of the baseline.
+        new: Name of what is compared with it.
+        scores: Each score that was compared.
+        answers: Each pair of answers, the worst change first.
+        only_old: Answers to a question that the new side does not answer.
+        only_new: Answers to a question that the old side does not answer.
+    """
+
+    old: str
+    new: str
+    scores: tuple[ScoreChange, ...]
+    answers: tuple[AnswerChange, ...]
+    only_old: tuple[Evaluation, ...] = ()
+    only_new: tuple[Evaluation, ...] = ()
+
+
+def find_changes(
+    old: tuple[str, Sequence[Evaluation]],
+    others: Iterable[tuple[str, Sequence[Evaluation]]],
+    keys: Sequence[str],
+    is_serious: Callable[[Finding], bool],
+) -> tuple[Change, ...]:
+    """Compare a baseline with one or several others.
+
+    Args:
+        old: The baseline's name and answers.
+        others: Names and answers of what is compared with it.
+        keys: The scores; `SERIOUS_KEY` is known for every answer.
+        is_serious: Says whether a finding that leads the report is serious.
+
+    Returns:
+        One change each. p-values are corrected by Holm over all scores of all of them.
+    """
+    found = [_change(old, other, keys, is_serious) for other in others]
+    p_holm = iter(holm([score.test.p_value for change in found for score in change.scores]))
+    return tuple(
+        replace(
+            change,
+            scores=tuple(
+                replace(score, test=replace(score.test, p_holm=next(p_holm)))
+                for score in change.scores
+            ),
+        )
+        for change in found
+    )
+
+
+def least_p_value(scores: Sequence[ScoreChange]) -> float:
+    """Return the smallest corrected p-value that is possible with so many questions and scores.
+
+    All differences pointing one way, a permutation test gives 2 / 2^n; Holm multiplies the smallest
+    by the number of tests.
+    """
+    sizes = [score.test.n_questions for score in scores if score.test.n_questions]
+    return min(1.0, len(sizes) * 2.0 ** (1 - max(sizes))) if sizes else 1.0
+
+
+def can_be_significant(scores: Sequence[ScoreChange]) -> bool:
+    """Return whether any difference could be significant at all."""
+    return least_p_value(scores) < ALPHA
+
+
+def _change(
+    old: tuple[str, Sequence[Evaluation]],
+    new: tuple[str, Sequence[Evaluation]],
+    keys: Sequence[str],
+    is_serious: Callable[[Finding], bool],
+) -> Change:
+    pairs = match_answers(old[1], new[1])
+    matched = {id(evaluation) for pair in pairs for evaluation in pair}
+    known = [
+        key for key in keys if key == SERIOUS_KEY or any(key in e.scores for p in pairs for e in p)
+    ]
+    answers = [_answer_change(one, two, known, is_serious) for one, two in pairs]
+    return Change(
+        old=old[0],
+        new=new[0],
+        scores=tuple(_score_change(old, new[0], pairs, key, is_serious) for key in known),
+        answers=tuple(sorted(answers, key=AnswerChange.rank)),
+        only_old=tuple(e for e in old[1] if id(e) not in matched),
+        only_new=tuple(e for e in new[1] if id(e) not in matched),
+    )
+
+
+def _score_change(
+    old: tuple[str, Sequence[Evaluation]],
+    new: str,
+    pairs: Sequence[tuple[Evaluation, Evaluation]],
+    key: str,
+    is_serious: Callable[[Finding], bool],
+) -> ScoreChange:
+    shared: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for one, two in pairs:
+        before, after = (_value(e, key, is_serious) for e in (one, two))
+        if before is not None and after is not None:
+            shared[question_of(one)].append((before, after))
+    olds, news = (
+        {q: math.fsum(v[side] for v in values) / len(values) for q, values in shared.items()}
+        for side in (0, 1)
+    )
+    # Two sides may bear the same name, and an empty one would be left out of the tests.
+    (test,) = paired_tests({"new": news, "old": olds})
+    ranges = None
+    if key != SERIOUS_KEY and shared:
+        sides = [
+            [pair[side] for pair in pairs if question_of(pair[0]) in shared] for side in (0, 1)
+        ]
+        old_side, new_side = (question_score(key, side).settled for side in sides)
+        ranges = old_side, new_side
+    first = next((e.scores[key] for pair in pairs for e in pair if key in e.scores), None)
+    return ScoreChange(
+        key=key,
+        scale=first.scale if first else SHARE_SCALE,
+        lower_is_better=key == SERIOUS_KEY or key in LOWER_IS_BETTER,
+        old=_mean(olds.values()),
+        new=_mean(news.values()),
+        test=replace(test, first=new, second=old[0]),
+        n_questions=len({question_of(e) for e in old[1] if _value(e, key, is_serious) is not None}),
+        ranges=ranges,
+    )
+
+
+def _value(evaluation: Evaluation, key: str, is_serious: Callable[[Finding], bool]) -> float | None:
+    if key == SERIOUS_KEY:
+        return float(any(map(is_serious, evaluation.heads)))
+    score = evaluation.scores.get(key)
+    return score.decided if score else None
+
+
+def _answer_change(
+    old: Evaluation, new: Evaluation, keys: Sequence[str], is_serious: Callable[[Finding], bool]
+) -> AnswerChange:
+    appeared, gone, kept = match_findings(old, new)
+    gains = [
+        gain
+        for key in keys
+        if key != SERIOUS_KEY
+        and (gain := gain_of(key, old.scores.get(key), new.scores.get(key))) is not None
+    ]
+    n_serious = sum(map(is_serious, new.heads)) - sum(map(is_serious, old.heads))
+    return AnswerChange(old, new, appeared, gone, kept, _mean(gains), n_serious)
+
+
+def gain_of(key: str, old: Score | None, new: Score | None) -> float | None:
+    """Return an answer's change of a score as a share of its scale; above 0 is better."""
+    if old is None or new is None or old.value is None or new.value is None or old.overlaps(new):
+        return None
+    low, high = new.scale
+    share = (new.value - old.value) / (high - low) if high > low else 0.0
+    return -share if key in LOWER_IS_BETTER else share
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return math.fsum(known) / len(known) if known else None

@@ -1,0 +1,294 @@
+"""95 % intervals, bootstrap over questions, and scores with their interval and bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ragassay.metrics.papers.nuggets import f1_score
+from ragassay.records import Score
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+Interval = tuple[float, float]
+
+N_DRAWS = 4000
+"""Draws of a simulated interval: its ends are then stable to about .01."""
+
+MOST_PICKS = 1_000_000
+"""Clusters drawn at a time; bounds the memory of a bootstrap, not its result."""
+
+SEED = 20250714
+
+Z_95 = 1.959963984540054
+"""The normal distribution's 97.5 % point."""
+
+
+def share_interval(n_hits: int, n: int) -> Interval | None:
+    """Return Wilson's score interval of a share.
+
+    Args:
+        n_hits: At most `n`.
+        n: Trials.
+
+    Returns:
+        In [0, 1]; None without a trial.
+
+    Example:
+        >>> low, high = share_interval(8, 10)
+        >>> round(low, 3), round(high, 3)
+        (0.49, 0.943)
+    """
+    if n == 0:
+        return None
+    from scipy.stats import binomtest
+
+    found = binomtest(n_hits, n).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def mean_share_interval(total: float, n: int) -> Interval | None:
+    """Return Wilson's score interval of a mean of values in [0, 1], such as half credits.
+
+    Such values vary at most as much as hits and misses with the same mean, so the interval is never
+    too narrow; for hits and misses it equals `share_interval`.
+
+    Args:
+        total: Sum of the values, at most `n`.
+        n: The number of values.
+
+    Returns:
+        In [0, 1]; None without a value.
+
+    Example:
+        >>> low, high = mean_share_interval(8.0, 10)
+        >>> round(low, 3), round(high, 3)
+        (0.49, 0.943)
+    """
+    if n == 0:
+        return None
+    mean, spread = total / n, Z_95**2 / n
+    middle = (mean + spread / 2) / (1 + spread)
+    half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def mean_interval(
+    values: Sequence[float], clusters: Sequence[str] | None = None
+) -> Interval | None:
+    """Return a percentile bootstrap interval of a mean, resampling whole clusters.
+
+    Answers to one question resemble each other; resampling questions keeps the interval honest.
+
+    Args:
+        values: shape (n,).
+        clusters: shape (n,), the question of each value; None where each is its own cluster.
+
+    Returns:
+        None for fewer than two clusters.
+    """
+    import numpy as np
+
+    names = list(clusters) if clusters is not None else [str(i) for i in range(len(values))]
+    groups: dict[str, list[float]] = {}
+    for name, value in zip(names, values, strict=True):
+        groups.setdefault(name, []).append(value)
+    if len(groups) < 2:
+        return None
+    # Sorted by name, so that the order in which answers finished does not matter.
+    sums = np.array([math.fsum(groups[name]) for name in sorted(groups)])
+    sizes = np.array([len(groups[name]) for name in sorted(groups)])
+    rng = np.random.default_rng(SEED)
+    n_rows = max(1, MOST_PICKS // len(groups))
+    means: list[float] = []
+    while len(means) < N_DRAWS:
+        rows = min(n_rows, N_DRAWS - len(means))
+        picks = rng.integers(len(groups), size=(rows, len(groups)))
+        means.extend(sums[picks].sum(axis=1) / sizes[picks].sum(axis=1))
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def rating_interval(distribution: Sequence[float], lowest: int = 1) -> Interval:
+    """Return the central 95 % of a distribution over ratings, by default 1, 2, ....
+
+    Args:
+        distribution: shape (n_ratings,), summing to 1.
+        lowest: The rating of the first share.
+    """
+    low = high = None
+    total = 0.0
+    for rating, weight in enumerate(distribution, lowest):
+        total += weight
+        if low is None and total >= 0.025 - 1e-9:
+            low = float(rating)
+        if high is None and total >= 0.975 - 1e-9:
+            high = float(rating)
+    highest = float(lowest + len(distribution) - 1)
+    return highest if low is None else low, highest if high is None else high
+
+
+def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
+    """Return an interval of an F1 whose precision and recall are shares, each with Jeffreys' prior.
+
+    Args:
+        precision: Hits and trials.
+        recall: Hits and trials.
+
+    Returns:
+        In [0, 1], including the F1 itself; None where either has no trial.
+    """
+    if not precision[1] or not recall[1]:
+        return None
+    import numpy as np
+
+    rng = np.random.default_rng(SEED)
+    p, r = (rng.beta(hits + 0.5, n - hits + 0.5, size=N_DRAWS) for hits, n in (precision, recall))
+    low, high = np.quantile(2 * p * r / (p + r), [0.025, 0.975])
+    value = f1_score(precision[0] / precision[1], recall[0] / recall[1]) or 0.0
+    # Jeffreys' draws never reach a share of 0 or 1.
+    return min(float(low), value), max(float(high), value)
+
+
+N_SLOW_DRAWS = 1000
+"""Draws of a statistic that a library computes one draw at a time."""
+
+Statistic = Callable[["NDArray[np.int64]"], "NDArray[np.float64]"]
+"""A function of how often each cluster was drawn, shape (n_draws, n_clusters); returns shape
+(n_draws,), with nan for a draw in which the statistic is undefined."""
+
+
+def bootstrap_interval(
+    statistic: Statistic, n_clusters: int, n_draws: int = N_DRAWS
+) -> Interval | None:
+    """Return a 95 % percentile bootstrap interval, drawing whole clusters with replacement.
+
+    Args:
+        statistic: Computed from the drawn clusters.
+        n_clusters: The number of clusters.
+        n_draws: The number of draws.
+
+    Returns:
+        None for fewer than two clusters, and where the statistic is undefined in more than half
+        of the draws; other undefined draws are left out.
+    """
+    if n_clusters < 2:
+        return None
+    import numpy as np
+
+    rng = np.random.default_rng(SEED)
+    even = np.full(n_clusters, 1 / n_clusters)
+    n_rows = max(1, MOST_PICKS // n_clusters)
+    parts: list[NDArray[np.float64]] = []
+    for start in range(0, n_draws, n_rows):
+        counts = rng.multinomial(n_clusters, even, size=min(n_rows, n_draws - start))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts.append(statistic(counts))
+    found = np.concatenate(parts)
+    defined = found[np.isfinite(found)]
+    if 2 * len(defined) <= n_draws:
+        return None
+    low, high = np.quantile(defined, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> NDArray[np.float64]:
+    """Sum values by cluster.
+
+    Args:
+        values: shape (n, ...).
+        clusters: shape (n,), the question of each value.
+
+    Returns:
+        shape (n_clusters, ...), sorted by name, so that the order of the values does not matter.
+    """
+    import numpy as np
+
+    names, places = np.unique(np.asarray(clusters, dtype=object), return_inverse=True)
+    sums = np.zeros((len(names), *np.shape(values)[1:]))
+    np.add.at(sums, places.reshape(-1), np.asarray(values, dtype=float))
+    return sums
+
+
+def ratio_interval(
+    hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str]
+) -> Interval | None:
+    """Return a bootstrap interval of a ratio of sums: a share, a precision, an F1, a pooled score.
+
+    Args:
+        hits: shape (n,).
+        sizes: shape (n,); the value is sum(hits) / sum(sizes).
+        clusters: shape (n,), the question of each.
+
+    Returns:
+        None for fewer than two clusters.
+    """
+    import numpy as np
+
+    sums = sums_by_cluster(np.column_stack([hits, sizes]), clusters)
+    return bootstrap_interval(lambda w: (w @ sums[:, 0]) / (w @ sums[:, 1]), len(sums))
+
+
+SHARE_SCALE = (0.0, 1.0)
+
+_FIGURES = ("value", "decided", "low", "high", "worst", "best")
+
+
+def build_score(
+    value: float | None,
+    n: int,
+    n_unscored: int = 0,
+    interval: Interval | None = None,
+    bounds: tuple[float | None, float | None] = (None, None),
+    scale: tuple[float, float] = SHARE_SCALE,
+    judge: str = "",
+) -> Score:
+    """Return a score; `interval` is its low and high end, `bounds` are its worst and best case."""
+    low, high = interval or (None, None)
+    worst, best = bounds
+    return Score(
+        value=value,
+        n=n,
+        n_unscored=n_unscored,
+        low=low,
+        high=high,
+        worst=worst,
+        best=best,
+        scale=scale,
+        judge=judge,
+    )
+
+
+def mean_score(
+    values: Sequence[float | None],
+    scale: tuple[float, float] = SHARE_SCALE,
+    judge: str = "",
+) -> Score:
+    """Return the mean of values on a scale; None is unscored.
+
+    Args:
+        values: shape (n_verdicts,).
+        scale: Its lowest and highest value, which bound the mean where some are unscored.
+        judge: The model that gave the verdicts.
+
+    Returns:
+        Rounded to four digits; of two shares or more with an interval, without a value for none.
+    """
+    known = [value for value in values if value is not None]
+    total, n, n_missing = math.fsum(known), len(known), len(values) - len(known)
+    interval = mean_share_interval(total, n) if scale == SHARE_SCALE and n > 1 else None
+    worst, best = ((total + n_missing * end) / len(values) if values else None for end in scale)
+    mean = total / n if n else None
+    return round_score(build_score(mean, n, n_missing, interval, (worst, best), scale, judge))
+
+
+def round_score(score: Score) -> Score:
+    """Return a score with its figures rounded to four digits."""
+    figures = {name: getattr(score, name) for name in _FIGURES}
+    return score.model_copy(
+        update={name: None if one is None else round(one, 4) for name, one in figures.items()}
+    )

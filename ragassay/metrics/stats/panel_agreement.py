@@ -1,0 +1,237 @@
+"""The agreement of a panel's judges, and of their errors: alike judges count as fewer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from ragassay.metrics.stats.aggregates import question_of
+from ragassay.metrics.stats.agreement import COEFFICIENT_SCALE, krippendorff_alpha
+from ragassay.metrics.stats.intervals import (
+    bootstrap_interval,
+    build_score,
+    mean_interval,
+    ratio_interval,
+    sums_by_cluster,
+)
+from ragassay.metrics.stats.joint_judgments import is_disputed, standing
+from ragassay.records import Evaluation, Judgment, PanelAgreement, PanelMember, PanelPair, Score
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+Rated = tuple[str, str, str]
+"""What was rated: the answer's question, its record id, the rubric."""
+
+
+def ratings_alone(evaluations: Sequence[Evaluation]) -> dict[str, dict[Rated, Judgment]]:
+    """Return each panel judge's own ratings, given before it read the others'; scored ones only."""
+    found: dict[str, dict[Rated, Judgment]] = {}
+    for evaluation in evaluations:
+        question = question_of(evaluation)
+        for judgment in evaluation.judgments:
+            for member in judgment.members:
+                alone = member.first or member
+                own = found.setdefault(member.judge, {})
+                if alone.rating is not None:
+                    own[question, evaluation.record_id, judgment.rubric] = alone
+    return found
+
+
+def agreeing_pairs(ratings: Mapping[str, Mapping[Rated, Judgment]]) -> tuple[PanelPair, ...]:
+    """Return the agreement beyond chance of each two judges: Krippendorff's alpha, ordinal.
+
+    Args:
+        ratings: From `ratings_alone`.
+    """
+    scales = [one.scale for own in ratings.values() for one in own.values()]
+    if not scales:
+        return ()
+    low, high = min(low for low, _ in scales), max(high for _, high in scales)
+    labels = [str(rating) for rating in range(low, high + 1)]
+    pairs: list[PanelPair] = []
+    for first, second in combinations(ratings, 2):
+        both = [key for key in ratings[first] if key in ratings[second]]
+        units = [[str(ratings[judge][key].rating) for judge in (first, second)] for key in both]
+        alike = krippendorff_alpha(units, labels, "ordinal", [key[0] for key in both])
+        pairs.append(PanelPair(first=first, second=second, alike=alike))
+    return tuple(pairs)
+
+
+def erring_pairs(
+    ratings: Mapping[str, Mapping[Rated, Judgment]], truth: Mapping[tuple[str, str], float]
+) -> tuple[PanelPair, ...]:
+    """Return the correlation of the errors of each two judges, against people's ratings.
+
+    Args:
+        ratings: From `ratings_alone`.
+        truth: People's ratings, by record id and rubric.
+    """
+    errors = {
+        judge: {
+            key: float(one.rating) - truth[key[1:]]
+            for key, one in own.items()
+            if one.rating is not None and key[1:] in truth
+        }
+        for judge, own in ratings.items()
+    }
+    pairs: list[PanelPair] = []
+    for first, second in combinations(errors, 2):
+        both = [key for key in errors[first] if key in errors[second]]
+        one, other = ([errors[judge][key] for key in both] for judge in (first, second))
+        alike = error_correlation(one, other, [key[0] for key in both])
+        pairs.append(PanelPair(first=first, second=second, alike=alike, is_of_errors=True))
+    return tuple(pairs)
+
+
+def error_correlation(
+    first: Sequence[float], second: Sequence[float], questions: Sequence[str]
+) -> Score:
+    """Return Pearson's correlation of two judges' errors.
+
+    Args:
+        first: shape (n,).
+        second: shape (n,).
+        questions: shape (n,); the interval resamples questions.
+
+    Returns:
+        In [-1, 1]; None for fewer than two errors, and where all errors of a judge are the same.
+    """
+    import numpy as np
+
+    if not first:
+        return build_score(None, 0, 0, None, scale=COEFFICIENT_SCALE)
+    x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    moments = np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
+    sums = sums_by_cluster(moments, questions)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(_pearson(sums.sum(axis=0)[None])[0])
+    known = value if math.isfinite(value) else None
+    interval = bootstrap_interval(lambda drawn: _pearson(drawn @ sums), len(sums))
+    return build_score(
+        known, len(x), 0, interval if known is not None else None, scale=COEFFICIENT_SCALE
+    )
+
+
+def _pearson(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlation from sums of 1, x, y, x^2, y^2, xy: shape (n_draws, 6)."""
+    import numpy as np
+
+    n, x, y, xx, yy, xy = sums.T
+    spread = np.maximum(n * xx - x * x, 0.0) * np.maximum(n * yy - y * y, 0.0)
+    # Rounding leaves a trace of a spread where there is none.
+    spread = np.where(spread > 1e-9 * np.maximum(n, 1.0) ** 4, spread, 0.0)
+    return np.clip((n * xy - x * y) / np.sqrt(spread), -1.0, 1.0)
+
+
+def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
+    """Return how many independent judges a panel is worth.
+
+    n_eff = n / (1 + (n - 1) r)   (Kish 1965, the effect of clustering on a mean's variance)
+
+    r is the mean of the pairs' values, at least 0. From errors it is the number; from agreement it
+    is the least number, as if all agreement were errors that are alike.
+
+    Args:
+        pairs: All pairs of the panel.
+
+    Returns:
+        From 1 to n; None where a pair has no value, and without a pair.
+
+    Example:
+        >>> alike = Score(value=0.5, n=10)
+        >>> round(effective_judges([PanelPair(first="a", second="b", alike=alike)]), 2)
+        1.33
+    """
+    values = [pair.alike.value for pair in pairs if pair.alike.value is not None]
+    if not pairs or len(values) < len(pairs):
+        return None
+    n = len({judge for pair in pairs for judge in (pair.first, pair.second)})
+    mean = max(0.0, math.fsum(values) / len(values))
+    return n / (1 + (n - 1) * mean)
+
+
+def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
+    """Measure the agreement of a run's panel members over all answers and rubrics.
+
+    Ratings that each gave alone are kept apart from those after reading the others': only the
+    former are independent, so only their agreement measures how reliable the judges are.
+
+    Returns:
+        None where no judgment is by a panel. Intervals resample questions.
+    """
+    units = [
+        (question_of(evaluation), judgment)
+        for evaluation in evaluations
+        for judgment in evaluation.judgments
+        if judgment.members
+    ]
+    if not units:
+        return None
+    alone = [[member.first or member for member in panel.members] for _, panel in units]
+    final = [[standing(member) for member in panel.members] for _, panel in units]
+    disputed = [is_disputed(members) for members in alone]
+    judges = list(dict.fromkeys(m.judge for _, panel in units for m in panel.members))
+    members = tuple(_member(judge, units) for judge in judges)
+    questions = [question for question, _ in units]
+    pairs = agreeing_pairs(ratings_alone(evaluations))
+    return PanelAgreement(
+        members=members,
+        alpha_alone=_alpha(alone, questions),
+        alpha=_alpha(final, questions),
+        exact_alone=_exact(alone, questions),
+        exact=_exact(final, questions),
+        n_disputed=sum(disputed),
+        n_settled=sum(d and not is_disputed(f) for d, f in zip(disputed, final, strict=True)),
+        n_heard_again=sum(member.n_heard_again for member in members),
+        n_moved=sum(member.n_moved for member in members),
+        pairs=pairs,
+        n_effective=effective_judges(pairs),
+    )
+
+
+def _member(judge: str, units: Sequence[tuple[str, Judgment]]) -> PanelMember:
+    """Return one judge's mean over everything, and how it moved after reading the others."""
+    own = [(q, m) for q, panel in units for m in panel.members if m.judge == judge]
+    scored = [(q, score) for q, m in own if (score := standing(m).score) is not None]
+    scores = [score for _, score in scored]
+    scales = [m.scale for _, m in own]
+    interval = mean_interval(scores, [q for q, _ in scored]) or (None, None)
+    heard = [(m, m.first) for _, m in own if m.first is not None and m.rating is not None]
+    return PanelMember(
+        judge=judge,
+        score=Score(
+            value=round(math.fsum(scores) / len(scores), 4) if scores else None,
+            n=len(scores),
+            n_unscored=len(own) - len(scores),
+            low=interval[0],
+            high=interval[1],
+            scale=(min(low for low, _ in scales), max(high for _, high in scales)),
+            judge=judge,
+        ),
+        n_heard_again=len(heard),
+        n_moved=sum(again.rating != first.rating for again, first in heard),
+    )
+
+
+def _alpha(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
+    """Return Krippendorff's alpha for ordinal data, of the written ratings."""
+    scales = [one.scale for unit in units for one in unit]
+    ratings = range(min(low for low, _ in scales), max(high for _, high in scales) + 1)
+    given = [[str(one.rating) for one in unit if one.rating is not None] for unit in units]
+    return krippendorff_alpha(given, [str(r) for r in ratings], "ordinal", questions)
+
+
+def _exact(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
+    """Return the share of judgments with two ratings or more in which all ratings are the same."""
+    given = [[one.rating for one in unit if one.rating is not None] for unit in units]
+    several = [(q, unit) for q, unit in zip(questions, given, strict=True) if len(unit) > 1]
+    hits = [float(len(set(unit)) == 1) for _, unit in several]
+    names = [question for question, _ in several]
+    interval = ratio_interval(hits, [1.0] * len(hits), names) if hits else None
+    value = sum(hits) / len(hits) if hits else None
+    return build_score(value, len(hits), len(units) - len(hits), interval)

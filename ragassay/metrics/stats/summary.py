@@ -1,0 +1,160 @@
+"""Summarize a run: averages over answers, questions and verdicts, and means by system."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ragassay.metrics.stats.aggregates import bounds_of, pooled_scores, question_of, question_scores
+from ragassay.metrics.stats.intervals import build_score, mean_interval, round_score
+from ragassay.metrics.stats.panel_agreement import panel_agreement
+from ragassay.records import (
+    FAILED_CALLS,
+    NO_FAULT,
+    Evaluation,
+    Finding,
+    Outlined,
+    Score,
+    SentenceCorrectness,
+    Summary,
+    Usage,
+    VerdictBase,
+    outlines_of,
+)
+
+BY_RULE = (None, "invalid")
+"""Values that a verdict has without a judge: none, and that of a citation that points nowhere."""
+
+
+def summarize(
+    evaluations: Sequence[Evaluation],
+    n_records: int,
+    n_failed: int,
+    n_rejected: int,
+    failed: Usage = Usage(),  # noqa: B008 - it is frozen
+) -> Summary:
+    """Average every score in each of three ways; intervals resample questions.
+
+    Args:
+        evaluations: One an answer.
+        n_records: Records that were read.
+        n_failed: Records without an evaluation.
+        n_rejected: Lines that could not be read.
+        failed: The usage of records without an evaluation.
+    """
+    outlines = outlines_of(evaluations)
+    systems = list(dict.fromkeys(e.system for e in outlines if e.system is not None))
+    tally = _Tally.of(evaluations)
+    if failed.n_calls:
+        tally.add_usage(failed, {FAILED_CALLS: failed})
+    return Summary(
+        n_records=n_records,
+        n_evaluated=len(evaluations),
+        n_failed=n_failed,
+        n_rejected=n_rejected,
+        scores=mean_scores(outlines),
+        by_question=question_scores(outlines),
+        pooled=pooled_scores(outlines),
+        systems={
+            system: mean_scores([e for e in outlines if e.system == system])
+            for system in sorted(systems)
+        },
+        findings=_kinds(finding for e in outlines for finding in e.heads),
+        looks=_kinds(finding for e in outlines for finding in e.looks),
+        n_undecided=tally.n_undecided,
+        unscored=dict(sorted(tally.failures.items(), key=lambda one: (-one[1], one[0]))),
+        n_judged=tally.n_judged,
+        usage=tally.usage,
+        usage_by_part=tally.usage_by_part,
+        confidence_from=dict(sorted(tally.confidence_from.items())),
+        panel=panel_agreement(evaluations),
+    )
+
+
+@dataclass
+class _Tally:
+    """Counts over all verdicts.
+
+    Attributes:
+        failures: Failed verdicts by reason.
+    """
+
+    failures: Counter[str] = field(default_factory=Counter)
+    n_undecided: int = 0
+    n_judged: int = 0
+    usage: Usage = field(default_factory=Usage)
+    usage_by_part: dict[str, Usage] = field(default_factory=dict)
+    confidence_from: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, evaluations: Iterable[Evaluation]) -> _Tally:
+        """Count in one pass, for each evaluation may have to be read anew."""
+        tally = cls()
+        for evaluation in evaluations:
+            tally.n_undecided += len(evaluation.undecided)
+            tally.add_usage(evaluation.usage, evaluation.usage_by_part)
+            for verdict in _single(evaluation):
+                tally._add(verdict)
+        return tally
+
+    def add_usage(self, usage: Usage, by_part: Mapping[str, Usage]) -> None:
+        """Add the usage of one record."""
+        self.usage += usage
+        for part, spent in by_part.items():
+            self.usage_by_part[part] = self.usage_by_part.get(part, Usage()) + spent
+
+    def _add(self, verdict: VerdictBase) -> None:
+        second = getattr(verdict, "escalation", None)
+        failure = verdict.failure or (second and second.failure)
+        if failure and failure.reason not in NO_FAULT:
+            self.failures[failure.reason] += 1
+        self.confidence_from.update(verdict.usage.confidence_from)
+        self.n_judged += verdict.is_undecided or verdict.value not in BY_RULE
+
+
+def _single(evaluation: Evaluation) -> Iterator[VerdictBase]:
+    """Yield the verdicts, a panel's as those of its members; correctness follows from others."""
+    for verdict in evaluation.verdicts:
+        if not isinstance(verdict, SentenceCorrectness):
+            yield from getattr(verdict, "members", ()) or (verdict,)
+
+
+def _kinds(findings: Iterable[Finding]) -> dict[str, int]:
+    return dict(sorted(Counter(finding.kind for finding in findings).items()))
+
+
+def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
+    """Return the mean of each score over the answers that have it, by first appearance."""
+    keys = dict.fromkeys(key for e in evaluations for key in e.scores)
+    return {key: _mean(key, evaluations) for key in keys}
+
+
+def _mean(key: str, evaluations: Sequence[Outlined]) -> Score:
+    """Return the mean of one score over the answers that it applies to.
+
+    An answer without gold nuggets, or without a citation, is not counted as unscored; one whose
+    every verdict failed is. The bounds also cover what is unscored within an answer.
+    """
+    present = [e for e in evaluations if key in e.scores]
+    scored = [e for e in present if e.scores[key].decided is not None]
+    values = [value for e in scored if (value := e.scores[key].decided) is not None]
+    unscored = [e for e in present if e.scores[key].decided is None and e.scores[key].n_unscored]
+    bounds = [bounds_of(key, e.scores[key]) for e in (*scored, *unscored)]
+    first = present[0].scores[key]
+    interval = mean_interval(values, [question_of(e) for e in scored])
+    found = build_score(
+        _mean_of(values),
+        len(values),
+        len(unscored),
+        interval,
+        (_mean_of([worst for worst, _ in bounds]), _mean_of([best for _, best in bounds])),
+        scale=first.scale,
+        judge=first.judge,
+    )
+    return round_score(found)
+
+
+def _mean_of(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None

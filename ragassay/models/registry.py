@@ -1,0 +1,380 @@
+"""The model registry: embedded, shipped, in a user's folder; files checked by digest."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from ragassay.errors import ExtraError, InputError, SettingsError
+from ragassay.model_names import (
+    EMBEDDED_BASE,
+    MEAN_VERIFIER,
+    MINILM,
+    MINILM_VERIFIER,
+    PROVIDER,
+    SIGNALS_VERIFIER,
+    SMOLLM2_VERIFIER,
+)
+from ragassay.model_names import SMOLLM2 as SMOLLM2_BASE
+from ragassay.models import tuned
+from ragassay.models.adapters import (
+    CLOSEST,
+    CORRECTNESS,
+    SHAPE,
+    SIGNALS,
+    SMOLLM2,
+    VERDICTS,
+    WEIGHTS,
+    WHOLE,
+    Adapter,
+    adapter_of,
+    read_shape,
+)
+from ragassay.models.availability import read_fetched
+from ragassay.models.cards import load_card
+from ragassay.models.fitted_models import CLASSIFIER, PairClassifier
+from ragassay.models.fitted_raters import EXAM_FILE, PAIR_RATER, exam_model_of, relevance_of
+from ragassay.models.fitted_raters import EXAM_RATER as EXAM_GRADER
+from ragassay.models.fitted_raters import FILE as PAIRS_FILE
+from ragassay.models.weights import (
+    MINILM_PACKAGE,
+    MINILM_SAFETENSORS_SHA256,
+    SMOLLM2_GGUF_SHA256,
+    SMOLLM2_PACKAGE,
+    packaged_file,
+    sha256_of,
+)
+from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
+from ragassay.records import ModelCard
+
+SHIPPED = "shipped with ragassay"
+"""Source of an item in the package."""
+
+_ROLES = {
+    "judge": "rates answers by rubrics, with a rationale",
+    "verifier": "says whether a passage supports a claim",
+    "correctness": "says whether a passage shows that a sentence is correct",
+    "labeller": "says how much a sentence is needed",
+    "qa": "writes question-answer pairs from a paper",
+}
+
+
+_HEAD_ROLES = {VERDICTS: "verifier", CORRECTNESS: "correctness"}
+
+
+@dataclass(frozen=True)
+class ShelfFile:
+    """A file of a model.
+
+    Attributes:
+        path: Its actual or expected path; None where its package is not installed.
+        expected: The expected SHA-256; empty where unknown.
+        digest: Computes the SHA-256; a `ValueError` means that the file is damaged.
+    """
+
+    path: Path | None
+    expected: str = ""
+    digest: Callable[[Path], str] = sha256_of
+
+
+@dataclass(frozen=True)
+class ShelfItem:
+    """An available model.
+
+    Attributes:
+        name: Its name in settings and cards.
+        role: Its purpose.
+        source: Its origin.
+        files: Its files.
+        card: Its card.
+        folder: The folder of an adapter on a language model; None for anything else.
+        is_fetchable: Whether `ragassay models get` fetches it, which was not done yet.
+    """
+
+    name: str
+    role: str
+    source: str
+    files: tuple[ShelfFile, ...]
+    card: ModelCard | None = None
+    folder: Path | None = None
+    is_fetchable: bool = False
+
+    @property
+    def is_installed(self) -> bool:
+        """Return whether all of its files exist."""
+        return all(file.path is not None and file.path.is_file() for file in self.files)
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of its existing files."""
+        paths = [file.path for file in self.files if file.path is not None]
+        return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def shelf() -> tuple[ShelfItem, ...]:
+    """Return all models that are embedded or shipped, whether installed or not."""
+    return (*_adapters(), *_bases(), *_verifiers(), *_list_fitted())
+
+
+def served_models() -> tuple[str, ...]:
+    """Return LiteLLM names of the local chat models: the shipped adapters, then their base."""
+    return (*(item.name for item in _adapters()), EMBEDDED_BASE)
+
+
+def fact_checkers(cache_dir: Path) -> tuple[ShelfItem, ...]:
+    """Return the published fact checkers, whether they were fetched or not.
+
+    Args:
+        cache_dir: Has the notes of those that were.
+    """
+    published = load_verifier_kinds().facts.published
+    return tuple(_fact_checker(name, one, cache_dir) for name, one in published.items())
+
+
+def _fact_checker(name: str, one: PublishedChecker, cache_dir: Path) -> ShelfItem:
+    role, card = f"{_ROLES['verifier']}, over {one.base}", load_card(one.repository)
+    note = read_fetched(one.repository, cache_dir)
+    if note is None:
+        source = f"{one.repository} ({one.licence}): `ragassay models get {name}`"
+        return ShelfItem(name, role, source, (ShelfFile(None),), card, is_fetchable=True)
+    folder = Path(note.folder)
+    return ShelfItem(
+        name,
+        role,
+        f"{note.repository} at {note.revision[:12]} ({note.licence})",
+        tuple(ShelfFile(folder / file, digest) for file, digest in note.sha256.items()),
+        card.model_copy(update={"digest": note.digest}) if card else None,
+    )
+
+
+def item_of(name: str, cache_dir: Path | None = None) -> ShelfItem:
+    """Return a model by its name, with or without `ragassay/`, or an adapter by its folder.
+
+    Args:
+        name: Its name.
+        cache_dir: Has the notes of fetched fact checkers; None to know none.
+
+    Raises:
+        InputError: There is none.
+    """
+    known = (*shelf(), *(fact_checkers(cache_dir) if cache_dir else ()))
+    published = load_verifier_kinds().facts.find_published(name)
+    short = published[0] if published else name
+    for item in known:
+        if short in (item.name, item.name.removeprefix(f"{PROVIDER}/")):
+            return item
+    folder = Path(name.removeprefix(f"{PROVIDER}/"))
+    full_name, source = f"{PROVIDER}/{folder}", "a folder of yours"
+    if (folder / tuned.NOTE).is_file():
+        return _adapter(folder, full_name, source)
+    adapter = adapter_of(full_name)
+    if adapter is not None:
+        files_of = _adapter_files(adapter)
+        role = _ROLES[_HEAD_ROLES.get(read_shape(adapter.folder).labels, "labeller")]
+        return ShelfItem(full_name, role, source, files_of, load_card(full_name))
+    classifier = folder / CLASSIFIER
+    if classifier.is_file():
+        file = ShelfFile(classifier, digest=_classifier_digest)
+        return ShelfItem(full_name, _ROLES["correctness"], source, (file,), load_card(full_name))
+    names = ", ".join(item.name for item in known)
+    raise InputError(
+        f"no model {name!r}: {names} are known, and folders that hold a {tuned.NOTE} or {SHAPE}"
+    )
+
+
+def _bases() -> tuple[ShelfItem, ...]:
+    gguf = ShelfFile(_find_packaged_file(SMOLLM2_PACKAGE, ".gguf"), SMOLLM2_GGUF_SHA256)
+    weights = ShelfFile(
+        _find_packaged_file(MINILM_PACKAGE, "model.safetensors"), MINILM_SAFETENSORS_SHA256
+    )
+    return (
+        ShelfItem(
+            EMBEDDED_BASE,
+            "writes and judges, without fine-tuning; base of the adapters",
+            _package(SMOLLM2_PACKAGE),
+            (gguf,),
+            load_card(EMBEDDED_BASE),
+        ),
+        ShelfItem(
+            MINILM,
+            "tells how near two texts are",
+            _package(MINILM_PACKAGE),
+            (weights,),
+        ),
+    )
+
+
+def _verifiers() -> tuple[ShelfItem, ...]:
+    """Return the models that compare a claim with a passage."""
+    says = "says whether a passage supports a claim"
+    parts: dict[str, tuple[str, tuple[Adapter, ...]]] = {
+        MINILM_VERIFIER: (f"{says}, over {MINILM}: two adapters, averaged", (WHOLE, CLOSEST)),
+        SMOLLM2_VERIFIER: (f"{says}, over {SMOLLM2_BASE}", (SMOLLM2,)),
+        MEAN_VERIFIER: (f"{says}: the two others, averaged", (WHOLE, CLOSEST, SMOLLM2)),
+        SIGNALS_VERIFIER: ("compares sentences with passages for the signals", (SIGNALS,)),
+    }
+    return tuple(
+        ShelfItem(
+            name,
+            role,
+            SHIPPED,
+            tuple(file for adapter in adapters for file in _adapter_files(adapter)),
+            load_card(name),
+        )
+        for name, (role, adapters) in parts.items()
+    )
+
+
+def _list_fitted() -> tuple[ShelfItem, ...]:
+    """Return the models that measure and order: the smallest of the package."""
+    home = Path(str(files("ragassay")))
+    signals = home / "models" / "raters" / "signals.json"
+    reranker = home / "retrievers" / "weights" / "reranker.json"
+    rows = (
+        ("ragassay/signals", "rates answers by what was measured of them", signals, _rater_digest),
+        (EXAM_GRADER, "rates how well passages cover a test bank's items", EXAM_FILE, _exam_digest),
+        (PAIR_RATER, "rates question-answer pairs by rule", PAIRS_FILE, _pairs_digest),
+        ("ragassay/reranker", "orders what a search found", reranker, sha256_of),
+    )
+    found: list[ShelfItem] = []
+    for name, role, path, digest_of in rows:
+        card = load_card(name)
+        file = ShelfFile(path, card.digest if card else "", digest_of)
+        found.append(ShelfItem(name, role, SHIPPED, (file,), card))
+    return tuple(found)
+
+
+def _adapter_files(adapter: Adapter) -> tuple[ShelfFile, ...]:
+    noted = str(_read_note(adapter.folder / SHAPE).get("weights_sha256", ""))
+    return (
+        ShelfFile(adapter.folder / SHAPE, digest=_json_digest),
+        ShelfFile(adapter.folder / WEIGHTS, noted),
+    )
+
+
+def _json_digest(path: Path) -> str:
+    json.loads(path.read_text(encoding="utf-8"))
+    return sha256_of(path)
+
+
+def _note_digest(path: Path) -> str:
+    tuned.TunedNote.model_validate_json(path.read_bytes())
+    return sha256_of(path)
+
+
+def _classifier_digest(path: Path) -> str:
+    return PairClassifier.read(path).digest
+
+
+def _rater_digest(path: Path) -> str:
+    from ragassay.models.fitted_raters import rater_of
+
+    return rater_of(path.read_text(encoding="utf-8")).digest
+
+
+def _exam_digest(path: Path) -> str:
+    return exam_model_of(path).digest
+
+
+def _pairs_digest(path: Path) -> str:
+    return relevance_of(path).digest
+
+
+def _adapters() -> tuple[ShelfItem, ...]:
+    """Return the shipped adapters, by name."""
+    room = Path(str(files("ragassay.models.adapters")))
+    return tuple(
+        _adapter(note.parent, f"{PROVIDER}/{note.parent.name}", SHIPPED)
+        for note in sorted(room.glob(f"*/{tuned.NOTE}"))
+    )
+
+
+def _adapter(folder: Path, name: str, source: str) -> ShelfItem:
+    note = _read_note(folder / tuned.NOTE)
+    task = str(note.get("task", ""))
+    base = str(note.get("base", ""))
+    return ShelfItem(
+        name,
+        _ROLES.get(task, task) + (f", over {base}" if base else ""),
+        source,
+        (
+            ShelfFile(folder / tuned.SHAPE, digest=_json_digest),
+            ShelfFile(folder / tuned.NOTE, digest=_note_digest),
+            ShelfFile(folder / tuned.WEIGHTS, str(note.get("weights_sha256", ""))),
+        ),
+        load_card(name),
+        folder,
+    )
+
+
+def _read_note(path: Path) -> dict[str, Any]:
+    """Return a note's fields; empty where it cannot be read, which its check reports."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _find_packaged_file(package: str, suffix: str) -> Path | None:
+    try:
+        return packaged_file(package, suffix)
+    except (ExtraError, SettingsError):
+        return None
+
+
+def _package(name: str) -> str:
+    try:
+        return f"package {name} {importlib.metadata.version(name)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"package {name}, not installed"
+
+
+State = Literal["ok", "damaged", "missing", "unproven"]
+"""State of a file; "unproven" where it can be read and its digest is unknown."""
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """The result of checking a file.
+
+    Attributes:
+        name: The file's name.
+        state: Whether it matches.
+        found: Its SHA-256; empty for a missing file.
+        expected: The expected SHA-256.
+    """
+
+    name: str
+    state: State
+    found: str = ""
+    expected: str = ""
+
+
+def check(item: ShelfItem) -> tuple[FileCheck, ...]:
+    """Compute the digest of each file of a model."""
+    return tuple(_check(file, item) for file in item.files)
+
+
+def is_sound(found: tuple[FileCheck, ...]) -> bool:
+    """Return whether no file is missing or damaged."""
+    return all(file.state in ("ok", "unproven") for file in found)
+
+
+def _check(file: ShelfFile, item: ShelfItem) -> FileCheck:
+    if file.path is None or not file.path.is_file():
+        name = file.path.name if file.path is not None else item.source
+        return FileCheck(name, "missing", expected=file.expected)
+    try:
+        found = file.digest(file.path)
+    except (OSError, ValueError):
+        return FileCheck(file.path.name, "damaged", expected=file.expected)
+    if not file.expected:
+        return FileCheck(file.path.name, "unproven", found)
+    state = "ok" if found == file.expected else "damaged"
+    return FileCheck(file.path.name, state, found, file.expected)

@@ -1,0 +1,159 @@
+"""The texts and words that attacks draw on, and words replaced so that the grammar stays intact."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Literal
+
+import yaml
+from pydantic import Field
+
+from ragassay.records.base import Frozen
+
+Side = Literal["fit", "audit"]
+PoolName = Literal["off_topic", "blog", "tweet", "injection", "questions"]
+
+
+class Genre(Frozen):
+    """Texts of one kind.
+
+    Attributes:
+        side: The side that may use it.
+        texts: At least two.
+    """
+
+    side: Side
+    texts: tuple[str, ...] = Field(min_length=2)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A text and the genre that it comes from."""
+
+    text: str
+    genre: str
+
+
+@functools.cache
+def load_pool(name: PoolName) -> dict[str, Genre]:
+    """Return all genres of a pool."""
+    read = yaml.safe_load(data_text(f"pools/{name}.yaml"))
+    return {genre: Genre.model_validate(given) for genre, given in read.items()}
+
+
+def draw_text(name: PoolName, side: Side, rng: random.Random, genre: str = "") -> Drawn:
+    """Draw a text of a side: first its genre, then the text.
+
+    Args:
+        name: The pool.
+        side: The side.
+        rng: The generator of the draws.
+        genre: Only genres whose name starts with this.
+    """
+    pool = load_pool(name)
+    genres = [g for g, given in pool.items() if given.side == side and g.startswith(genre)]
+    chosen = rng.choice(genres)
+    return Drawn(rng.choice(pool[chosen].texts), chosen)
+
+
+def data_text(path: str) -> str:
+    """Read a data file of this package."""
+    return files("ragassay.perturbations").joinpath(path).read_text("utf-8")
+
+
+class WordLists(Frozen):
+    """The content of `words.yaml`.
+
+    Attributes:
+        opposites: Pairs; each word is replaced by the other.
+        populations: A studied population, and another that might have been studied.
+        hedges: A cautious wording, and a certain one.
+        verbs: Base forms.
+        also_nouns: Third persons that are plural nouns as well.
+        uncountable: Nouns that take no "a".
+    """
+
+    opposites: tuple[tuple[str, str], ...]
+    populations: dict[str, tuple[str, ...]]
+    hedges: dict[str, str]
+    verbs: tuple[str, ...]
+    also_nouns: frozenset[str]
+    uncountable: frozenset[str]
+
+
+@functools.cache
+def load_words() -> WordLists:
+    """Return all words."""
+    return WordLists.model_validate(yaml.safe_load(data_text("words.yaml")))
+
+
+@functools.cache
+def load_drugs() -> dict[str, tuple[str, ...]]:
+    """Return names of drugs and treatments by class."""
+    return {name: tuple(drugs) for name, drugs in yaml.safe_load(data_text("drugs.yaml")).items()}
+
+
+def any_of(words: Iterable[str]) -> re.Pattern[str]:
+    """Match whole words and phrases, the longest first, ignoring case."""
+    longest = sorted(map(re.escape, words), key=len, reverse=True)
+    return re.compile(rf"(?<![\w/-])(?:{'|'.join(longest)})(?![\w/-])", re.IGNORECASE)
+
+
+_FUNCTION_WORDS = frozenset(
+    "a an the this these that those it its they their we our he she there in on at by for from of "
+    "to with as both each all some many most several such other others one two three when while "
+    "if although because since during after before among between however no not".split()
+)
+_NAME = re.compile(r"[A-Z][a-z]+(?:'s)? [A-Z][a-z]|[A-Z][a-z]+'s ")
+_AN = re.compile(r"(?:[aeio]|u(?!ni|se|til))", re.IGNORECASE)
+_ARTICLE_CHARS = 16
+_ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
+
+
+def like(model: str, word: str) -> str:
+    """Capitalise a word as a model word is: first letter, all letters, or none.
+
+    Example:
+        >>> like("Higher", "lower"), like("HIGHER", "lower"), like("higher", "lower")
+        ('Lower', 'LOWER', 'lower')
+    """
+    if len(model) > 1 and model.isupper():
+        return word.upper()
+    return word[:1].upper() + word[1:] if model[:1].isupper() else word
+
+
+def decapitalise(sentence: str, known: str) -> str:
+    """Return a sentence for use inside another; names and acronyms keep their capital.
+
+    Args:
+        sentence: Starts with a capital letter.
+        known: Running text: a word that is lower case in it is not a name.
+    """
+    first = re.match(r"[^\W\d_]+(?!\w|-[^a-z])", sentence)
+    if not first or (len(first[0]) > 1 and not first[0][1:].islower()):
+        return sentence
+    word, small = first[0], first[0].lower()
+    is_word = small in _FUNCTION_WORDS or re.search(rf"(?<![\w-]){small}(?![\w-])", known)
+    # A name is capitalised in mid-sentence, or before another name.
+    is_name = re.search(rf"[a-z,] {word}(?![\w-])", known) or _NAME.match(sentence)
+    return sentence if is_name and not is_word else small + sentence[len(small) :]
+
+
+def replace_words(text: str, start: int, end: int, other: str) -> str:
+    """Return a text with a stretch of it replaced, and the article before it adjusted.
+
+    Example:
+        >>> replace_words("Shows an increase.", 9, 17, "decrease")
+        'Shows a decrease.'
+    """
+    left = text[:start]
+    article = _ARTICLE.search(left, max(0, start - _ARTICLE_CHARS))
+    if article and other:
+        fitting = like(article[1], "an" if _AN.match(other) else "a")
+        left = left[: article.start()] + fitting + article[2]
+    return left + other + text[end:]

@@ -1,0 +1,235 @@
+"""Attacks that remove connectives or repeat sentences (YESciEval, appendix B.3)."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from collections.abc import Iterator
+
+import yaml
+
+from ragassay.perturbations.attack import (
+    MASK,
+    AnswerPiece,
+    Attack,
+    CutAnswer,
+    Damage,
+    Material,
+    rubrics,
+)
+from ragassay.perturbations.lexicon import (
+    Side,
+    any_of,
+    data_text,
+    decapitalise,
+    like,
+    replace_words,
+)
+from ragassay.records.base import Frozen
+
+
+@functools.cache
+def _pattern() -> re.Pattern[str]:
+    words = sorted(yaml.safe_load(data_text("connectives.yaml")), key=len, reverse=True)
+    # Neither "and/or" nor a part of a compound: "follow-up", "if-then".
+    return re.compile(rf"(?<![\w/-])(?:{'|'.join(words)})(?![\w/-])", re.IGNORECASE)
+
+
+def _find(text: str) -> list[re.Match[str]]:
+    # "OR 1.4" is an odds ratio.
+    return [m for m in _pattern().finditer(text) if len(m[0]) > 3 or not m[0].isupper()]
+
+
+def without_connectives(text: str, *, first_only: bool = False) -> str:
+    """Return a sentence without its connectives, its capital letter and commas repaired.
+
+    A sentence of nothing else is unchanged.
+
+    Args:
+        text: One sentence.
+        first_only: Remove the first connective only.
+
+    Example:
+        >>> without_connectives("However, it fell, and then rose (1).")
+        'It fell, rose (1).'
+    """
+    found = _find(text)[: 1 if first_only else None]
+    for place in reversed(found):
+        shorter = _remove_match(text, place)
+        text = shorter if re.search(r"[^\W\d_]", shorter) else text
+    return text
+
+
+def _remove_match(text: str, found: re.Match[str]) -> str:
+    left, right = text[: found.start()], text[found.end() :]
+    opens = not re.search(r"\w", left)
+    closed = left.rstrip()
+    if opens or closed.endswith((",", ";", ":")):
+        right = right.removeprefix(",")
+    if right.lstrip()[:1] in tuple(".,;:)") or not right.strip():
+        return closed.removesuffix(",") + right.lstrip()
+    right = right.lstrip()
+    if opens:
+        return left + _capitalise(right)
+    return left + right if left.endswith((" ", "(", "\n")) else f"{left} {right}"
+
+
+def _capitalise(text: str) -> str:
+    """Capitalise a sentence, unless its first word has its own spelling ("mRNA")."""
+    word = re.match(r"[^\W\d_]+", text)
+    return text[0].upper() + text[1:] if word and word[0].islower() else text
+
+
+def _first_connective(answer: CutAnswer, material: Material) -> Damage | None:
+    for place in answer.places:
+        piece = answer.pieces[place]
+        text = without_connectives(piece.text, first_only=True)
+        if text != piece.text:
+            return Damage(answer.with_piece(place, piece.changed(text)))
+    return None
+
+
+def _all_connectives(answer: CutAnswer, material: Material) -> Damage | None:
+    damaged = answer
+    for place in answer.places:
+        piece = answer.pieces[place]
+        text = without_connectives(piece.text)
+        if text != piece.text:
+            damaged = damaged.with_piece(place, piece.changed(text))
+    return Damage(damaged)
+
+
+CONNECTIVES: tuple[Attack, ...] = (
+    Attack("first_connective", "rubric", "subtle", rubrics("integration"), _first_connective),
+    Attack("all_connectives", "rubric", "extreme", rubrics("integration"), _all_connectives),
+)
+
+
+_SYNONYM_SHARE = 0.7
+"""Share of the words with a synonym that are replaced by it."""
+
+_SUBORDINATE = re.compile(
+    r"(?P<main>[^,;]+?),? (?P<joint>because|although|while|whereas|when|if|since) (?P<side>[^,;]+)"
+)
+_LIST = re.compile(r"(?<![\w-])([\w-]+), ([\w-]+),? (and|or) ([\w-]+)(?=[.;,]|$)")
+_ADJUNCT = re.compile(r"((?:in|by|with|for|during|after|among) [^,;]+), ([^,;]+)")
+_LINK = re.compile(
+    r"^(?:However|Furthermore|Moreover|Additionally|In addition|Therefore|Thus|Overall|Similarly"
+    r"|Finally|Also|Consequently|In contrast|For instance|For example|Specifically|In conclusion"
+    r"|In summary|Hence|Nevertheless|Meanwhile|Notably|Importantly|Together|Lastly|Firstly|Secondly"
+    r"|Taken together|On the other hand|Conversely|Ultimately|Subsequently|As a result), "
+)
+
+
+class _Rules(Frozen):
+    frames: dict[Side, tuple[str, ...]]
+    synonyms: dict[str, str]
+
+
+@functools.cache
+def _rules() -> _Rules:
+    return _Rules.model_validate(yaml.safe_load(data_text("redundancy.yaml")))
+
+
+@functools.cache
+def _synonym_pattern() -> re.Pattern[str]:
+    return any_of(_rules().synonyms)
+
+
+def frames_in_turn(side: Side, rng: random.Random) -> Iterator[str]:
+    """Yield the frames of a side, in a drawn order, over and over."""
+    while True:
+        frames = list(_rules().frames[side])
+        rng.shuffle(frames)
+        yield from frames
+
+
+def paraphrased_by_rule(piece: AnswerPiece, frame: str, known: str, rng: random.Random) -> str:
+    """Paraphrase a sentence by rule.
+
+    Args:
+        piece: The sentence; its markers are put at the end of the result.
+        frame: Contains {} where the sentence goes.
+        known: Text that shows which words are lower case: the answer and its sources.
+        rng: Draws the synonyms.
+    """
+    body = piece.words.rstrip(" .!?")
+    opened = _LINK.match(body)
+    body = (body[opened.end() :] if opened else "") or body
+    body = _swap_synonyms(_reorder_clauses(decapitalise(body, known)), rng)
+    framed = frame.replace("{}", body)
+    return _add_markers(f"{framed[0].upper()}{framed[1:]}", piece)
+
+
+def _add_markers(text: str, piece: AnswerPiece) -> str:
+    """Return a sentence with the markers of another before its full stop."""
+    markers = "".join(f" {marker}" for marker in piece.markers if marker != MASK)
+    return f"{text.rstrip('.')}{markers}."
+
+
+def _reorder_clauses(body: str) -> str:
+    """Return clauses and lists in another order, where that is safe."""
+    clauses = _SUBORDINATE.fullmatch(body)
+    if clauses:
+        return f"{clauses['joint']} {clauses['side']}, {clauses['main']}"
+    adjunct = _ADJUNCT.fullmatch(body)
+    if adjunct:
+        return f"{adjunct[2]} {adjunct[1]}"
+    return _LIST.sub(r"\4, \2 \3 \1", body)
+
+
+def _swap_synonyms(body: str, rng: random.Random) -> str:
+    """Return a sentence with synonyms for most words that have one."""
+    for match in reversed(list(_synonym_pattern().finditer(body))):
+        if rng.random() < _SYNONYM_SHARE:
+            other = like(match[0], _rules().synonyms[match[0].lower()])
+            body = replace_words(body, match.start(), match.end(), other)
+    return body
+
+
+def _redundant(piece: AnswerPiece, frames: Iterator[str], material: Material, known: str) -> str:
+    by_model = material.rephrase(piece.words).strip() if material.rephrase else ""
+    if by_model and by_model != piece.words:
+        return _add_markers(by_model, piece)
+    return paraphrased_by_rule(piece, next(frames), known, material.rng)
+
+
+def _join_known_texts(answer: CutAnswer, material: Material) -> str:
+    texts = [piece.text for piece in answer.pieces]
+    return " ".join([*texts, *(document.text for document in material.record.sources)])
+
+
+def _repeat_last(answer: CutAnswer, material: Material) -> Damage | None:
+    place = answer.places[-1]
+    frames = frames_in_turn(material.side, material.rng)
+    text = _redundant(answer.pieces[place], frames, material, _join_known_texts(answer, material))
+    return Damage(answer.with_text(place + 1, text, answer.pieces[place].citations))
+
+
+def _repeat_inside(answer: CutAnswer, material: Material) -> Damage | None:
+    places = answer.places
+    if len(places) < 2:
+        return None
+    place = material.rng.choice(places[:-1])
+    frames = frames_in_turn(material.side, material.rng)
+    text = _redundant(answer.pieces[place], frames, material, _join_known_texts(answer, material))
+    return Damage(answer.with_text(place + 1, text, answer.pieces[place].citations))
+
+
+def _repeat_all(answer: CutAnswer, material: Material) -> Damage | None:
+    known, damaged = _join_known_texts(answer, material), answer
+    frames = frames_in_turn(material.side, material.rng)
+    texts = {i: _redundant(answer.pieces[i], frames, material, known) for i in answer.places}
+    for place in reversed(answer.places):
+        damaged = damaged.with_text(place + 1, texts[place], answer.pieces[place].citations)
+    return Damage(damaged)
+
+
+_TARGETS = rubrics("conciseness")
+
+REDUNDANCY: tuple[Attack, ...] = (
+    Attack("repeat_last", "rubric", "subtle", _TARGETS, _repeat_last),
+    Attack("repeat_inside", "rubric", "subtle", _TARGETS, _repeat_inside),
+    Attack("repeat_all", "rubric", "extreme", _TARGETS, _repeat_all),
+)

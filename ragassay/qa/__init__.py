@@ -1,0 +1,1 @@
+"""SciQAG: write question-answer pairs from papers, and judge them."""

@@ -1,0 +1,295 @@
+"""Papers and pairs for people: as a page, as Markdown, as CSV, as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ragassay.qa.coverage import paper_sentences
+from ragassay.qa.pair_view import MarkedPart, PairView
+from ragassay.qa.score_view import score_sheet
+from ragassay.qa.scores import intent_score, qa_scores, rating_means
+from ragassay.qa.view import PaperView, QAReport, QAView, view_report
+from ragassay.records import Paper, Score
+from ragassay.records.inputs import QAPair
+from ragassay.records.qa import RACAR, IntentSimilarity, PairMeasures, RacarRating
+from ragassay.reports.html import SCRIPT, content_policy, page_environment
+from ragassay.reports.labels import unscored_text, without_controls
+from ragassay.reports.sheets import (
+    Column,
+    Plain,
+    Sheet,
+    cell_text,
+    csv_text,
+    escape,
+    number,
+    numbers,
+    sheet_markdown,
+    sheet_table,
+    words,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+
+_SHOWN_KEYWORDS = 4
+
+
+def paper_sheet(papers: Sequence[Paper]) -> Sheet:
+    """Return a row a paper: its sections by kind, sentences, words and keywords.
+
+    Parts are the sections of abstract and body; sentences and words are theirs.
+    """
+    return Sheet(
+        title=f"{len(papers)} papers" if len(papers) != 1 else "1 paper",
+        columns=(
+            Column("paper", "paper", n_most=40),
+            Column("title", n_most=60),
+            number("sections", "parts"),
+            number("tables", "tables"),
+            number("captions"),
+            number("references", "refs"),
+            number("sentences", "sents"),
+            number("words", "words"),
+            Column("keywords", "keywords", n_most=80),
+        ),
+        rows=tuple(_row(paper) for paper in papers),
+    )
+
+
+def _row(paper: Paper) -> tuple[str | int, ...]:
+    kinds = [section.kind for section in paper.sections]
+    n_references = sum(
+        len(section.text.splitlines()) for section in paper.sections if section.kind == "reference"
+    )
+    shown = "; ".join(paper.keywords[:_SHOWN_KEYWORDS])
+    n_more = len(paper.keywords) - _SHOWN_KEYWORDS
+    return (
+        paper.id,
+        paper.title,
+        kinds.count("abstract") + kinds.count("body"),
+        kinds.count("table"),
+        kinds.count("caption"),
+        n_references,
+        len(paper_sentences(paper)),
+        len(paper.text.split()),
+        f"{shown}; {n_more} more" if n_more > 0 else shown,
+    )
+
+
+MEASURED = (
+    *("numbers", "numbers_found", "missing_numbers", "question_context", "answer_context"),
+    *("chunks", "closest_sentence", "closest_similarity"),
+    *("nearest_question", "nearest_similarity"),
+)
+PAIR_COLUMNS = (
+    *("pair", "paper", "system", "question", "answer"),
+    *MEASURED,
+    *(f"{dimension}{part}" for dimension in RACAR for part in ("", "_unscored", "_reason")),
+)
+PAPER_SCORES = (
+    *("coverage", "pooled_coverage", "chunks_per_answer", "numbers_found"),
+    *("answers_with_numbers", "context_free_questions", "question_similarity"),
+)
+JUDGED_SCORES = ("intent_similarity", *RACAR)
+PAPER_COLUMNS = (
+    *("paper", "title", "pairs", "sentences", "numbers", *PAPER_SCORES),
+    *(f"{key}{part}" for key in JUDGED_SCORES for part in ("", "_n", "_unscored")),
+)
+
+
+def pairs_csv(report: QAReport) -> str:
+    """Return a row for each pair; an unscored rating is an empty cell, with its reason beside it.
+
+    Numbers of sentences count from 1, as on the page.
+    """
+    measures = {pair.pair: pair for one in report.measures for pair in one.pairs}
+    ratings: dict[tuple[str, str], RacarRating] = {(r.pair, r.dimension): r for r in report.ratings}
+    rows = [
+        (
+            *(pair.id, pair.paper, pair.system or "", pair.question, pair.answer),
+            *_measured(measures.get(pair.id)),
+            *(cell for dimension in RACAR for cell in _rated(ratings.get((pair.id, dimension)))),
+        )
+        for pair in report.pairs
+    ]
+    return csv_text(PAIR_COLUMNS, rows)
+
+
+def _measured(pair: PairMeasures | None) -> Sequence[Plain]:
+    if pair is None:
+        return (None,) * len(MEASURED)
+    missing = [one.text for one in pair.numbers if not one.is_found]
+    marks = {
+        part: "; ".join(mark.text for mark in pair.context if mark.part == part)
+        for part in ("question", "answer")
+    }
+    closest = pair.closest[0] if pair.closest and pair.similarity else None
+    return (
+        len(pair.numbers),
+        len(pair.numbers) - len(missing),
+        "; ".join(missing),
+        marks["question"],
+        marks["answer"],
+        "; ".join(map(str, pair.chunks)),
+        None if closest is None else closest + 1,
+        None if closest is None else pair.similarity[closest],
+        pair.nearest_question,
+        pair.nearest_similarity,
+    )
+
+
+def _rated(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
+    """Return the rating, why there is none, and the judge's reason."""
+    if rating is None:
+        return None, None, None
+    if rating.rating is None:
+        leaning = None if rating.leaning_rating is None else str(rating.leaning_rating)
+        return None, unscored_text(rating.failure, leaning), rating.reason
+    return rating.rating if rating.score is None else rating.score, None, rating.reason
+
+
+def papers_csv(report: QAReport) -> str:
+    """Return a row for each paper with pairs: means, and how many judgments were unscored."""
+    pairs: dict[str, list[QAPair]] = defaultdict(list)
+    for pair in report.pairs:
+        pairs[pair.paper].append(pair)
+    paper_of = {pair.id: pair.paper for pair in report.pairs}
+    ratings: dict[str, list[RacarRating]] = defaultdict(list)
+    for rating in report.ratings:
+        ratings[paper_of.get(rating.pair, "")].append(rating)
+    intents: dict[str, list[IntentSimilarity]] = defaultdict(list)
+    for one in report.intents:
+        intents[paper_of.get(one.first, "")].append(one)
+    titles = {paper.id: paper.title for paper in report.papers}
+    measures = {one.paper: one for one in report.measures}
+    rows: list[tuple[Plain, ...]] = []
+    for name, own in pairs.items():
+        measured = measures.get(name)
+        scores = {
+            **qa_scores([measured] if measured else []),
+            **intent_score(intents[name], paper_of),
+            **rating_means(ratings[name], paper_of),
+        }
+        rows.append(
+            (
+                *(name, titles.get(name, ""), len(own), measured.n_sentences if measured else None),
+                sum(len(pair.numbers) for pair in measured.pairs) if measured else None,
+                *(scores[key].value if key in scores else None for key in PAPER_SCORES),
+                *(cell for key in JUDGED_SCORES for cell in _score(scores.get(key))),
+            )
+        )
+    return csv_text(PAPER_COLUMNS, rows)
+
+
+def _score(score: Score | None) -> tuple[Plain, Plain, Plain]:
+    return (score.value, score.n, score.n_unscored) if score else (None, None, None)
+
+
+PAGE, STYLE = "qa.html.j2", "qa_style.html.j2"
+
+
+def render_qa_html(report: QAReport) -> str:
+    """Render a report on question-answer pairs as a page for a browser or a printer.
+
+    Returns:
+        An HTML document that loads nothing; more than one paper is folded. Same input, same bytes.
+    """
+    environment = page_environment()
+    style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
+    view = view_report(report)
+    page = environment.get_template(PAGE).render(
+        report=view,
+        style=style,
+        script=script,
+        policy=content_policy(style, script),
+        unfold=len(view.papers) == 1,
+    )
+    return without_controls(page)
+
+
+N_WORST = 5
+"""Pairs that the terminal shows."""
+
+
+def render_qa_markdown(report: QAReport) -> str:
+    """Write a report as Markdown (GitHub's dialect): the worst pairs, scores, papers.
+
+    Returns:
+        Markdown, ending in a newline; the same bytes for the same input.
+    """
+    return "\n".join(_lines(view_report(report))).rstrip("\n") + "\n"
+
+
+def _lines(view: QAView) -> Iterator[str]:
+    yield from (f"# ragassay: {escape(view.name)}", "", f"**{escape(view.headline)}**", "")
+    judge = escape(view.judge) if view.judge else "none: what follows is measured and found by rule"
+    yield from (f"Judge: {judge}. Embeddings: {escape(view.embedder) or 'not named'}.", "")
+    yield from ("## Look at these first", "")
+    for pair in view.worst:
+        yield from _pair(pair)
+    if view.further:
+        yield from (f"{len(view.further)} further pairs have something to look at.", "")
+    if not view.worst:
+        yield from ("Nothing was found wrong.", "")
+    yield from ("## Scores", "")
+    if view.unscored:
+        yield from (view.unscored, "")
+    yield sheet_markdown(score_sheet(view.scores))
+    for one in view.likeness:
+        yield from (f"**{one.title}**: {one.mean}", "", sheet_markdown(one.sheet))
+    yield from ("## Papers", "", sheet_markdown(_paper_sheet(view.papers)))
+    for note in (*view.cards, *view.notes):
+        yield from (f"Note: {escape(note)}", "")
+
+
+def _paper_sheet(papers: Sequence[PaperView]) -> Sheet:
+    titles = ("Pairs", "To look at", "Coverage", "Pooled", "Chunks per answer", "Alike")
+    rows = tuple(
+        (
+            *(paper.title or paper.id, len(paper.pairs), paper.n_faulty),
+            *(paper.coverage, paper.pooled, paper.chunks, paper.similarity),
+        )
+        for paper in papers
+    )
+    return Sheet("Papers", (*words("Paper"), *numbers(*titles)), rows)
+
+
+def qa_lines(report: QAReport) -> Iterator[Text | Table]:
+    """Yield, for the terminal, the headline, the scores, and the worst pairs with their faults."""
+    view = view_report(report)
+    yield cell_text(view.headline, "bold")
+    yield sheet_table(score_sheet(view.scores))
+    if view.worst:
+        rows = tuple((pair.id, pair.faults[0].message) for pair in view.worst[:N_WORST])
+        yield sheet_table(Sheet("The worst pairs", words("Pair", "What is wrong"), rows))
+
+
+def _pair(pair: PairView) -> Iterator[str]:
+    yield from (f"**Pair {pair.number} of {escape(pair.paper)}**", "")
+    yield from (f"- Question: {_text(pair.question)}", f"- Answer: {_text(pair.answer) or 'none'}")
+    for fault in pair.faults:
+        yield f"- Look: {escape(fault.message)}"
+        for quote in fault.quotes:
+            yield f"  - It says: {escape(quote)}"
+    unscored = [f"{r.title} {r.word}" for r in pair.ratings if r.tone in ("unscored", "undecided")]
+    if unscored:
+        yield f"- Without a rating: {escape(', '.join(unscored))}"
+    if pair.closest:
+        yield f"- Closest in the paper ({pair.closest_text}): {escape(pair.closest)}"
+    yield ""
+
+
+def _text(parts: Sequence[MarkedPart]) -> str:
+    # Bold needs a letter next to its stars; a space between words is kept outside of it.
+    return "".join(
+        f"**{escape(part.text)}**" if part.kind else _kept(part.text) for part in parts
+    ).strip()
+
+
+def _kept(text: str) -> str:
+    """Return escaped text with the spaces at its ends, which part it from a marked word."""
+    return f"{' ' * text[:1].isspace()}{escape(text)}{' ' * text[-1:].isspace()}"

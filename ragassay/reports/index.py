@@ -1,0 +1,220 @@
+"""The head of a page: its systems a line each, and its answers to filter and sort."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.metrics.stats.aggregates import question_of
+from ragassay.metrics.stats.intervals import mean_interval
+from ragassay.records import Document, Evaluation, Outlined, Score, Summary
+from ragassay.reports.findings_view import FindingCard
+from ragassay.reports.labels import is_serious
+from ragassay.reports.sentence_view import article_url
+from ragassay.reports.text import (
+    MAIN_SCORES,
+    RUBRIC_MEAN,
+    format_bounds,
+    format_interval,
+    is_number,
+    rubric_mean,
+    score_text,
+    score_title,
+)
+
+MAIN = ("", "exam.cover", *(key for key in MAIN_SCORES if key != "nuggets.f1"))
+"""Scores that the page's head and its list of answers show; "" is the mean of the rubrics."""
+
+UNSCORED = "unscored"
+
+MOST_SOURCE_CHARS = 6_000
+"""Characters of a source that the page holds: an abstract is whole, a full text is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A source, cut where it is long; `n_cut` counts what is left out."""
+
+    id: str
+    title: str
+    url: str
+    text: str
+    n_cut: int
+
+
+def view_source(source: Document) -> SourceView:
+    """Return the view of a source."""
+    text = source.text[:MOST_SOURCE_CHARS]
+    n_cut = len(source.text) - len(text)
+    return SourceView(source.id, source.title, article_url(source.id), text, n_cut)
+
+
+def score_columns(evaluations: Sequence[Outlined]) -> dict[str, str]:
+    """Return the titles of the scores that answers are filtered and sorted by, by key."""
+    keys = dict.fromkeys(key for e in evaluations for key in e.scores)
+    mean = {"": RUBRIC_MEAN} if any(rubric_mean(e.scores) for e in evaluations) else {}
+    return mean | {key: score_title(key) for key in keys}
+
+
+def index_answer(
+    evaluation: Evaluation, columns: Collection[str], sources: Sequence[int]
+) -> dict[str, object]:
+    """Return an answer's entry.
+
+    It has id, system, question; kinds of the findings that lead (`heads`) and that are worth a
+    look (`looks`); numbers of `undecided` and `unscored` verdicts; `scores` with their `texts`, in
+    the order of the columns, None where unscored; `shown` are the texts of the main ones, `sources`
+    the positions of its sources among all.
+    """
+    e = evaluation
+    return {
+        "id": e.record_id,
+        "system": e.system or "",
+        "question": e.question,
+        "heads": [finding.kind for finding in e.heads],
+        "looks": [finding.kind for finding in e.looks],
+        "undecided": len(e.undecided),
+        "unscored": sum(v.failure is not None and not v.is_undecided for v in e.verdicts),
+        "scores": [_value(e, key) for key in columns],
+        "shown": [_text(e, key) for key in main_columns(columns)],
+        "sources": sources,
+    }
+
+
+def main_columns(columns: Iterable[str]) -> list[str]:
+    """Return the keys of the scores that a list of answers has room for."""
+    known = set(columns)
+    return [key for key in MAIN if key in known]
+
+
+def index_cards(cards: Sequence[FindingCard]) -> list[list[object]]:
+    """Return the answer's number and the kind of each finding."""
+    return [[card.number, card.kind] for card in cards]
+
+
+def _score(evaluation: Evaluation, key: str) -> Score | None:
+    return evaluation.scores.get(key) if key else rubric_mean(evaluation.scores)
+
+
+def _value(evaluation: Evaluation, key: str) -> float | None:
+    """Return what an answer is sorted and filtered by: of a range its worst case."""
+    score = _score(evaluation, key)
+    value = score.worst if score and score.is_open else score.value if score else None
+    return round(value, 4) if value is not None and is_number(value) else None
+
+
+def _text(evaluation: Evaluation, key: str) -> str:
+    score = _score(evaluation, key)
+    return score_text(score) if score and is_number(score.decided) else UNSCORED
+
+
+EVERY = "All answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A score on its scale; places in per cent of it, None where undefined.
+
+    Attributes:
+        low: Lower end of the 95 % interval.
+        high: Its upper end.
+        worst: Lower end of what unscored verdicts leave open; None without any.
+        best: Its upper end.
+        detail: The score in words.
+    """
+
+    title: str
+    text: str
+    value: float | None
+    low: float | None
+    high: float | None
+    worst: float | None
+    best: float | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemLine:
+    """A system: its answers, how many have a serious finding, and its main scores."""
+
+    name: str
+    is_named: bool
+    n: int
+    n_wrong: int
+    bars: tuple[Bar, ...]
+
+
+def view_lines(summary: Summary, evaluations: Sequence[Outlined]) -> tuple[SystemLine, ...]:
+    """Return a line for each system, or one for all answers where fewer than two are named."""
+    is_named = len(summary.systems) > 1
+    systems = summary.systems if is_named else {EVERY: summary.scores}
+    keys = main_columns(score_columns(evaluations))
+    members = {
+        name: [e for e in evaluations if not is_named or (e.system or "") == name]
+        for name in systems
+    }
+    return tuple(
+        SystemLine(
+            name=name,
+            is_named=is_named,
+            n=len(members[name]),
+            n_wrong=sum(map(is_wrong, members[name])),
+            bars=tuple(
+                view_bar(score_title(key), scores.get(key))
+                if key
+                else view_bar(RUBRIC_MEAN, _rubrics(scores, members[name]))
+                for key in keys
+            ),
+        )
+        for name, scores in systems.items()
+    )
+
+
+def is_wrong(evaluation: Outlined) -> bool:
+    """Return whether a serious finding leads an answer."""
+    return any(is_serious(finding.kind) for finding in evaluation.heads)
+
+
+def view_bar(title: str, score: Score | None) -> Bar:
+    """Return a score as a bar."""
+    if score is None or not is_number(score.value):
+        text = score_text(score)
+        ends = score.range if score and score.is_open else None
+        low, high = (_place(end, score.scale) for end in ends) if score and ends else (None, None)
+        return Bar(title, text, None, None, None, low, high, f"{title}: {text}")
+    detail = f"{title}: {score_text(score)}, 95 % interval {format_interval(score)}"
+    worst = best = None
+    if score.n_unscored:
+        detail += f"; {score.n_unscored:,} unscored: {format_bounds(score)}"
+        if score.worst is not None and score.best is not None:
+            worst, best = sorted((score.worst, score.best))
+    return Bar(
+        title=title,
+        text=score_text(score),
+        value=_place(score.value, score.scale),
+        low=_place(score.low, score.scale),
+        high=_place(score.high, score.scale),
+        worst=_place(worst, score.scale),
+        best=_place(best, score.scale),
+        detail=detail,
+    )
+
+
+def _place(value: float | None, scale: tuple[float, float]) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    low, high = scale
+    return round(100 * min(1.0, max(0.0, (value - low) / (high - low))), 1) if high > low else None
+
+
+def _rubrics(scores: Mapping[str, Score], evaluations: Sequence[Outlined]) -> Score | None:
+    """Return the mean of the rubrics, with the interval of its mean over answers."""
+    mean = rubric_mean(scores)
+    if mean is None:
+        return None
+    own = [(rubric_mean(e.scores), question_of(e)) for e in evaluations]
+    known = [(one.value, of) for one, of in own if one is not None and one.value is not None]
+    interval = mean_interval([value for value, _ in known], [of for _, of in known])
+    low, high = interval or (None, None)
+    return mean.model_copy(update={"low": low, "high": high, "n_unscored": 0})

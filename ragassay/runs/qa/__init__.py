@@ -1,1 +1,0 @@
-"""Write question-answer pairs from papers, and judge them (SciQAG)."""

@@ -1,0 +1,184 @@
+"""Keep keys out of what is written, and control characters out of the terminal."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+from urllib.parse import quote, unquote, urlsplit
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+HIDDEN = "***"
+
+N_CHARS_LEAST = 8
+"""A shorter value, or one without a digit, may be any word: a server that asks for no key gets one.
+"""
+
+_SECRET_NAME = re.compile(r"(key|token|secret|password|passwd|credentials|headers)$", re.IGNORECASE)
+"""Environment variables whose value is a secret."""
+
+# Bounded, so that a long text takes time in proportion to its length.
+_USERINFO = re.compile(r"(?<=:/)(/?)[^\s'\"<>?#]{0,500}@")
+_BARE_USERINFO = re.compile(
+    r"(?<![^\s'\"<>/@=])[^\s'\"<>/@=:]{1,200}:[^\s'\"<>/@]{1,300}@(?=[\w\[])"
+)
+
+_SECRETS: set[str] = set()
+
+
+def keep_secret(value: str | None) -> None:
+    """Hide a value from now on, as it is, quoted as in an address, and in base64."""
+    _SECRETS.update(_forms(value or ""))
+
+
+def keep_address(address: str | None) -> None:
+    """Hide the user and password of an address, also as a header would send them."""
+    try:
+        parts = urlsplit(address or "")
+    except ValueError:
+        return
+    if parts.password:
+        user, password = unquote(parts.username or ""), unquote(parts.password)
+        keep_secret(password)
+        _SECRETS.add(base64.b64encode(f"{user}:{password}".encode()).decode())
+
+
+def without_secrets(text: str) -> str:
+    """Return text without the secrets of this process, and without users of addresses.
+
+    Example:
+        >>> without_secrets("nobody listens at http://ann:pw@localhost:8000/v1")
+        'nobody listens at http://***@localhost:8000/v1'
+    """
+    shown = _USERINFO.sub(rf"\1{HIDDEN}@", text)
+    return without_known(_BARE_USERINFO.sub(f"{HIDDEN}@", shown))
+
+
+def without_known(text: str) -> str:
+    """Return text without the secrets of this process; addresses in it stay as they are."""
+    found = {secret for secret in (*_SECRETS, *_environment()) if secret in text}
+    for secret in sorted(found, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def _environment() -> Iterator[str]:
+    for name in os.environ:
+        if _is_secret(name):
+            value = os.environ.get(name, "")
+            for part in re.split(r"[\s,=]+", value) if name.endswith("HEADERS") else (value,):
+                yield from _forms(part)
+
+
+@functools.lru_cache(maxsize=1024)  # each reply is searched for the secrets of the environment
+def _is_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _forms(value: str) -> tuple[str, ...]:
+    if len(value) < N_CHARS_LEAST or not any(map(str.isdigit, value)):
+        return ()
+    return value, quote(value, safe=""), base64.b64encode(value.encode()).decode()
+
+
+CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
+"""C0, DEL and C1: what begins a terminal's commands is among them."""
+
+REORDERING = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""Unicode's marks of direction: they change the order in which a line reads."""
+
+_BREAKS = (0x2028, 0x2029)
+_SURROGATES = tuple(range(0xD800, 0xE000))
+_KEPT_CONTROLS = (0x09, 0x0A)
+_ESCAPED = {
+    code: f"\\u{code:04x}"
+    for code in (*CONTROLS, *REORDERING, *_BREAKS, *_SURROGATES)
+    if code not in _KEPT_CONTROLS
+}
+
+
+def visible(text: str) -> str:
+    r"""Return a text in which everything that could steer a terminal is spelled out.
+
+    Line ends and tabs stay. The spelling is JSON's, so that JSON still says what it said.
+
+    Example:
+        >>> visible("a\x1b[31mb") == "a\\u001b[31mb"
+        True
+    """
+    return text if text.isascii() and text.isprintable() else text.translate(_ESCAPED)
+
+
+class _SafeStream:
+    """A text stream that writes only what is `visible`."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unguarded = stream
+
+    def write(self, text: str) -> int:
+        shown = visible(text.replace("\r\n", "\n"))
+        try:
+            self.unguarded.write(shown)
+        except UnicodeEncodeError:  # a terminal that knows few characters
+            encoding = self.unguarded.encoding or "ascii"
+            self.unguarded.write(shown.encode(encoding, "backslashreplace").decode(encoding))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unguarded, name)
+
+
+@contextmanager
+def safe_streams() -> Iterator[None]:
+    """Guard stdout and stderr while the context lasts."""
+    given = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (_SafeStream(one) for one in given)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = given
+
+
+def open_console(stderr: bool = False) -> Console:
+    """Return a rich console whose texts are `visible`, and are no markup of rich's."""
+    stream = sys.stderr if stderr else sys.stdout
+    return _console_class()(
+        file=getattr(stream, "unguarded", stream),
+        stderr=stderr,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+
+
+def write_red(text: str) -> None:
+    """Write a line in red on stderr, where that is a terminal which may have colours."""
+    open_console(stderr=True).print(text, style="red", soft_wrap=True)
+
+
+@functools.cache
+def _console_class() -> type[Console]:
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class SafeConsole(Console):
+        """Makes the text of each segment visible; the escapes are written later, from styles."""
+
+        def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
+
+    return SafeConsole

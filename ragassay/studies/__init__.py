@@ -1,0 +1,1 @@
+"""Studies of judges and verifiers: audit, strategies, rationales, matrix, similarity, trust."""

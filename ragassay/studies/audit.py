@@ -1,0 +1,360 @@
+"""Audit a judge: evaluate unperturbed and damaged answers with the same graph."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ragassay.evaluators.base import Run
+from ragassay.graphs.paraphrase import ParaphraseTools, Sentences, build_paraphrase_graph
+from ragassay.model_names import INSTRUMENTS, is_embedded_base, split_endpoint
+from ragassay.models.gateway import JudgeLM
+from ragassay.models.limiter import RunLimiter, limit_calls
+from ragassay.models.prompt_caching import CHARS_A_TOKEN
+from ragassay.models.tuned import with_base_model
+from ragassay.perturbations import Rephrase, damage_answers
+from ragassay.perturbations.wording_attacks import REDUNDANCY
+from ragassay.records import (
+    Audit,
+    CompactEvaluations,
+    DamagedAnswer,
+    Evaluation,
+    Manifest,
+    Paraphrase,
+    RecordFailure,
+    Usage,
+)
+from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job
+from ragassay.runs.engine import RunOutcome, run_records
+from ragassay.runs.evaluate import TASK_CHARS, Job, Plan, RunResult, manifest_of, plan
+from ragassay.runs.folder import RunFolder, append_line, read_lines, write_lines, write_whole
+from ragassay.runs.preflight import Estimate, SharedCalls, estimate_cost
+from ragassay.runs.progress import Event, Listener
+from ragassay.settings import Settings
+from ragassay.studies.audit_report import figures_csv, render_audit_html, render_audit_markdown
+from ragassay.studies.audit_scores import attack_figures, audit_pairs, variant_ratings
+from ragassay.studies.certificate import certify
+
+PARAPHRASES = "paraphrases.jsonl"
+
+
+def paraphraser_name(job: AuditJob) -> str:
+    """Return the paraphrasing model's name without its endpoint; empty for rules."""
+    return split_endpoint(job.options.paraphraser)[0]
+
+
+def plan_paraphrases(job: AuditJob, settings: Settings) -> Plan:
+    """Count the calls and tokens of the redundant sentences."""
+    sentences = sentences_to_rephrase(job) if job.options.paraphraser else ()
+    n_chars = sum(len(sentence) for sentence in sentences) + len(sentences) * TASK_CHARS
+    cost = Estimate()
+    if sentences:
+        calls = SharedCalls(len(sentences), 0, n_chars // CHARS_A_TOKEN // len(sentences))
+        cost = estimate_cost([calls], paraphraser_settings(settings, job.options.paraphraser))
+    return Plan(0, len(sentences), n_chars // CHARS_A_TOKEN, 0, cost=cost)
+
+
+def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
+    """Return the sentences that the job's attacks paraphrase, each once."""
+    asked: dict[str, None] = {}
+
+    def note(sentence: str) -> str:
+        asked[sentence] = None
+        return ""
+
+    _redundant(job, note)
+    return tuple(asked)
+
+
+async def paraphrased_job(
+    job: AuditJob,
+    settings: Settings,
+    folder: Path | None,
+    listen: Listener,
+    limiter: RunLimiter,
+) -> AuditJob:
+    """Return the job with redundant sentences by the model that its options name, if any.
+
+    Where the model's sentence is unusable, the rule's is kept.
+
+    Args:
+        job: The job with redundant sentences by rule.
+        settings: The audit's settings; they limit concurrent calls.
+        folder: The folder of sentences; existing ones are not requested again.
+        listen: Receives an event for each call.
+        limiter: Bounds the calls of the audit.
+
+    Raises:
+        FatalModelError: The model is unavailable; its earlier sentences are kept.
+    """
+    if not job.options.paraphraser:
+        return job
+    sentences = sentences_to_rephrase(job)
+    file = folder / PARAPHRASES if folder else None
+    known = {p.sentence: p for p in read_lines(file, Paraphrase)} if file else {}
+    for found in known.values():
+        limiter.count(found.usage.cost_usd, found.usage.n_calls)
+    waiting = [sentence for sentence in sentences if sentence not in known]
+    listen(Event(n_expected=len(waiting)))
+    with limit_calls(limiter):
+        async for found in _ask_paraphraser(
+            waiting, paraphraser_settings(settings, job.options.paraphraser)
+        ):
+            known[found.sentence] = found
+            if file:
+                append_line(file, found)
+            listen(Event(n_calls=1, usage=found.usage))
+    texts = {sentence: known[sentence].text for sentence in sentences}
+    damaged = await asyncio.to_thread(_redundant, job, texts.__getitem__)
+    paraphrases = tuple(known[sentence] for sentence in sentences)
+    return replace(_with_damage(job, damaged), paraphrases=paraphrases)
+
+
+def paraphraser_settings(settings: Settings, name: str) -> Settings:
+    """Return the settings for calling the model, as for another judge of a panel.
+
+    Args:
+        settings: The audit's settings.
+        name: LiteLLM name, optionally with its endpoint (NAME@URL).
+    """
+    seated = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
+    return seated.of_judge(len(seated.judge.judges) - 1)
+
+
+def forget_failed_paraphrases(folder: Path) -> None:
+    """Drop sentences whose call failed, so that they are requested again; refusals are kept."""
+    file = folder / PARAPHRASES
+    write_lines(file, [found for found in read_lines(file, Paraphrase) if found.failure is None])
+
+
+async def _ask_paraphraser(
+    sentences: Sequence[str], settings: Settings
+) -> AsyncIterator[Paraphrase]:
+    """Yield the model's paraphrases of the sentences as they arrive."""
+    if not sentences:
+        return
+    graph = build_paraphrase_graph(settings.judge.max_attempts)
+    tools = ParaphraseTools(JudgeLM(with_base_model(settings)))
+    stream: AsyncIterator[Any] = graph.astream(
+        Sentences(tuple(sentences)), context=tools, stream_mode="custom"
+    )
+    async for chunk in stream:
+        yield chunk["paraphrase"]
+
+
+def _redundant(job: AuditJob, rephrase: Rephrase) -> dict[str, DamagedAnswer]:
+    """Recreate the job's redundant answers with another paraphraser; return them by id."""
+    wanted = {damage.record.id for damage in job.damaged}
+    found: dict[str, DamagedAnswer] = {}
+    for attack in REDUNDANCY:
+        records = [r for r in job.job.records if f"{r.id}~{attack.name}" in wanted]
+        again = damage_answers(records, attacks=[attack], seed=job.options.seed, rephrase=rephrase)
+        found |= {damage.record.id: damage for damage in again.answers}
+    return found
+
+
+def _with_damage(job: AuditJob, made: dict[str, DamagedAnswer]) -> AuditJob:
+    """Return the job with new texts of some damaged answers; targets and rubrics stay."""
+    damaged = tuple(
+        _with_text(damage, made[damage.record.id]) if damage.record.id in made else damage
+        for damage in job.damaged
+    )
+    records = {damage.record.id: damage.record for damage in damaged}
+    asks = tuple(replace(ask, record=records.get(ask.record.id, ask.record)) for ask in job.asks)
+    return replace(job, damaged=damaged, asks=asks)
+
+
+def _with_text(damage: DamagedAnswer, made: DamagedAnswer) -> DamagedAnswer:
+    record = damage.record.model_copy(update={"answer": made.record.answer})
+    return damage.model_copy(update={"record": record, "sentences": made.sentences})
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """The result of an audit.
+
+    Attributes:
+        audit: The figures and the certificate.
+        damaged: The damaged answers that were judged.
+        evaluations: Of whole and damaged answers.
+        failures: Answers without an evaluation.
+    """
+
+    audit: Audit
+    damaged: tuple[DamagedAnswer, ...]
+    evaluations: CompactEvaluations
+    failures: tuple[RecordFailure, ...]
+
+
+def plan_audit(job: AuditJob, tools: Run) -> Plan:
+    """Count the calls and tokens of an audit, paraphraser included, without calling a model."""
+    return sum(
+        (
+            plan(replace(job.job, records=tuple(records)), tools_for(parts, tools))
+            for parts, records in job.groups().items()
+        ),
+        plan_paraphrases(job, tools.settings),
+    )
+
+
+async def run_audit(
+    job: AuditJob,
+    tools: Run,
+    folder: RunFolder | None = None,
+    listen: Listener = lambda event: None,
+    whole: Mapping[str, Evaluation] | None = None,
+) -> AuditResult:
+    """Audit a judge; with a folder, continue an earlier start of the same audit.
+
+    Args:
+        job: From `audit_job`. If its options name a model, that writes the redundant sentences
+            first.
+        tools: The run that the answers are judged with.
+        folder: The folder of finished work.
+        listen: Receives progress events.
+        whole: Existing evaluations of whole answers, by record id.
+
+    Raises:
+        RunMismatchError: The folder has another run or audit.
+        FatalModelError: The judge or the paraphraser is unavailable.
+    """
+    manifest = audit_manifest(job, tools)
+    if folder is None:
+        job = await paraphrased_job(job, tools.settings, None, listen, tools.limiter)
+        outcome = await _judge_groups(job, tools, None, listen)
+        return _result(job, outcome, tools, whole or {})
+    with folder.opened(manifest):
+        write_lines(folder.rejected_file, job.job.rejections)
+        job = await paraphrased_job(job, tools.settings, folder.path, listen, tools.limiter)
+        write_lines(folder.path / "damaged.jsonl", job.damaged)
+        outcome = await _judge_groups(job, tools, folder, listen)
+        result = _result(job, outcome, tools, whole or {})
+        folder.write_evaluations(result.evaluations)
+        write_lines(folder.failures_file, result.failures)
+        write_audit(folder.path, result.audit)
+    return result
+
+
+def job_of_run(job: Job, result: RunResult, tools: Run, options: AuditOptions) -> AuditJob:
+    """Prepare the audit of a run's judge on answers of the run, which it has judged undamaged.
+
+    Raises:
+        InputError: No answer of the run can be damaged.
+    """
+    judged = {outline.record_id for outline in result.evaluations.outlines}
+    records = tuple(record for record in job.records if record.id in judged)
+    return audit_job(replace(job, records=records), tools, options, is_judged=True)
+
+
+async def audit_of_run(
+    job: AuditJob,
+    result: RunResult,
+    tools: Run,
+    folder: RunFolder | None,
+    listen: Listener = lambda event: None,
+) -> AuditResult:
+    """Audit the judge of a run, and add the certificate to the run's report.
+
+    The whole answers keep their scores from the run; the damaged ones are judged in the folder
+    `audit` inside the run's.
+
+    Args:
+        job: From `job_of_run`.
+        result: The run's result.
+        tools: The run.
+        folder: The run's folder; None for a run that has none.
+        listen: Receives progress events.
+
+    Raises:
+        FatalModelError: The judge is unavailable.
+    """
+    wanted = {damage.original for damage in job.damaged}
+    whole = {e.record_id: e for e in result.evaluations if e.record_id in wanted}
+    found = await run_audit(job, tools, folder and folder.audit_folder, listen, whole)
+    if folder is None:
+        return found
+    write_whole(folder.audit_file, found.audit.model_dump_json(indent=2))
+    folder.write_reports(result.summary)
+    return found
+
+
+def tools_for(parts: tuple[str, ...], tools: Run) -> Run:
+    """Return the same run, limited to some parts of an evaluation."""
+    return replace(tools, settings=tools.settings.model_copy(update={"only": parts}))
+
+
+def audit_manifest(job: AuditJob, tools: Run) -> Manifest:
+    """Return everything that the audit's result depends on except the number of its answers."""
+    manifest = manifest_of(job.job, tools)
+    chosen: dict[str, str | int | float | bool | None] = {
+        "audit_seed": job.options.seed,
+        "audit_attacks": ",".join(job.options.attacks),
+        "audit_given": job.options.is_given,
+        "audit_paraphraser": paraphraser_name(job) or None,
+    }
+    return manifest.model_copy(update={"settings": manifest.settings | chosen})
+
+
+def raters(tools: Run) -> str:
+    """Return the raters: the judges, and the signal rater where it rates for one of them."""
+    rater = tools.judge.signal_rater(tools.rubrics)
+    seats = [_rater(name, rater, tools) for name in tools.settings.judge.judges]
+    return ("; " if rater else ", ").join(seats)
+
+
+def _rater(name: str, rater: str, tools: Run) -> str:
+    if rater and tools.judge.member(name).reads:
+        return f"{name} with {rater}"
+    stands_in = name == INSTRUMENTS or is_embedded_base(name)
+    return f"{name}, rubrics by {rater}" if rater and stands_in else name
+
+
+def write_audit(folder: Path, audit: Audit) -> None:
+    """Write audit.json, audit.html, audit.md and figures.csv."""
+    write_whole(folder / "audit.json", audit.model_dump_json(indent=2))
+    write_whole(folder / "audit.html", render_audit_html(audit))
+    write_whole(folder / "audit.md", render_audit_markdown(audit))
+    write_whole(folder / "figures.csv", figures_csv(audit))
+
+
+async def _judge_groups(
+    job: AuditJob, tools: Run, folder: RunFolder | None, listen: Listener
+) -> RunOutcome:
+    outcome = RunOutcome()
+    for parts, records in job.groups().items():
+        found = await run_records(records, tools_for(parts, tools), folder, listen)
+        outcome.evaluations.update(found.evaluations)
+        outcome.failures.update(found.failures)
+    return outcome
+
+
+def _result(
+    job: AuditJob, outcome: RunOutcome, tools: Run, whole: Mapping[str, Evaluation]
+) -> AuditResult:
+    ids = [ask.record.id for ask in job.asks]
+    evaluations = outcome.in_order(ids)
+    damaged = {evaluation.record_id: evaluation for evaluation in evaluations}
+    failures = tuple(outcome.failures[name] for name in ids if name in outcome.failures)
+    pairs = audit_pairs(job.damaged, {**whole, **damaged})
+    n_paraphrased = sum(bool(found.text) for found in job.paraphrases)
+    audit = Audit(
+        judge=raters(tools),
+        is_measured=tools.measures,
+        n_answers=len({damage.original for damage in job.damaged}),
+        seed=job.options.seed,
+        pools=job.pools,
+        n_unchanged=job.n_unchanged,
+        n_damaged=len(job.damaged),
+        n_failed=len(failures),
+        figures=attack_figures(pairs),
+        ratings=variant_ratings(pairs),
+        certificate=certify(pairs),
+        paraphraser=paraphraser_name(job),
+        n_paraphrased=n_paraphrased,
+        n_by_rule=len(job.paraphrases) - n_paraphrased,
+        usage=sum((found.usage for found in (*evaluations, *job.paraphrases)), Usage()),
+    )
+    return AuditResult(audit, job.damaged, evaluations, failures)

@@ -1,0 +1,249 @@
+"""An audit as a page, Markdown, CSV and tables for the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ragassay.records import AttackFigure, Audit, Score, Variant
+from ragassay.reports.certificate import (
+    EXPLANATION,
+    TrustTone,
+    basis_text,
+    target_title,
+    view_certificate,
+)
+from ragassay.reports.html import content_policy, page_environment
+from ragassay.reports.labels import without_controls
+from ragassay.reports.markdown import certificate_block
+from ragassay.reports.provenance import usage_text
+from ragassay.reports.sheets import (
+    Column,
+    Sheet,
+    Shown,
+    Style,
+    csv_text,
+    escape,
+    numbers,
+    score_cell,
+    sheet_markdown,
+    value_cell,
+    words,
+)
+from ragassay.reports.text import NOT_DEFINED, humanise
+from ragassay.studies.audit_view import CHANCE_PLACE, view_groups
+
+ATTACK_TITLES = {
+    "off_topic": "Sentence on another subject at the end",
+    "off_topic_inside": "Sentence on another subject inside",
+    "same_domain": "Sentence of another answer at the end",
+    "same_domain_inside": "Sentence of another answer inside",
+    "blog": "Blog snippet at the end",
+    "blog_inside": "Blog snippet inside",
+    "tweet": "Tweet at the end",
+    "tweet_inside": "Tweet inside",
+    "drop_last": "Last sentence left out",
+    "drop_inside": "Sentence inside left out",
+    "drop_last_off_topic": "Last sentence replaced by another subject",
+    "swap_last": "Last two sentences swapped",
+    "shuffle": "Sentences shuffled",
+    "first_connective": "First connective left out",
+    "all_connectives": "All connectives left out",
+    "repeat_last": "Last sentence said again",
+    "repeat_inside": "Sentence inside said again",
+    "repeat_all": "Every sentence said again",
+    "number": "Dose or number changed",
+    "negation": "Negation turned round",
+    "comparator": "Direction turned round (higher, lower)",
+    "population": "Other people or animals named",
+    "drug": "Other drug named",
+    "hedge": "Hedging left out",
+    "citation": "Citation moved to another source",
+    "retracted": "Retracted article cited",
+    "instruction": "Instructions to the judge",
+    "forged_rating": "Forged rating",
+    "forged_end": "Forged end of the answer",
+    "experts_said": "Claim that experts rated it highest",
+    "flattery": "Flattery of the judge",
+    "given": "Damage that the file holds",
+    "wrong_number": "Wrong number",
+    "points_to_paper": "Question that points to its paper",
+    "half_answer": "Half of the answer left out",
+    "foreign_question": "Question on another subject",
+    "contradiction": "Answer that contradicts itself",
+}
+
+
+def attack_title(attack: str) -> str:
+    """Return an attack's title; for an unknown one, its name as words."""
+    return ATTACK_TITLES.get(attack) or humanise(attack)
+
+
+AUDIT_PAGE, STYLE = "audit.html.j2", "audit_style.html.j2"
+DESIRED = (
+    "Desired are at most 3 for subtle and at most 1 for extreme damage (YESciEval, section 5)."
+)
+MEASURES_NOTE = (
+    "Found: share of pairs in which the damaged answer has the lower score; a tie is not found. "
+    "AUROC: how well the score alone tells damaged answers from whole ones. Lift: mean of damaged "
+    "minus whole. Too high: mean excess over the desired rating. Intervals of 95 % resample "
+    "questions."
+)
+VARIANTS: tuple[Variant, ...] = ("benign", "subtle", "extreme")
+MEASURES = ("benign", "damaged", "detection", "auroc", "lift", "optimism_error")
+STYLES: dict[TrustTone, Style] = {
+    "good": "good",
+    "wary": "wary",
+    "bad": "bad",
+    "unscored": "missing",
+}
+
+
+def render_audit_html(audit: Audit) -> str:
+    """Render an audit as one self-contained page; the same bytes for the same audit."""
+    environment = page_environment()
+    style = environment.get_template(STYLE).render()
+    page = environment.get_template(AUDIT_PAGE).render(
+        audit=audit,
+        headline=view_certificate(audit).headline,
+        basis=basis_text(audit),
+        explanation=EXPLANATION,
+        sections=view_groups(audit),
+        attack_sheet=attack_sheet,
+        attack_text=_attack_text,
+        chance=CHANCE_PLACE,
+        desired=DESIRED,
+        measures_note=MEASURES_NOTE,
+        unchanged=unchanged_lines(audit),
+        cost=usage_text(audit.usage),
+        style=style,
+        policy=content_policy(style, ""),
+    )
+    return without_controls(page)
+
+
+def render_audit_markdown(audit: Audit) -> str:
+    """Render an audit as Markdown with a final newline; the same bytes for the same audit."""
+    blocks = [
+        "# ragassay audit\n",
+        certificate_block(view_certificate(audit)),
+        *(_section(sheet) for sheet in (ratings_sheet(audit),) if sheet.rows),
+        _section(attack_sheet(audit.figures)),
+    ]
+    if unchanged := unchanged_lines(audit):
+        blocks += ["Left unchanged, and not counted:\n", *(f"- {escape(x)}" for x in unchanged), ""]
+    blocks.append(f"Cost: {usage_text(audit.usage)}.")
+    return "\n".join(blocks).rstrip("\n") + "\n"
+
+
+def _section(sheet: Sheet) -> str:
+    return f"## {sheet.title}\n\n{sheet_markdown(sheet)}\n{sheet.caption}\n"
+
+
+def figures_csv(audit: Audit) -> str:
+    """Return all figures, one row per attack and score."""
+    columns = ["attack", "family", "severity", "target", "n", "n_unscored", "n_undecided"]
+    columns += [f"{name}{end}" for name in MEASURES for end in ("", "_low", "_high")]
+    return csv_text((*columns, "judge"), [(*_csv_row(f), audit.judge) for f in audit.figures])
+
+
+def certificate_sheet(audit: Audit) -> Sheet:
+    """Return the certificate as a table."""
+    view = view_certificate(audit)
+    rows = tuple(
+        (line.title, Shown(f"{line.sign} {line.word}", style=STYLES[line.tone]), line.reason)
+        for line in (*view.rubrics, *view.others)
+    )
+    sections = frozenset([len(view.rubrics)] if view.rubrics else [])
+    title = "What this judge can tell"
+    return Sheet(title, words("Of", "Judge is", "Why"), rows, view.basis, sections=sections)
+
+
+def ratings_sheet(audit: Audit, has_intervals: bool = True) -> Sheet:
+    """Return mean ratings by rubric and damage, as in YESciEval's tables."""
+    rows = tuple(
+        (target_title(target), *(score_or_none(scores.get(v), has_intervals) for v in VARIANTS))
+        for target, scores in audit.ratings.items()
+        if target.startswith("rubric.")
+    )
+    columns = (*words("Rubric"), *numbers("Whole", "Subtle", "Extreme"))
+    return Sheet("Mean rating, whole and damaged", columns, rows, DESIRED)
+
+
+def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> Sheet:
+    """Return every attack; without the score that it is about where that is always the same."""
+    columns = (
+        *words("Attack", *("Score",) * has_targets),
+        *numbers("Whole", "Damaged", "Found", "AUROC", "Lift", "Too high", "Pairs"),
+    )
+    rows = tuple(
+        (
+            Shown(attack_title(f.attack), notes=(f.severity,)),
+            *(target_title(f.target),) * has_targets,
+            *(score_or_none(getattr(f, name)) for name in MEASURES),
+            _pairs(f),
+        )
+        for f in figures
+    )
+    return Sheet("Every attack", columns, rows, MEASURES_NOTE)
+
+
+def short_attack_sheet(audit: Audit) -> Sheet:
+    """Return what of every attack fits a terminal; of an injection, the score it raises most."""
+    names = ("benign", "damaged", "detection", "auroc")
+    columns = (
+        *(Column("", "Attack", is_once=True), Column("", "Score")),
+        *numbers("Whole", "Damaged", "Found", "AUROC", "Pairs"),
+    )
+    rows = tuple(
+        (
+            f"{attack_title(f.attack)} ({f.severity})",
+            target_title(f.target),
+            *(score_or_none(getattr(f, name), False) for name in names),
+            _pairs(f),
+        )
+        for f in _most_lifted(audit.figures)
+    )
+    return Sheet("Every attack", columns, rows)
+
+
+def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
+    """Return all figures, but for each injection only that of the score with the largest lift."""
+    worst: dict[str, AttackFigure] = {}
+    for figure in figures:
+        if figure.family == "injection":
+            worst[figure.attack] = max(worst.get(figure.attack, figure), figure, key=_lift)
+    return [f for f in figures if f.family != "injection" or f is worst[f.attack]]
+
+
+def unchanged_lines(audit: Audit) -> tuple[str, ...]:
+    """Return the number of answers that each attack left unchanged."""
+    return tuple(f"{attack_title(name)}: {n:,}" for name, n in audit.n_unchanged.items() if n)
+
+
+def _attack_text(figure: AttackFigure) -> str:
+    return f"{attack_title(figure.attack)} ({figure.severity}), {target_title(figure.target)}"
+
+
+def _lift(figure: AttackFigure) -> float:
+    return -math.inf if figure.lift.value is None else figure.lift.value
+
+
+def _pairs(figure: AttackFigure) -> str:
+    n_failed = figure.detection.n_unscored - figure.n_undecided
+    counts = (figure.n_undecided, "undecided"), (n_failed, "unscored")
+    others = ", ".join(f"+{n:,} {word}" for n, word in counts if n)
+    return f"{figure.detection.n:,}" + (f" ({others})" if others else "")
+
+
+def score_or_none(score: Score | None, has_interval: bool = True) -> Shown:
+    """Return the cell of a score; of one that an attack does not have, "n/a"."""
+    return score_cell(score, has_interval) if score else value_cell(NOT_DEFINED, False)
+
+
+def _csv_row(figure: AttackFigure) -> list[str | float | None]:
+    row: list[str | float | None] = [figure.attack, figure.family, figure.severity, figure.target]
+    row += [figure.detection.n, figure.detection.n_unscored, figure.n_undecided]
+    for score in (getattr(figure, name) for name in MEASURES):
+        row += [score.value, score.low, score.high] if score else [None, None, None]
+    return row

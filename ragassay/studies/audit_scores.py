@@ -1,0 +1,333 @@
+"""Measure how a judge scores damaged answers: by attack and score, and by mean ratings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ragassay.metrics.papers.answer_scores import LIKERT
+from ragassay.metrics.stats.classification import discrimination
+from ragassay.metrics.stats.intervals import (
+    SHARE_SCALE,
+    build_score,
+    mean_interval,
+    mean_share_interval,
+)
+from ragassay.records import (
+    DESIRED_RATING,
+    AttackFamily,
+    AttackFigure,
+    DamagedAnswer,
+    Evaluation,
+    Score,
+    Severity,
+    Variant,
+    VerdictBase,
+)
+
+SEVERITIES: tuple[Severity, ...] = ("subtle", "extreme")
+N_EXAMPLES = 3
+
+JUDGED_BY = {
+    "citations": "citation",
+    "sentences": "sentence_label",
+    "nuggets": "assignment",
+    "contradicted_citation": "citation",
+    "irrelevant_citation": "citation",
+    "contradicted_sentence": "evidence",
+    "inappropriate_sentence": "sentence_label",
+}
+"""Evaluators by groups of scores and kinds of findings that are not called as they are."""
+
+_BY_ITEM = frozenset({"rubric", "racar"})
+"""Groups whose scores each rest on verdicts on an item of that name."""
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True)
+class DamagedPair:
+    """A whole answer and the same one after an attack, on one score.
+
+    Attributes:
+        damage: The attack.
+        target: The score that should fall.
+        question: The key that answers to the same question share.
+        benign: The whole answer's score; None where it is missing.
+        damaged: The damaged answer's.
+        scale: The score's scale.
+        judge: The model that gave it.
+        is_undecided: Whether the judge left open what the damage changed, so that the scores say
+            nothing of it.
+    """
+
+    damage: DamagedAnswer
+    target: str
+    question: str
+    benign: float | None
+    damaged: float | None
+    scale: tuple[float, float]
+    judge: str
+    is_undecided: bool = False
+
+    @property
+    def scores(self) -> tuple[float, float] | None:
+        """Benign and damaged score; None where either is missing, or the pair is undecided."""
+        if self.benign is None or self.damaged is None or self.is_undecided:
+            return None
+        return self.benign, self.damaged
+
+    @property
+    def is_detected(self) -> bool:
+        """Return whether the damaged answer has the lower score; a tie does not count."""
+        return self.scores is not None and self.scores[1] < self.scores[0]
+
+
+def audit_pairs(
+    damaged: Iterable[DamagedAnswer], evaluations: Mapping[str, Evaluation]
+) -> tuple[DamagedPair, ...]:
+    """Pair the scores of whole and damaged answers.
+
+    A score that does not apply to the whole answer, such as citations to one without any, makes no
+    pair. A missing score, or an answer whose evaluation failed, is unscored.
+
+    Args:
+        damaged: The damaged answers.
+        evaluations: Of whole and damaged answers, by record id.
+
+    Returns:
+        One pair for each damaged answer and target, in their order.
+    """
+    found = (_pair(damage, target, evaluations) for damage in damaged for target in damage.targets)
+    return tuple(pair for pair in found if pair is not None)
+
+
+def _pair(
+    damage: DamagedAnswer, target: str, evaluations: Mapping[str, Evaluation]
+) -> DamagedPair | None:
+    whole, hurt = (evaluations.get(name) for name in (damage.original, damage.record.id))
+    benign = score_of(target, whole) if whole else None
+    if whole and (benign is None or not benign.n + benign.n_unscored):
+        return None
+    after = score_of(target, hurt) if hurt else None
+    known = benign or after
+    return DamagedPair(
+        damage=damage,
+        target=target,
+        question=damage.record.topic or damage.record.question,
+        benign=benign.value if benign else None,
+        damaged=after.value if after else None,
+        scale=known.scale if known else _scale(target),
+        judge=known.judge if known else "",
+        is_undecided=bool(whole and hurt and _is_open(damage, target, whole, hurt)),
+    )
+
+
+def _is_open(damage: DamagedAnswer, target: str, whole: Evaluation, hurt: Evaluation) -> bool:
+    """Return whether undecided verdicts keep a score from telling.
+
+    They do where they leave no value, and where the damage made some, or changed a sentence that
+    has one, unless the score is lower even if these were the best.
+    """
+    before, after = (score_of(target, evaluation) for evaluation in (whole, hurt))
+    open_before, open_after = (open_verdicts(target, evaluation) for evaluation in (whole, hurt))
+    if before is None or before.value is None or after is None or after.value is None:
+        return bool(open_before or open_after)
+    changed = [v for v in open_after if getattr(v, "sentence", None) in damage.sentences]
+    if not changed and len(open_after) <= len(open_before):
+        return False
+    best = after.value if after.best is None else after.best
+    return best >= before.value
+
+
+def open_verdicts(target: str, evaluation: Evaluation) -> list[VerdictBase]:
+    """Return the undecided verdicts that a score rests on."""
+    group, _, name = target.partition(".")
+    evaluator = JUDGED_BY.get(name if group == "findings" else group, group)
+    found = [verdict for verdict in evaluation.by(evaluator) if verdict.is_undecided]
+    return [one for one in found if group not in _BY_ITEM or one.item.partition("/")[0] == name]
+
+
+def score_of(target: str, evaluation: Evaluation) -> Score | None:
+    """Return a score by name; for "findings.KIND" one that falls with each finding of that kind.
+
+    The latter is 1 / (1 + n) for n findings that lead a report: 1 without any, 1/2 for one.
+    """
+    group, _, kind = target.partition(".")
+    if group != "findings":
+        return evaluation.scores.get(target)
+    n_findings = sum(finding.kind == kind for finding in evaluation.heads)
+    return Score(value=1 / (1 + n_findings), n=1)
+
+
+def _scale(target: str) -> tuple[float, float]:
+    return LIKERT if target.startswith("rubric.") else SHARE_SCALE
+
+
+def attack_figures(pairs: Sequence[DamagedPair]) -> tuple[AttackFigure, ...]:
+    """Return one figure for each attack, severity and target, in the order of first appearance."""
+    groups = group_pairs(
+        pairs, lambda p: (p.damage.family, p.damage.attack, p.damage.severity, p.target)
+    )
+    return tuple(_figure(*key, members) for key, members in groups.items())
+
+
+def group_pairs(
+    pairs: Iterable[DamagedPair], key: Callable[[DamagedPair], K]
+) -> dict[K, list[DamagedPair]]:
+    """Group pairs by a key, in the order of first appearance."""
+    groups: dict[K, list[DamagedPair]] = {}
+    for pair in pairs:
+        groups.setdefault(key(pair), []).append(pair)
+    return groups
+
+
+def _figure(
+    family: AttackFamily, attack: str, severity: Severity, target: str, pairs: Sequence[DamagedPair]
+) -> AttackFigure:
+    return AttackFigure(
+        attack=attack,
+        family=family,
+        severity=severity,
+        target=target,
+        benign=_mean(pairs, lambda benign, damaged: benign, pairs[0].scale),
+        damaged=_mean(pairs, lambda benign, damaged: damaged, pairs[0].scale),
+        detection=detection_score(pairs),
+        auroc=_auroc(pairs),
+        lift=lift_score(pairs),
+        optimism_error=optimism_error(pairs, severity) if family == "rubric" else None,
+        n_undecided=sum(pair.is_undecided for pair in pairs),
+        examples=_examples(pairs),
+    )
+
+
+def detection_score(pairs: Sequence[DamagedPair]) -> Score:
+    """Return the share of pairs in which the damaged answer has the lower score.
+
+    A bootstrap of a share of 0 or 1 has no width, however few the pairs. So Wilson's interval, with
+    each question as one trial, is computed too, and the wider end is used.
+
+    Args:
+        pairs: Of one target.
+
+    Returns:
+        `n` counts scored pairs; the value is None without one.
+
+    Example:
+        >>> detection_score([]).value is None
+        True
+    """
+    scored = [pair for pair in pairs if pair.scores is not None]
+    hits = [float(pair.is_detected) for pair in scored]
+    questions = [pair.question for pair in scored]
+    n_questions, total = len(set(questions)), len(pairs)
+    value = math.fsum(hits) / len(hits) if hits else None
+    drawn = mean_interval(hits, questions)
+    wilson = mean_share_interval((value or 0.0) * n_questions, n_questions)
+    ends = [interval for interval in (drawn, wilson) if interval]
+    return Score(
+        value=value,
+        n=len(scored),
+        n_unscored=total - len(scored),
+        low=min(low for low, _ in ends) if ends else None,
+        high=max(high for _, high in ends) if ends else None,
+        worst=math.fsum(hits) / total if total else None,
+        best=(math.fsum(hits) + total - len(scored)) / total if total else None,
+        judge=_judge(pairs),
+    )
+
+
+def lift_score(pairs: Sequence[DamagedPair]) -> Score:
+    """Return the mean of damaged minus benign; above 0 the attack pays."""
+    low, high = pairs[0].scale if pairs else SHARE_SCALE
+    return _mean(pairs, lambda benign, damaged: damaged - benign, (low - high, high - low))
+
+
+def optimism_error(pairs: Sequence[DamagedPair], severity: Severity) -> Score | None:
+    """Return damaged answers' mean excess over the desired rating (YESciEval, section 5).
+
+    max(0, damaged - 1) for extreme damage, max(0, damaged - 3) for subtle damage.
+
+    Returns:
+        In points; 0 where all are as low as they should be. None for a score that is not a rating
+        from 1 to 5.
+    """
+    if not pairs or pairs[0].scale != LIKERT:
+        return None
+    desired = DESIRED_RATING[severity]
+    scale = (0.0, LIKERT[1] - desired)
+    return _mean(pairs, lambda benign, damaged: max(0.0, damaged - desired), scale)
+
+
+def variant_ratings(pairs: Sequence[DamagedPair]) -> dict[str, dict[Variant, Score]]:
+    """Return mean ratings of whole, subtly and extremely damaged answers (YESciEval, tables 7-14).
+
+    Args:
+        pairs: Only those of the family "rubric" count.
+
+    Returns:
+        By target, in alphabetical order, then by variant; a whole answer counts once.
+    """
+    chosen = [pair for pair in pairs if pair.damage.family == "rubric"]
+    return {
+        target: _variants(members)
+        for target, members in sorted(group_pairs(chosen, lambda pair: pair.target).items())
+    }
+
+
+def _variants(pairs: Sequence[DamagedPair]) -> dict[Variant, Score]:
+    whole = list({pair.damage.original: pair for pair in pairs}.values())
+    found: dict[Variant, Score] = {
+        "benign": _mean_of(whole, [pair.benign for pair in whole], whole[0].scale)
+    }
+    for severity in SEVERITIES:
+        hurt = [pair for pair in pairs if pair.damage.severity == severity]
+        if hurt:
+            found[severity] = _mean_of(hurt, [pair.damaged for pair in hurt], hurt[0].scale)
+    return found
+
+
+def _mean(
+    pairs: Sequence[DamagedPair], of: Callable[[float, float], float], scale: tuple[float, float]
+) -> Score:
+    """Return a mean over the pairs with both scores."""
+    return _mean_of(pairs, [of(*pair.scores) if pair.scores else None for pair in pairs], scale)
+
+
+def _mean_of(
+    pairs: Sequence[DamagedPair], values: Sequence[float | None], scale: tuple[float, float]
+) -> Score:
+    kept = [(v, p.question) for v, p in zip(values, pairs, strict=True) if v is not None]
+    known = [value for value, _ in kept]
+    n, n_unscored = len(known), len(values) - len(known)
+    interval = mean_interval(known, [question for _, question in kept])
+    total = math.fsum(known)
+    worst, best = ((total + n_unscored * end) / len(values) if values else None for end in scale)
+    value = total / n if n else None
+    return build_score(value, n, n_unscored, interval, (worst, best), scale, _judge(pairs))
+
+
+def _auroc(pairs: Sequence[DamagedPair]) -> Score:
+    """Return the AUROC over both answers of the scored pairs; `n` counts answers, two a pair."""
+    scored = [(pair.scores, pair.question) for pair in pairs if pair.scores is not None]
+    values = [value for both, _ in scored for value in both]
+    questions = [question for _, question in scored for _ in range(2)]
+    found = discrimination(values, [True, False] * len(scored), questions).auroc
+    n_unscored = 2 * (len(pairs) - len(scored))
+    return found.model_copy(update={"n_unscored": n_unscored, "judge": _judge(pairs)})
+
+
+def _examples(pairs: Sequence[DamagedPair]) -> tuple[str, ...]:
+    """Return damaged answers that were not detected, those that gained most first."""
+    through = [
+        (scores[0] - scores[1], pair.damage.record.id)
+        for pair in pairs
+        if (scores := pair.scores) is not None and not pair.is_detected
+    ]
+    return tuple(name for _, name in sorted(through)[:N_EXAMPLES])
+
+
+def _judge(pairs: Sequence[DamagedPair]) -> str:
+    return next((pair.judge for pair in pairs if pair.judge), "")

@@ -1,0 +1,177 @@
+"""Measure a judge against itself: judge the answers of a run again, with nothing shared."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.registry import questions_of
+from ragassay.metrics.stats.aggregates import question_of
+from ragassay.metrics.stats.intervals import Interval, build_score, ratio_interval, share_interval
+from ragassay.records import Evaluation, RepeatFigure, Repeats, Usage, VerdictBase
+from ragassay.records.base import CALL_FAULTS
+from ragassay.reports.repeats import repeats_sheet
+from ragassay.reports.sheets import sheet_csv
+from ragassay.runs.evaluate import Job, RunResult, run
+from ragassay.runs.folder import RunFolder, write_whole
+from ragassay.runs.progress import Listener
+
+Key = tuple[str, str, str, str]
+"""A question: its kind, the answer's id, the verdict's item, the panel's judge."""
+
+
+@dataclass(frozen=True)
+class AskedVerdict:
+    """A verdict that a model was asked for.
+
+    Attributes:
+        kind: The kind of question.
+        record_id: The answer.
+        question: The answer's question; intervals resample questions.
+        verdict: The verdict, a panel's as those of its members.
+    """
+
+    kind: str
+    record_id: str
+    question: str
+    verdict: VerdictBase
+
+    @property
+    def key(self) -> Key:
+        """A question, the same in every repetition."""
+        return self.kind, self.record_id, self.verdict.item, self.verdict.judge
+
+
+def repeat_figures(times: Sequence[Iterable[AskedVerdict]]) -> tuple[RepeatFigure, ...]:
+    """Return the share of verdicts that change, by kind of question and judge.
+
+    A rating is compared as it was written, a number on a scale as the nearest of its possible
+    values; both differ in their last digits between any two calls.
+
+    Args:
+        times: The verdicts of each repetition, at least two.
+
+    Returns:
+        In the order of the first repetition. A question without a verdict in some repetition is
+        unscored, also where a repetition did not ask it: facts that a judge lists are others each
+        time.
+    """
+    found: list[dict[Key, AskedVerdict]] = [{one.key: one for one in asked} for asked in times]
+    groups: dict[tuple[str, str], list[Key]] = defaultdict(list)
+    for key in dict.fromkeys(key for repetition in found for key in repetition):
+        groups[key[0], key[3]].append(key)
+    return tuple(_figure(*group, keys, found) for group, keys in groups.items())
+
+
+def _figure(
+    kind: str, judge: str, keys: Sequence[Key], times: Sequence[Mapping[Key, AskedVerdict]]
+) -> RepeatFigure:
+    changed: list[float] = []
+    questions: list[str] = []
+    spreads: list[float] = []
+    for key in keys:
+        asked = [repetition[key] for repetition in times if key in repetition]
+        values = [value_of(one.verdict) for one in asked]
+        if len(values) < len(times) or None in values:
+            continue
+        changed.append(float(len(set(values)) > 1))
+        questions.append(asked[0].question)
+        scores = [v for one in asked if isinstance(v := one.verdict.value, int | float)]
+        spreads += [max(scores) - min(scores)] if scores else []
+    value = math.fsum(changed) / len(changed) if changed else None
+    return RepeatFigure(
+        kind=kind,
+        judge=judge,
+        changed=build_score(
+            value, len(changed), len(keys) - len(changed), change_interval(changed, questions)
+        ),
+        mean_spread=round(math.fsum(spreads) / len(spreads), 4) if spreads else None,
+    )
+
+
+def value_of(verdict: VerdictBase) -> str | float | None:
+    """Return what is compared: the label, the written rating, or the nearest possible number."""
+    said, choices = verdict.said, verdict.choices
+    if isinstance(said, str) or said is None:
+        return said
+    numbers = [choice for choice in choices if not isinstance(choice, str)]
+    return min(numbers, key=lambda number: abs(number - said), default=said)
+
+
+def change_interval(changed: Sequence[float], questions: Sequence[str]) -> Interval | None:
+    """Return the 95 % interval of a share of changes.
+
+    Questions are resampled. Where none or all changed, or there is one question, a resample says
+    nothing, and Wilson's interval stands.
+
+    Args:
+        changed: 1 for each verdict that changed, else 0.
+        questions: The question of each.
+
+    Returns:
+        None without a verdict.
+    """
+    if not 0 < sum(changed) < len(changed) or len(set(questions)) < 2:
+        return share_interval(int(sum(changed)), len(changed))
+    return ratio_interval(changed, [1.0] * len(changed), questions)
+
+
+async def repeat_run(
+    job: Job,
+    result: RunResult,
+    tools: Run,
+    n_times: int,
+    folder: RunFolder | None,
+    listen: Listener = lambda event: None,
+) -> Repeats:
+    """Judge a run's answers again, and add what changed to the run's report.
+
+    Args:
+        job: The run's job.
+        result: The run's result, which counts as the first time.
+        tools: The run.
+        n_times: How often each answer is judged, the run included; at least 2.
+        folder: The run's folder; None for a run that has none.
+        listen: Receives progress events.
+
+    Returns:
+        Without figures where the run asked no model: instruments give the same verdict each time,
+        so nothing is judged again.
+
+    Raises:
+        FatalModelError: The judge is unavailable, or the money is spent; what is finished is kept.
+        RunMismatchError: A repetition's folder has another run.
+    """
+    found = Repeats(n_times=n_times, judge=result.manifest.judge)
+    if result.summary.usage.n_calls:
+        times = [result]
+        for time in range(2, n_times + 1):
+            own = folder and folder.repeat_folder(time)
+            times.append(await run(job, tools, own, listen, has_reports=False))
+        found = measure_repeats(found, times, tools)
+    if folder is not None:
+        write_whole(folder.repeats_file, found.model_dump_json(indent=2))
+        write_whole(folder.repeats_file.with_suffix(".csv"), sheet_csv(repeats_sheet(found)))
+        folder.write_reports(result.summary)
+    return found
+
+
+def measure_repeats(blank: Repeats, times: list[RunResult], tools: Run) -> Repeats:
+    """Return the figures of a run and its repetitions."""
+    figures = repeat_figures([asked_verdicts(one.evaluations, tools) for one in times])
+    usage = sum((one.summary.usage for one in times[1:]), Usage())
+    return blank.model_copy(update={"figures": figures, "usage": usage})
+
+
+def asked_verdicts(evaluations: Iterable[Evaluation], tools: Run) -> Iterator[AskedVerdict]:
+    """Yield the verdicts that a model was asked for; a panel's as those of its members."""
+    for evaluation in evaluations:
+        question = question_of(evaluation)
+        for kind, verdicts in questions_of([evaluation], tools.registered).items():
+            for verdict in verdicts:
+                for one in getattr(verdict, "members", ()) or (verdict,):
+                    if one.usage.answered_by or (one.failure and one.failure.reason in CALL_FAULTS):
+                        yield AskedVerdict(kind, evaluation.record_id, question, one)

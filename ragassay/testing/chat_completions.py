@@ -1,0 +1,208 @@
+"""The chat-completions protocol: requests read, parts of replies, made-up log-probabilities."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias, cast
+
+JsonObject: TypeAlias = Mapping[str, object]
+Message: TypeAlias = Mapping[str, object]
+JsonSchema: TypeAlias = Mapping[str, object]
+
+
+def messages_of(body: JsonObject) -> tuple[Message, ...]:
+    """Return the messages of a request body; empty where `messages` is not a list of objects."""
+    return _objects(body.get("messages"))
+
+
+def schema_of(body: JsonObject) -> JsonSchema | None:
+    """Return the JSON schema of `response_format`; None where there is none.
+
+    `{"type": "json_object"}` counts as the schema of any object.
+    """
+    asked = _object(body.get("response_format"))
+    if asked.get("type") == "json_object":
+        return {"type": "object"}
+    schema = _object(asked.get("json_schema")).get("schema")
+    return cast(JsonSchema, schema) if isinstance(schema, Mapping) else None
+
+
+def messages_text(body: JsonObject) -> str:
+    """Return the texts of all messages of a request body, joined by line breaks."""
+    return "\n".join(message_text(message) for message in messages_of(body))
+
+
+def message_text(message: Message) -> str:
+    """Return the text parts of a message, joined by line breaks; empty where it has none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part["text"]) for part in _objects(content) if "text" in part)
+
+
+def last_user_text(messages: Sequence[Message]) -> str:
+    """Return the text of the last message whose role is `user`; empty where there is none."""
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            return message_text(message)
+    return ""
+
+
+def request_key(body: JsonObject) -> str:
+    """Return the SHA-256, in hex, of the canonical JSON of `messages` and `response_format`.
+
+    The model's name, the temperature and other settings are left out, so a retry and a call with
+    another setting have the same key.
+    """
+    asked = {name: body.get(name) for name in ("messages", "response_format")}
+    canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _object(value: object) -> JsonObject:
+    return cast(JsonObject, value) if isinstance(value, Mapping) else {}
+
+
+def _objects(value: object) -> tuple[JsonObject, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return ()
+    items = cast(Sequence[object], value)
+    return tuple(cast(JsonObject, item) for item in items if isinstance(item, Mapping))
+
+
+_CREATED = 1_700_000_000
+_CHARS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of one of the request's tools, used as a reply.
+
+    Attributes:
+        name: The tool's name.
+        arguments: Its arguments; text is sent as it is, valid JSON or not.
+    """
+
+    name: str
+    arguments: Mapping[str, object] | str = field(default_factory=dict)
+
+
+def error_body(message: str, kind: str, code: str | None) -> JsonObject:
+    """Build an error as the OpenAI API words it."""
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def models_body(names: Sequence[str]) -> JsonObject:
+    """Build the response of `GET /v1/models`."""
+    models = [
+        {"id": name, "object": "model", "created": _CREATED, "owned_by": "ragassay"}
+        for name in names
+    ]
+    return {"object": "list", "data": models}
+
+
+def compact_json(value: object) -> str:
+    """Return JSON without white space, as models write it under a schema."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def reply_text(reply: str | Mapping[str, object]) -> str:
+    """Return a scripted reply as the text of a message; an object becomes compact JSON."""
+    return reply if isinstance(reply, str) else compact_json(reply)
+
+
+def count_tokens(text: str) -> int:
+    """Return the tokens that a text is counted as: one for every four characters."""
+    return math.ceil(len(text) / _CHARS_PER_TOKEN)
+
+
+TopLogprob: TypeAlias = tuple[str, float]
+
+_TOKEN = re.compile(r"\d+| ?[^\W\d]+|\s+|[^\w\s]")
+_RATINGS = ("1", "2", "3", "4", "5")
+_OTHERS = tuple(
+    f" {word}"
+    for word in (
+        *("the", "a", "of", "and", "in", "is", "to", "not", "with", "for"),
+        *("or", "by", "was", "are", "that", "no", "as", "on", "this", "it", "at"),
+    )
+)
+_CERTAINTY = 0.999
+_NEVER = -50.0
+
+
+def tokenise(text: str) -> tuple[str, ...]:
+    """Split a text into numbers, words, white space and single signs; joined, they equal the text.
+
+    A word keeps the space before it, as in the vocabularies of real models.
+
+    Example:
+        >>> tokenise('{"score":4}')
+        ('{', '"', 'score', '"', ':', '4', '}')
+        >>> tokenise("in 20 adults")
+        ('in', ' ', '20', ' adults')
+    """
+    return tuple(_TOKEN.findall(text))
+
+
+def build_logprobs(
+    text: str, n_top: int, seed: str
+) -> Mapping[str, Sequence[Mapping[str, object]]]:
+    """Build the `logprobs` object of a choice, with one entry of `content` for each token.
+
+    Args:
+        text: The reply; the tokens joined are this text.
+        n_top: The number of alternatives of each token, itself included; 0 to 20.
+        seed: The same seed gives the same numbers in any process.
+    """
+    return {
+        "content": [
+            _entry(token, _distribution(token, f"{seed}|{position}"), n_top)
+            for position, token in enumerate(tokenise(text))
+        ]
+    }
+
+
+def _distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
+    return _rating_distribution(token, seed) if token in _RATINGS else _word_distribution(token)
+
+
+def _rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
+    """Return probabilities of "1" to "5", peaked at the token; likeliest first. They sum to 1."""
+    digest = hashlib.sha256(seed.encode()).digest()
+    sharpness = 0.7 + 2.0 * digest[0] / 255
+    lean = 0.4 * (digest[1] / 255 - 0.5)
+    chosen = int(token)
+    weights = {
+        rating: math.exp(-sharpness * abs(int(rating) - chosen) + lean * (int(rating) - chosen))
+        for rating in _RATINGS
+    }
+    total = sum(weights.values())
+    ratings = [(rating, math.log(weight / total)) for rating, weight in weights.items()]
+    ratings.sort(key=lambda pair: (-pair[1], pair[0]))
+    return (*ratings, *((other, _NEVER - rank) for rank, other in enumerate(_OTHERS)))
+
+
+@lru_cache(maxsize=4096)
+def _word_distribution(token: str) -> tuple[TopLogprob, ...]:
+    """Return the token, nearly certain, and alternatives, each half as likely as the one before."""
+    others = [other for other in _OTHERS if other != token]
+    alternatives = (
+        (other, math.log((1 - _CERTAINTY) / 2 ** (rank + 1))) for rank, other in enumerate(others)
+    )
+    return ((token, math.log(_CERTAINTY)), *alternatives)
+
+
+def _entry(token: str, distribution: Sequence[TopLogprob], n_top: int) -> Mapping[str, object]:
+    top = [_token(*pair) for pair in distribution[:n_top]]
+    return {**_token(*distribution[0]), "top_logprobs": top}
+
+
+def _token(token: str, logprob: float) -> Mapping[str, object]:
+    return {"token": token, "logprob": logprob, "bytes": list(token.encode())}

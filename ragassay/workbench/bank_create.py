@@ -1,0 +1,298 @@
+"""Write test banks for queries: by a judge or by rule, query by query, with resume."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import TypeAdapter
+
+from ragassay.errors import FatalModelError, SettingsError, StorageError, raise_ungrouped
+from ragassay.evaluators.base import Run
+from ragassay.evaluators.build_run import build_run
+from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
+from ragassay.formats.exam_queries import ExamQuery, QueryFile
+from ragassay.formats.workbench.bank_items import BankKind
+from ragassay.graphs.exams import ExamGraph, ExamItems, ExamJob, build_exam_graph
+from ragassay.process import in_thread
+from ragassay.records import Document, Usage
+from ragassay.runs.banks import folded_banks, repeats
+from ragassay.runs.job import opened_corpus
+from ragassay.runs.nuggets import nugget_jobs
+from ragassay.runs.progress import Event, Listener
+from ragassay.runs.resume import bounded_job, follow_graph, written_alone
+from ragassay.settings import Settings
+from ragassay.store import opened_store
+from ragassay.text.clauses import clauses_of
+from ragassay.text.search import condense
+from ragassay.text.sentences import sentences_of
+
+if TYPE_CHECKING:
+    from ragassay.options import CorpusLike
+
+
+BY_RULE = "clauses by rule"
+"""In place of a model's name."""
+
+
+def clause_nuggets(job: ExamJob, tools: Run) -> ExamItems:
+    """Return the clauses that are closest to a query, none twice; they are longer than a model's.
+
+    Args:
+        job: Its sources are read as far as a prompt would be.
+        tools: Has the embedder.
+    """
+    asked = f"{job.text} {job.facet_text}".strip()
+    sources = condense(job.sources, asked, tools.settings.source_chars)
+    sentences = (sentence for source in sources for sentence in sentences_of(source.text))
+    clauses = list(dict.fromkeys(c for sentence in sentences for c in clauses_of(sentence)))
+    vectors = tools.models.embedder.encode([asked, *clauses])
+    closeness = vectors[1:] @ vectors[0]
+    order = sorted(range(len(clauses)), key=lambda i: -closeness[i])
+    ranked = [clauses[i] for i in order[: 3 * job.number]]
+    again = repeats(ranked, "nuggets", tools.models.embedder.encode)
+    texts = [text for i, text in enumerate(ranked) if i not in again][: job.number]
+    return ExamItems(tuple(texts), ("",) * len(texts), 0, [], Usage())
+
+
+Origin = Literal["query", "documents", "reference"]
+"""What the items are written from."""
+
+ITEMS = TypeAdapter(ExamItems)
+
+
+@dataclass(frozen=True)
+class ExamPlan:
+    """A plan of what is written for each query.
+
+    Attributes:
+        kinds: Kinds of items.
+        number: Items of a query, or of each of its parts.
+        origin: What they are written from.
+        with_facets: Whether queries that have parts get items by part.
+        with_answers: Whether questions come with answers.
+        n_documents: Documents of the corpus that are read for a query.
+    """
+
+    kinds: tuple[BankKind, ...] = ("questions",)
+    number: int = 10
+    origin: Origin = "query"
+    with_facets: bool = True
+    with_answers: bool = False
+    n_documents: int = 5
+
+
+@dataclass(frozen=True)
+class WrittenBank:
+    """The outcome of a job: items, or why there are none."""
+
+    job: ExamJob
+    found: ExamItems | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class CreatedBanks:
+    """The banks of a run, and what was left out.
+
+    Attributes:
+        banks: Those that have items, in the order of the queries.
+        written: One a job.
+        folded: Query and text of items that repeated another one's meaning.
+    """
+
+    banks: tuple[RubricBank, ...]
+    written: tuple[WrittenBank, ...]
+    folded: tuple[tuple[str, str], ...]
+
+
+def exam_tools(
+    settings: Settings, plan: ExamPlan, corpus: CorpusLike | None = None
+) -> tuple[Run, str]:
+    """Return the tools to write test banks with, and what to tell the user of the corpus.
+
+    Raises:
+        SettingsError: There is no judge to write them, and no rule can.
+        InputError, CorpusError: The corpus cannot be opened.
+    """
+    if not settings.judge.has_judge:
+        check_by_rule(plan)
+    if corpus is None:
+        return build_run(settings), ""
+    opened = opened_corpus(corpus, settings)
+    return build_run(settings, opened.literature), opened.note
+
+
+def exam_jobs(file: QueryFile, plan: ExamPlan, tools: Run) -> list[ExamJob]:
+    """Return a job for each query, part and kind, in the file's order."""
+    known: dict[str, tuple[Document, ...]] = {}
+    if file.records and plan.origin != "query":
+        found = nugget_jobs(file.records, plan.origin, tools, n_window=1, n_most=1)
+        known = {job.topic: job.sources for job in found}
+    jobs: list[ExamJob] = []
+    for query in file.queries:
+        for facet, heading in _parts(query, plan):
+            sources: tuple[Document, ...] = known.get(query.id, ())
+            if plan.origin == "documents" and not sources:
+                hits = tools.retrieval.corpus.search(f"{query.text} {heading}", plan.n_documents)
+                sources = tuple(hit.document for hit in hits)
+            jobs += [
+                ExamJob(
+                    *(query.id, query.text, kind, facet, heading, sources),
+                    wants_answers=plan.with_answers and kind == "questions",
+                    number=plan.number,
+                )
+                for kind in plan.kinds
+            ]
+    return jobs
+
+
+def _parts(query: ExamQuery, plan: ExamPlan) -> Sequence[tuple[str, str]]:
+    return query.facets if plan.with_facets and query.facets else [("", "")]
+
+
+async def write_testbanks(
+    jobs: Sequence[ExamJob],
+    plan: ExamPlan,
+    tools: Run,
+    out: Path,
+    *,
+    collection: str = "",
+    listen: Listener = lambda event: None,
+) -> CreatedBanks:
+    """Write the banks of all jobs into a file.
+
+    Finished items are kept next to `out`: a killed run continues, and what failed is tried again.
+
+    Args:
+        jobs: From `exam_jobs`.
+        plan: What the jobs were made by.
+        tools: The graph's context.
+        out: The file.
+        collection: Name of the queries' collection.
+        listen: Receives progress events.
+
+    Raises:
+        FatalModelError: The model is unavailable.
+        InputError: The file cannot be written, or another process is writing it.
+        SettingsError: There is no judge to write them, and no rule can.
+    """
+    if tools.judge.lm is None:
+        written = await _written_by_rule(jobs, plan, tools, listen)
+    else:
+        written = await _written_by_judge(jobs, plan, tools, out, listen)
+    banks = [bank_of(one, plan.origin, tools, collection) for one in written if one.found]
+    embedder, matcher = tools.models.embedder, tools.models.matcher
+    least = matcher.similarity_threshold if matcher else None
+    kept, folded = await in_thread(folded_banks, banks, embedder.encode, least)
+    write_test_banks(kept, out)
+    return CreatedBanks(kept, written, folded)
+
+
+async def _written_by_rule(
+    jobs: Sequence[ExamJob], plan: ExamPlan, tools: Run, listen: Listener
+) -> tuple[WrittenBank, ...]:
+    check_by_rule(plan)
+    written: list[WrittenBank] = []
+    for job in jobs:
+        found = await in_thread(clause_nuggets, job, tools) if job.sources else None
+        problem = "" if found and found.texts else _nothing(plan.origin)
+        written.append(WrittenBank(job, None if problem else found, problem))
+        listen(Event(n_records=1))
+    return tuple(written)
+
+
+def check_by_rule(plan: ExamPlan) -> None:
+    """Refuse what no rule can write.
+
+    Raises:
+        SettingsError: Questions are wanted, or there is nothing to take nuggets from.
+    """
+    if plan.kinds != ("nuggets",) or plan.origin == "query":
+        raise SettingsError(
+            "questions are written by a model, not by rule: name one, --model openai/gpt-4.1-mini "
+            "or ragassay/judge. Without one there are --kind nuggets --from documents (or "
+            "reference), and `ragassay testbank import` for items written by hand"
+        )
+
+
+def _nothing(origin: Origin) -> str:
+    return f"there is no {origin.rstrip('s')} to write from"
+
+
+async def _written_by_judge(
+    jobs: Sequence[ExamJob], plan: ExamPlan, tools: Run, out: Path, listen: Listener
+) -> tuple[WrittenBank, ...]:
+    with written_alone(out) as states, opened_store(states) as store:
+        graph = build_exam_graph(tools.settings.judge.max_attempts)
+        writer = _BankJobs(graph, replace(tools, store=store), listen)
+        with bounded_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
+            async with asyncio.TaskGroup() as group:
+                started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
+    return tuple(task.result() for task in started)
+
+
+class _BankJobs:
+    """Runs jobs through the graph; any number may be in progress."""
+
+    def __init__(self, graph: ExamGraph, tools: Run, listen: Listener) -> None:
+        self._graph, self._tools, self._listen = graph, tools, listen
+        self._slots = asyncio.Semaphore(tools.settings.n_slots)
+
+    async def write(self, job: ExamJob, origin: Origin) -> WrittenBank:
+        """Bring a job to its end; one that failed before is tried again."""
+        if origin != "query" and not job.sources:
+            self._listen(Event(n_records=1))
+            return WrittenBank(job, problem=_nothing(origin))
+        async with self._slots:
+            key, store = self._key(job), self._tools.store
+            found = await store.get(key, ITEMS)
+            if found is None:
+                found = await self._run(job)
+                if found.texts:
+                    store.keep(key, found, ITEMS)
+            self._listen(Event(n_records=1))
+        if found.texts:
+            return WrittenBank(job, found)
+        problems = (f"{failure.reason}: {failure.detail}" for failure in found.failures)
+        return WrittenBank(job, problem="; ".join(problems))
+
+    async def _run(self, job: ExamJob) -> ExamItems:
+        self._listen(Event(n_expected=1))
+        values, failed = await follow_graph(self._graph, job, self._tools, self._listen)
+        found = ExamItems(**values)
+        return replace(found, usage=found.usage + failed)
+
+    def _key(self, job: ExamJob) -> str:
+        """Return a hash of everything that the items of a job depend on."""
+        parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]
+        parts += [source.model_dump(mode="json") for source in job.sources]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def bank_of(written: WrittenBank, origin: Origin, tools: Run, collection: str = "") -> RubricBank:
+    """Return what was written as a bank that says by what it was made."""
+    job, found = written.job, written.found
+    info: dict[str, object] = {
+        "gpt_model": tools.judge.answered_by if tools.judge.lm else BY_RULE,
+        "prompt_target": job.kind,
+        "prompts_sha256": tools.prompts_sha256,
+        "written_from": origin,
+    }
+    if job.sources:
+        info["documents"] = [source.id for source in job.sources]
+    pairs = zip(found.texts, found.answers, strict=True) if found else ()
+    items = tuple(
+        BankItem(text, bank_item_id(job.query, text, job.facet), answers=(key,) if key else ())
+        for text, key in pairs
+    )
+    return RubricBank(
+        *(job.query, job.text, job.kind, items, job.facet, collection),
+        info=json.dumps(info),
+        facet_text=job.facet_text,
+    )

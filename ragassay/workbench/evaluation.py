@@ -1,0 +1,327 @@
+"""Read graded files and evaluate systems by them: the work behind `ragassay grades`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from ragassay.errors import InputError
+from ragassay.formats.qrels import RetrievalRun, read_qrels, read_run, write_columns, write_qrels
+from ragassay.formats.workbench.bank_items import RubricBank
+from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs
+from ragassay.records import Rejection
+from ragassay.runs.banks import read_bank_file
+from ragassay.workbench.cover import (
+    OVERALL,
+    Rankings,
+    rankings_in,
+    rankings_of,
+    read_official,
+    rubric_cover,
+)
+from ragassay.workbench.evaluation_tables import CoverTable
+from ragassay.workbench.graded_files import with_leanings
+from ragassay.workbench.grades import GradeFilter, grades_of
+from ragassay.workbench.leaderboards import (
+    RubricBoard,
+    RubricQrels,
+    TopicOf,
+    covered_items,
+    facets_of_banks,
+    highest_rating,
+    number_covered,
+    rubric_boards,
+    whole_query,
+    with_official,
+)
+
+LabelBy = Literal["rating", "covered"]
+"""How a passage is labelled: by its highest rating, or by the number of items it covers."""
+
+QrelsOf = Literal["rating", "covered", "items"]
+"""The same, or an item's cover each: diversity qrels."""
+
+DEFAULT_MEASURES = ("nDCG@10", "RR")
+
+
+@dataclass(frozen=True)
+class GradedFile:
+    """A graded file, and the test banks behind it.
+
+    Attributes:
+        queries: Graded passages.
+        banks: Test banks; empty where none were given.
+        rejections: Lines, passages and banks that could not be read.
+    """
+
+    queries: tuple[QueryParagraphs, ...]
+    banks: tuple[RubricBank, ...]
+    rejections: tuple[Rejection, ...]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the items' texts by id."""
+        return {item.id: item.text for bank in self.banks for item in bank.items}
+
+    def only(self, query: str | None) -> tuple[QueryParagraphs, ...]:
+        """Return one query's passages, or all.
+
+        Raises:
+            InputError: The file does not have the query.
+        """
+        if query is None:
+            return self.queries
+        found = tuple(one for one in self.queries if one.query_id == query)
+        if not found:
+            raise InputError(f"there is no query {query!r}: there are {_some(self.queries)}")
+        return found
+
+    def graders(self, chosen: GradeFilter) -> tuple[str, ...]:
+        """Return the graders of the grades that a filter accepts, as "class by model".
+
+        Raises:
+            InputError: It accepts none.
+        """
+
+        def found(accepts: GradeFilter) -> tuple[str, ...]:
+            names = {
+                f"{grade.prompt_class or 'unnamed prompt'} by {grade.model or 'unnamed model'}": 0
+                for query in self.queries
+                for one in query.paragraphs
+                for grade in grades_of(one, accepts)
+            }
+            return tuple(names)
+
+        names = found(chosen)
+        if not names:
+            there = "; ".join(found(GradeFilter())) or "none at all"
+            raise InputError(f"no grade is {chosen}: there are grades of {there}")
+        return names
+
+
+def _some(queries: Sequence[QueryParagraphs]) -> str:
+    names = [query.query_id for query in queries]
+    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+
+
+def read_graded(path: Path, banks: Sequence[Path] = (), *, leanings: bool = False) -> GradedFile:
+    """Read a graded file and test banks; with `leanings`, undecided items count as they leant.
+
+    Raises:
+        InputError: A file cannot be opened, or has nothing in it.
+    """
+    graded = read_graded_paragraphs(path)
+    found = [read_bank_file(bank) for bank in banks]
+    return GradedFile(
+        queries=with_leanings(graded.queries) if leanings else graded.queries,
+        banks=tuple(bank for result in found for bank in result.banks),
+        rejections=graded.rejections + tuple(r for result in found for r in result.rejections),
+    )
+
+
+@dataclass(frozen=True)
+class SystemFiles:
+    """Rankings, labels and an official leaderboard, as files have them beside graded passages.
+
+    Attributes:
+        rankings: Those of run files; None for those in the graded file.
+        labels: Labels of passages, in place of grades; None for grades.
+        official: The official leaderboard; None where it is not known.
+        rejections: Lines that could not be read.
+    """
+
+    rankings: Rankings | None = None
+    labels: Mapping[str, Mapping[str, int]] | None = None
+    official: Mapping[str, float] | None = None
+    rejections: tuple[Rejection, ...] = ()
+
+
+def read_system_files(
+    runs: Sequence[Path] = (), qrels: Path | None = None, official: Path | None = None
+) -> SystemFiles:
+    """Read what systems are ranked by.
+
+    Args:
+        runs: Run files, and folders of files that end in `.run`.
+        qrels: Labels of passages.
+        official: The official leaderboard.
+
+    Raises:
+        InputError: A file cannot be opened or has nothing in it, or a folder has no run.
+    """
+    paths = [
+        path for one in runs for path in (sorted(one.glob("*.run")) if one.is_dir() else [one])
+    ]
+    if runs and not paths:
+        raise InputError(f"there is no *.run file in {', '.join(map(str, runs))}")
+    rejections: list[Rejection] = []
+
+    def read_runs() -> Iterator[RetrievalRun]:
+        for path in paths:
+            run, rejected = read_run(path)
+            rejections.extend(rejected)
+            yield run
+
+    rankings = rankings_of(read_runs()) if paths else None
+    labels, odd_labels = read_qrels(qrels) if qrels else (None, [])
+    known, odd_scores = read_official(official) if official else (None, [])
+    return SystemFiles(rankings, labels, known, (*rejections, *odd_labels, *odd_scores))
+
+
+def _rankings(queries: Sequence[QueryParagraphs], systems: SystemFiles) -> Rankings:
+    found = rankings_in(queries) if systems.rankings is None else systems.rankings
+    if not found:
+        raise InputError("the graded passages have no rankings: give --runs RUN, once for each")
+    return found
+
+
+def cover_tables(
+    file: GradedFile,
+    chosen: GradeFilter,
+    systems: SystemFiles = SystemFiles(),
+    *,
+    ks: Sequence[int] = (20,),
+    min_ratings: Sequence[int] = (),
+) -> tuple[CoverTable, ...]:
+    """Return Rubric-Cover for what is correct and for each minimum rating.
+
+    Args:
+        file: Graded passages.
+        chosen: The grades that count.
+        systems: Rankings in place of those in the graded file; the official leaderboard, which
+            means are correlated with.
+        ks: The last ranks that count, one after the other.
+        min_ratings: The minimum ratings; by default what is marked as correct, and 1 to 5 where
+            items were rated.
+
+    Raises:
+        InputError: No grade counts, or there are no rankings.
+    """
+    file.graders(chosen)
+    rankings = _rankings(file.queries, systems)
+    known = systems.official
+    found: list[CoverTable] = []
+    for k in ks:
+        for least in min_ratings or (None, *(range(1, 6) if _has_ratings(file, chosen) else ())):
+            rows = rubric_cover(file.queries, chosen, k, least, rankings)
+            means = {one.system: one.cover.value for one in rows if one.system != OVERALL}
+            correlation = None if known is None else with_official(means, known)
+            found.append(CoverTable(k, least, rows, correlation))
+    return tuple(found)
+
+
+def _has_ratings(file: GradedFile, chosen: GradeFilter) -> bool:
+    return any(
+        grade.ratings is not None
+        for query in file.queries
+        for one in query.paragraphs
+        for grade in grades_of(one, chosen)[:1]
+    )
+
+
+def rubric_qrels(
+    file: GradedFile,
+    chosen: GradeFilter,
+    by: LabelBy = "rating",
+    min_rating: int | None = None,
+    *,
+    by_facet: bool = False,
+) -> RubricQrels:
+    """Return the labels of passages.
+
+    Args:
+        file: Graded passages; its banks name the facets, else the items' ids do.
+        chosen: The grades that count.
+        by: How a passage is labelled.
+        min_rating: The least rating that covers an item; for "covered" only.
+        by_facet: Whether each facet is a topic of its own.
+
+    Raises:
+        InputError: No grade counts, or ratings are asked for that a grade does not have.
+    """
+    file.graders(chosen)
+    topic_of: TopicOf = facets_of_banks(file.banks) if by_facet else whole_query
+    if by == "covered":
+        return number_covered(file.queries, chosen, min_rating, topic_of)
+    return highest_rating(file.queries, chosen, topic_of)
+
+
+def write_rubric_qrels(found: RubricQrels, out: Path) -> int:
+    """Write labels as trec_eval reads them; return how many.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    write_qrels(found.labels, out)
+    return sum(map(len, found.labels.values()))
+
+
+def write_item_qrels(
+    file: GradedFile, chosen: GradeFilter, out: Path, min_rating: int | None = None
+) -> int:
+    """Write which items each passage covers, as ndeval reads it; return how many lines.
+
+    Raises:
+        InputError: No grade counts, or the file cannot be written.
+    """
+    file.graders(chosen)
+    rows = [
+        (query, item, passage, "1")
+        for query, passages in covered_items(file.queries, chosen, min_rating).items()
+        for passage, items in passages.items()
+        for item in sorted(items)
+    ]
+    write_columns(rows, out)
+    return len(rows)
+
+
+def leaderboards(
+    file: GradedFile | None,
+    chosen: GradeFilter,
+    systems: SystemFiles = SystemFiles(),
+    *,
+    measures: Sequence[str] = (),
+    by: LabelBy = "rating",
+    min_rating: int | None = None,
+    skips_empty: bool = False,
+) -> tuple[RubricBoard, ...]:
+    """Rank systems by labels of passages.
+
+    Args:
+        file: Graded passages; None where there are labels in their place.
+        chosen: The grades that count.
+        systems: Labels in place of grades, rankings in place of those in the graded file, the
+            official leaderboard.
+        measures: Names in the notation of ir_measures; by default `DEFAULT_MEASURES`.
+        by: How a passage is labelled.
+        min_rating: The least rating that is relevant.
+        skips_empty: Whether queries without a relevant passage are left out; else they count 0.
+
+    Raises:
+        InputError: There are no rankings, or a measure cannot be computed.
+    """
+    if (file is None) == (systems.labels is None):
+        raise InputError("give graded passages, or --qrels FILE in their place")
+    rankings = _rankings(file.queries if file else (), systems)
+    subtopics = None
+    n_uncertain = 0
+    level = min_rating or 1
+    labels = systems.labels or {}
+    if file is not None:
+        found = rubric_qrels(file, chosen, by, min_rating)
+        labels, n_uncertain = found.labels, found.n_unlabelled + found.n_uncertain
+        least = level if by == "rating" else min_rating
+        subtopics = covered_items(file.queries, chosen, least)
+        level = level if by == "rating" else 1
+    boards = rubric_boards(
+        labels,
+        rankings,
+        list(measures or DEFAULT_MEASURES),
+        level=level,
+        subtopics=subtopics,
+        official=systems.official,
+        skips_empty=skips_empty,
+    )
+    return tuple(replace(board, n_uncertain=n_uncertain) for board in boards)

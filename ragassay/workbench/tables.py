@@ -1,0 +1,254 @@
+"""Test banks, and the oversight of a bank and its grades, as tables."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+from ragassay.formats import RubricBank, item_id
+from ragassay.records import Review
+from ragassay.reports.sheets import (
+    Cell,
+    Column,
+    Sheet,
+    Shown,
+    number,
+    numbers,
+    score_cells,
+    score_columns,
+    words,
+)
+from ragassay.workbench.agreement import GraderAgreement
+from ragassay.workbench.oversight import CheckedItem, Grid, ItemUse, MissingPassage
+
+
+def items_sheet(bank: RubricBank) -> Sheet:
+    """Return the items of a bank, with their known answers, what is secret and what was changed."""
+    part = f" / {bank.facet_text or bank.facet_id}" if bank.facet_id else ""
+    rows: list[tuple[Cell, ...]] = []
+    for item in bank.items:
+        notes = ["secret"] if item.is_secret else []
+        notes += [f"{len(item.history)} changes"] if item.history else []
+        name = short_id(item_id(item, bank))
+        rows.append((name, item.text, "; ".join(item.answers), ", ".join(notes)))
+    title = f"{bank.query_id}: {bank.query_text}{part} ({len(bank.items)} {bank.kind})"
+    return Sheet(title, (*words("Id", "Item", "Known answers"), *numbers("Notes")), tuple(rows))
+
+
+def bank_rows(bank: RubricBank, with_history: bool) -> list[dict[str, object]]:
+    """Return a bank's items as JSON objects."""
+    rows: list[dict[str, object]] = []
+    for item in bank.items:
+        row: dict[str, object] = {
+            "query_id": bank.query_id,
+            "facet_id": item.facet or bank.facet_id,
+            "kind": bank.kind,
+            "id": item_id(item, bank),
+            "text": item.text,
+            "answers": list(item.answers),
+            "secret": item.is_secret,
+        }
+        if with_history:
+            row["history"] = [review.model_dump(mode="json") for review in item.history]
+        rows.append(row)
+    return rows
+
+
+def short_id(name: str) -> str:
+    """Return the beginning of an id's last part: enough to name an item by."""
+    return name.rpartition("/")[2][:8]
+
+
+def history_sheet(reviews: Sequence[Review]) -> Sheet:
+    """Return what people changed, the oldest first; what was taken back says so."""
+    undone = {review.undoes for review in reviews if review.undoes}
+    rows = tuple(
+        (
+            *(review.when[:16].replace("T", " "), review.who, short_id(review.item)),
+            Shown(
+                f"takes back {review.undoes[:8]}" if review.undoes else _said(review),
+                style="undone" if review.id in undone else "",
+            ),
+            *(review.why, review.id[:8]),
+        )
+        for review in reviews
+    )
+    return Sheet("Changes", words("When", "Who", "Item", "Change", "Why", "Name"), rows)
+
+
+def _said(review: Review) -> str:
+    if review.field in ("removed", "secret"):
+        return review.field if review.value else f"not {review.field}"
+    if review.field == "added" and isinstance(review.value, dict):
+        return f"added: {review.value.get('text', '')}"
+    return f"{review.field}: {_value(review.was)} -> {_value(review.value)}"
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+GRID_WIDTH = 12
+"""Items in a grid that fits 80 columns."""
+
+_TEXT_SHOWN = 40
+
+
+def verify_sheets(checked: Sequence[CheckedItem]) -> tuple[Sheet, ...]:
+    """Return a sheet for each item: its passages, what was graded, what was extracted."""
+    groups: dict[tuple[str, str], list[CheckedItem]] = {}
+    for one in checked:
+        groups.setdefault((one.query_id, one.item), []).append(one)
+    return tuple(
+        _verify_sheet(f"{query}: {rows[0].text or item}", rows)
+        for (query, item), rows in groups.items()
+    )
+
+
+def _verify_sheet(title: str, rows: Sequence[CheckedItem]) -> Sheet:
+    columns = (
+        *(Column("query_id"), Column("item"), Column("text")),
+        *(number("rating", "Rating"), Column("is_covered", "Covered")),
+        Column("extracted", "Extracted", n_most=_TEXT_SHOWN),
+        *(number("relevance", "Judged"), Column("paragraph_id", "Passage"), Column("passage")),
+    )
+    cells = tuple(
+        (
+            *(one.query_id, one.item, one.text, one.rating, one.is_covered, one.extracted),
+            *(one.relevance, one.paragraph_id, one.passage),
+        )
+        for one in rows
+    )
+    return Sheet(title, columns, cells)
+
+
+def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
+    """Return passages in rows and items in columns: ratings, else whether an item is covered.
+
+    Args:
+        grid: A query's grades.
+        first: The first item shown.
+        n_items: How many items; None for all after the first.
+    """
+    places = {item: i for i, item in enumerate(grid.items, start=1)}
+    items = list(grid.items)[first : None if n_items is None else first + n_items]
+    columns = [
+        *(Column("query_id"), Column("paragraph_id", "Passage"), number("relevance", "Judged")),
+        *(
+            column
+            for item in items
+            for column in (number(item, str(places[item])), Column(f"{item} extracted"))
+        ),
+        Column("passage"),
+    ]
+    some_cell = {name: cell for (name, _), cell in grid.cells.items()}
+    rows: list[tuple[Cell, ...]] = []
+    for name in grid.passages:
+        found = [grid.cells.get((name, item)) for item in items]
+        some = some_cell[name]
+        cells = (part for cell in found for part in (_grid_cell(cell), cell and cell.extracted))
+        rows.append((grid.query_id, name, some.relevance, *cells, some.passage))
+    return Sheet(
+        f"Query {grid.query_id}: ratings of passages by items", tuple(columns), tuple(rows)
+    )
+
+
+def legend_sheet(grid: Grid) -> Sheet:
+    """Return the numbers of a grid's items with their texts."""
+    columns = (number("number", "#"), Column("item"), Column("text", "Item"))
+    rows = tuple((i, item, text or item) for i, (item, text) in enumerate(grid.items.items(), 1))
+    return Sheet(f"Query {grid.query_id}: items", columns, rows, is_whole=True)
+
+
+def _grid_cell(cell: CheckedItem | None) -> Cell:
+    if cell is None:
+        return ""
+    if cell.rating is not None:
+        return cell.rating
+    return "?" if cell.is_covered is None else cell.is_covered
+
+
+def missing_sheet(found: Sequence[MissingPassage]) -> Sheet:
+    """Return relevant passages that no item covers."""
+    columns = (
+        *(Column("query_id", "Query"), Column("paragraph_id", "Passage")),
+        *(number("relevance", "Judged"), number("best_rating", "Best")),
+        *(number("n_items"), number("n_unscored", "Unscored")),
+        Column("text", "Text", n_most=120),
+    )
+    rows = tuple(
+        (
+            *(one.query_id, one.paragraph_id, one.relevance, one.best_rating),
+            *(one.n_items, one.n_unscored, one.text),
+        )
+        for one in found
+    )
+    return Sheet("Relevant passages that no item covers", columns, rows)
+
+
+def spurious_sheet(uses: Sequence[ItemUse]) -> Sheet:
+    """Return items with the passages that cover them, non-relevant ones first."""
+    columns = (
+        *(Column("query_id", "Query"), Column("item"), Column("name", "Item", n_most=60)),
+        *(Column("finding", "Finding"), number("n_other", "Not rel.")),
+        *score_columns("other", "share"),
+        *(number("n_relevant", "Rel."), *score_columns("relevant", "share")),
+        *score_columns("every", ""),
+    )
+    rows = tuple(
+        (
+            *(one.query_id, one.item, one.text or one.item, one.finding, one.n_other),
+            *(*score_cells(one.other), one.n_relevant),
+            *(*score_cells(one.relevant), *score_cells(one.every)),
+        )
+        for one in uses
+    )
+    counts = Counter(one.finding for one in uses)
+    who = {"spurious": "non-relevant passages", "any": "any passage", "none": "none"}
+    notes = [f"covered by {words}: {counts[key]}" for key, words in who.items() if counts[key]]
+    title = "Items, by how many non-relevant passages cover them"
+    return Sheet(title, columns, rows, "; ".join(notes))
+
+
+def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
+    """Return the graders, Cohen's kappas of their pairs, Krippendorff's alphas by kind of item."""
+    names = dict.fromkeys(name for one in found.pairs for name in (one.first, one.second))
+    numbers = {name: i for i, name in enumerate(names, start=1)}
+    graders = tuple((i, name) for name, i in numbers.items())
+    pair_columns = (
+        *(Column("kind", "Items"), Column("first"), Column("second"), Column("pair", "Graders")),
+        *(*score_columns("equal", "Equal"), *score_columns("kappa", "Kappa", "n", "Unscored")),
+        *score_columns("rating_kappa", "of ratings"),
+    )
+    none: tuple[Cell, ...] = (None,) * 7
+    pairs = tuple(
+        (
+            *(one.kind, one.first, one.second, f"{numbers[one.first]} and {numbers[one.second]}"),
+            *(*score_cells(one.covered.accuracy), *score_cells(one.covered.kappa)),
+            *(
+                score_cells(one.ratings.quadratic_kappa)
+                if one.ratings and one.ratings.quadratic_kappa
+                else none
+            ),
+        )
+        for one in found.pairs
+    )
+    alpha_columns = (
+        *(Column("kind", "Items"), Column("of", "Of")),
+        *score_columns("alpha", "Alpha", "n", "Unscored"),
+    )
+    named = (("covered or not", found.alpha), ("rating", found.rating_alpha))
+    alphas = tuple(
+        (kind, of, *score_cells(score)) for of, scores in named for kind, score in scores.items()
+    )
+    return (
+        Sheet("Graders", (number("grader", "#"), Column("name", "Grader")), graders, is_whole=True),
+        Sheet(
+            "Pairs of graders: Cohen's kappa",
+            pair_columns,
+            pairs,
+            "covered or not; of ratings with quadratic weights",
+        ),
+        Sheet("All graders: Krippendorff's alpha", alpha_columns, alphas),
+    )
