@@ -150,9 +150,9 @@ class Embedder(Rebuilt):
     def _loaded(self) -> TextModel:
         if self._model is None:
             if self.name == MINILM:
-                from ragassay.models.minilm import MiniLMTexts
+                from ragassay.models.minilm import minilm_texts
 
-                self._model = MiniLMTexts()
+                self._model = minilm_texts()
             else:
                 from ragassay.models.layers import HubTexts
 

@@ -87,6 +87,12 @@ class MiniLMTexts:
         return self._model.states([one.ids for one in read], [one.type_ids for one in read])
 
 
+@functools.cache
+def minilm_texts() -> MiniLMTexts:
+    """Load one a process: nothing in it changes."""
+    return MiniLMTexts()
+
+
 class MiniLMPairs:
     """A verifier: an adapter, with a linear head over a pair's first state and the mean of all.
 
