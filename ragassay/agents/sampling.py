@@ -14,7 +14,7 @@ import dspy
 
 from ragassay.agents.replies import read_reply
 from ragassay.errors import FatalModelError, ModelError, TransientModelError
-from ragassay.models.call_reply import decide
+from ragassay.models.decisions import decide
 from ragassay.records import Usage
 
 TEMPERATURE = 1.0

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.errors import RefusedError, TransientModelError, UnparsableReplyError
-from ragassay.models.provider_errors import typed_error
+from ragassay.errors import RefusedError, UnparsableReplyError
 from ragassay.records import Usage
 from ragassay.safe_text import without_known
 from ragassay.text.faults import find_reasoning, with_whole_characters
 
 if TYPE_CHECKING:
     from litellm.types.utils import ModelResponse
-
-    from ragassay.models.gateway import JudgeLM
 
 
 SEPARATOR = ": "
@@ -172,85 +168,4 @@ def _shows_reasoning(response: ModelResponse, message: Any, text: str) -> bool:
         getattr(message, "reasoning_content", None)
         or getattr(details, "reasoning_tokens", None)
         or find_reasoning(text)
-    )
-
-
-N_TRIES = 2
-"""Most calls for one distribution, where one fails for a temporary reason."""
-
-
-async def decide(
-    lm: JudgeLM, prompt: str, choices: Mapping[str, Sequence[str]]
-) -> dict[str, dict[str, float]] | None:
-    """Ask for the probabilities of the labels of each field of a reply.
-
-    Args:
-        lm: The judge; the call counts among its calls. Where it turns out not to have the
-            interface, its `has_decisions` becomes False.
-        prompt: The prompt that asks for a reply with these fields.
-        choices: The labels of each field, 2 to 255.
-
-    Returns:
-        By field and label, summing to 1 for each field; None where there was no usable answer.
-
-    Raises:
-        FatalModelError: The money that the run may cost is spent.
-    """
-    for _ in range(N_TRIES):
-        async with lm.admitted() as paid:
-            try:
-                response = await _ask(lm, prompt, choices)
-            except Exception as error:  # each provider has its own errors; all are typed here
-                typed = typed_error(error, lm.model, lm.kwargs.get("api_base") or "", None)
-                if isinstance(typed, TransientModelError):
-                    continue
-                lm.has_decisions = False
-                return None
-            paid.usage = _usage(response, lm.model)
-        found = {name: _shares(response.answers, name, labels) for name, labels in choices.items()}
-        known = {name: shares for name, shares in found.items() if shares}
-        return known if len(known) == len(choices) else None
-    return None
-
-
-async def _ask(lm: JudgeLM, prompt: str, choices: Mapping[str, Sequence[str]]) -> Any:
-    import litellm
-
-    return await litellm.adecisions(
-        model=lm.model,
-        input=prompt,
-        questions=[_question(field, labels) for field, labels in choices.items()],
-        api_base=lm.kwargs.get("api_base"),
-        timeout=lm.kwargs.get("timeout"),
-        drop_params=True,
-    )
-
-
-def _question(field: str, labels: Sequence[str]) -> dict[str, Any]:
-    return {
-        "type": "choice",
-        "name": field,
-        "instructions": f"Which {field!r} does the right reply to this prompt have?",
-        "choices": [{"value": label} for label in labels],
-    }
-
-
-def _shares(answers: Sequence[Any], field: str, labels: Sequence[str]) -> dict[str, float] | None:
-    """Return the probabilities in the answer to one question, renormalised over its labels."""
-    answer = next((one for one in answers if getattr(one, "name", None) == field), None)
-    given = {str(one.value): one.probability for one in getattr(answer, "probabilities", ())}
-    shares = {label: given.get(label, 0.0) for label in labels}
-    total = math.fsum(shares.values())
-    is_usable = all(math.isfinite(share) and share >= 0 for share in shares.values()) and total > 0
-    return {label: share / total for label, share in shares.items()} if is_usable else None
-
-
-def _usage(response: Any, model: str) -> Usage:
-    usage = response.usage
-    return Usage(
-        n_calls=1,
-        n_prompt_tokens=getattr(usage, "input_tokens", 0) or 0,
-        n_completion_tokens=getattr(usage, "output_tokens", 0) or 0,
-        cost_usd=response.hidden_params.get("response_cost"),
-        answered_by=(answered_by(model, response),),
     )

@@ -263,11 +263,10 @@ class _Encoder(Protocol):
 def encode_role(encoder: _Encoder, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
     """Return an encoder's vectors of texts that search or are searched.
 
-    An encoder other than an `Embedder` knows no roles and gets the texts as they are.
+    An encoder without `encode_role` knows no roles and gets the texts as they are.
     """
-    if isinstance(encoder, Embedder):
-        return encoder.encode_role(texts, role)
-    return encoder.encode(texts)
+    by_role = getattr(encoder, "encode_role", None)
+    return by_role(texts, role) if by_role else encoder.encode(texts)
 
 
 class RoleEncoder:

@@ -51,9 +51,9 @@ def cores() -> ThreadPoolExecutor:
     Splitting one small model's pass among cores costs more than it saves, and on a busy machine the
     parts keep their cores busy while they wait for each other.
     """
-    import joblib
-
-    return ThreadPoolExecutor(joblib.cpu_count(), _PREFIX)
+    # Not every system says which cores a process may use.
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return ThreadPoolExecutor(n_cores, _PREFIX)
 
 
 def use_one_core() -> None:

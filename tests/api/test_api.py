@@ -168,7 +168,7 @@ def test_blanket_excepts_stand_only_at_boundaries():
         "formats/tables.py": 1,  # a damaged workbook
         "models/batch_calls.py": 1,  # every provider's errors are typed here
         "models/batch_queue.py": 3,  # the calls that wait for a batch learn of its error
-        "models/call_reply.py": 1,  # every provider's errors are typed here
+        "models/decisions.py": 1,  # every provider's errors are typed here
         "models/gateway.py": 1,  # every provider's errors are typed here
         "models/local/batcher.py": 1,  # the engine's thread answers every caller
         "models/prompt_caching.py": 1,  # LiteLLM's, for a model that it does not list

@@ -297,7 +297,7 @@ def test_the_condition_depends_on_the_judge_unless_it_is_named():
     assert load_settings(model="ragassay/judge", **second).judge.escalated_when == "undecided"
     assert load_settings(model="openai/a", **second).judge.escalated_when == "entropy>1"
     named = load_settings(model="ragassay/judge", when="entropy>2", **second)
-    assert named.escalated_when == "entropy>2"
+    assert named.judge.escalated_when == "entropy>2"
 
 
 @pytest.mark.integration
@@ -458,7 +458,7 @@ def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
     assert local.of_second().judge.api_base == here
     assert local.of_second().judge.model == "openai/b"
     own = load_settings(model=TUNED_JUDGE, escalate=f"openai/b@{there}", api_base=here)
-    assert (own.of_second().judge.api_base, own.escalated_to) == (there, "openai/b")
+    assert (own.of_second().judge.api_base, own.judge.escalated_to) == (there, "openai/b")
     other = load_settings(model="mistral/a", escalate="openai/b", api_base=here)
     assert other.of_second().judge.api_base is None
     assert local.of_second().chosen_verifier == "judge"

@@ -15,7 +15,7 @@ from case_tables import each_case
 
 from ragassay.agents.rubric_judge import judgment_of, rating_signature
 from ragassay.agents.sampling import ask_judge
-from ragassay.models.call_reply import decide
+from ragassay.models.decisions import decide
 from ragassay.models.gateway import JudgeLM, meter_calls, takes_decisions
 from ragassay.models.litellm_library import import_litellm
 from ragassay.settings import load_settings

@@ -162,7 +162,7 @@ def test_files_hold_everything_and_come_out_the_same(tmp_path):
     assert (left_out["record_id"], left_out["reason"]) == ("'=zzz", "no such answer in the run")
     assert f"'{EVIL}" in paths["rankings.csv"].read_text()
     tex = paths["agreement.tex"].read_text()
-    assert "undefined" in tex
+    assert "n/a" in tex
     assert tex.count(r"\toprule") == 4
     for path in paths.values():
         if path.suffix == ".svg":
@@ -185,7 +185,7 @@ def test_the_command_prints_tables(tmp_path):
     assert code == 0
     assert "judge against 16 of 16 labels of people" in out
     assert "Cohen's kappa" in out
-    assert "undefined" in out
+    assert "n/a" in out
     assert "Systems ranked by people and by the judge" in out
     assert "agreement.tex" in errors
 
