@@ -53,7 +53,7 @@ def install_prometheus(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = folder / "prometheus_eval"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise ImportError('no fastchat')\n")
-    (package / "optimize.py").write_text(
+    (package / "prompts.py").write_text(
         "ABS_SYSTEM_PROMPT = 'Invented system.'\n"
         "ABSOLUTE_PROMPT = 'With {instruction} {response} {reference_answer} {rubric}'\n"
         "ABSOLUTE_PROMPT_WO_REF = 'Without {instruction} {response} {rubric} {other}'\n"

@@ -16,7 +16,7 @@ def test_all_is_sorted_and_there():
 
 def test_formats_imports_only_records_what_is_below_it():
     folder = Path(ragassay.formats.__file__).parent
-    names = ("records", "errors", "extras", "limits", "small_files", "formats")
+    names = ("records", "errors", "extras", "files", "formats")
     allowed = tuple(f"ragassay.{name}" for name in names)
     for module in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
