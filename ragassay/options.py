@@ -329,7 +329,7 @@ def _option(name: str, hint: Any) -> Option:
         min(numbers, default=next((mark.ge for mark in marks if hasattr(mark, "ge")), None)),
         max(numbers, default=next((mark.le for mark in marks if hasattr(mark, "le")), None)),
         default,
-        _told(" ".join(field.description or "" for field in fields), default),
+        _help_text(" ".join(field.description or "" for field in fields), default),
         GROUP_OF[sets[0]].title() if sets else flag.group,
     )
 
@@ -346,7 +346,7 @@ def _kind(annotation: Any) -> Any:
     return Path if Path in parts else parts[0] if parts else annotation
 
 
-def _told(text: str, default: object) -> str:
+def _help_text(text: str, default: object) -> str:
     """Return the help with the default."""
     if isinstance(default, bool):
         return f"{text} {'On' if default else 'Off'} by default."

@@ -197,19 +197,19 @@ def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | 
     """
     parts = getattr(verdict, "nuggets", ()) or (verdict,)
     if verdict.value == CONTRADICTS:
-        said = [_said(one, run) for one in parts if one.value == CONTRADICTS]
+        said = [_weigh(one, run) for one in parts if one.value == CONTRADICTS]
         return min(said, key=lambda one: one.rank)
     if verdict.leaning != CONTRADICTS:
         return None
-    return replace(_said(verdict, run), level="look", is_said=False, is_bounded=False)
+    return replace(_weigh(verdict, run), level="look", is_said=False, is_bounded=False)
 
 
 def irrelevance(verdict: CitationVerdict, run: Run) -> Weight:
     """Weigh that a citation is about something else."""
-    return _said(verdict, run, "not_relevant")
+    return _weigh(verdict, run, "not_relevant")
 
 
-def _said(
+def _weigh(
     verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict,
     run: Run,
     label: str = CONTRADICTS,

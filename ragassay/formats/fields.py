@@ -241,7 +241,7 @@ def nested_fields(fields: Mapping[str, object], roots: Sequence[str]) -> dict[st
     nested = {key: value for key, value in fields.items() if not _is_under(key, roots)}
     for key, value in fields.items():
         if _is_under(key, roots) and value is not None:
-            _put(nested, path_parts(key), value)
+            _put_value(nested, path_parts(key), value)
     return nested
 
 
@@ -250,7 +250,7 @@ def _is_under(key: str, roots: Sequence[str]) -> bool:
     return bool(dot) and root in roots
 
 
-def _put(target: dict[str, object], parts: Sequence[str], value: object) -> None:
+def _put_value(target: dict[str, object], parts: Sequence[str], value: object) -> None:
     """Put a value where a path leads, with the objects on the way; one that is there stays."""
     for part in parts[:-1]:
         inner = target.get(part)

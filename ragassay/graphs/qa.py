@@ -69,7 +69,7 @@ def qa_prefix(tools: QATools, paper: Paper) -> str:
 
 async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
     """Choose the keywords, cut the paper, deal the pairs, and see whether it fits."""
-    tools, paper = _known(state, runtime)
+    tools, paper = _tools_and_paper(state, runtime)
     parts = parts_of(paper, state)
     if not parts:
         detail = f"{paper.id} has no running text to write from"
@@ -89,7 +89,7 @@ async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
 
 async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     """Write the pairs of the next part."""
-    tools, paper = _known(state, runtime)
+    tools, paper = _tools_and_paper(state, runtime)
     part, number = state.queue[0]
     shown, agents = parts_of(paper, state)[part], tools.tools.agents
     known = questions_of((*state.kept, *state.open))
@@ -127,7 +127,7 @@ async def check_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     """Drop duplicates, and have the rules name the flaws of the others."""
     if state.way == "self-questioning" or not state.open:
         return {}  # The baseline is what the model wrote.
-    tools, paper = _known(state, runtime)
+    tools, paper = _tools_and_paper(state, runtime)
     drafts = (*state.kept, *sorted(state.open, key=lambda draft: draft.place))
     again = await in_thread(tools.fold, questions_of(drafts))
     rules = await in_thread(PairRules, paper)
@@ -191,7 +191,7 @@ async def sort_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
 
 async def mend_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     """Repair the flawed pairs of a part of the paper, all in one call."""
-    tools, paper = _known(state, runtime)
+    tools, paper = _tools_and_paper(state, runtime)
     part, chosen = _next_flawed(state)
     faulty = [
         FaultyPair(d.pair.question, d.pair.answer, tuple(f.why for f in d.flaws)) for d in chosen
@@ -271,7 +271,7 @@ def _pair(written: WrittenPair, paper: Paper, tools: QATools, number: int) -> QA
     )
 
 
-def _known(state: QAState, runtime: Runtime[QATools]) -> tuple[QATools, Paper]:
+def _tools_and_paper(state: QAState, runtime: Runtime[QATools]) -> tuple[QATools, Paper]:
     tools = runtime.context
     return tools, tools.papers[state.paper]
 
@@ -315,7 +315,7 @@ def _add_call(
     """Add a node that asks a model; its failure is settled in the node itself."""
     retried = retry_policies(max_attempts)
 
-    async def asked(state: Any, runtime: Runtime[QATools]) -> Update:
+    async def ask_or_fail(state: Any, runtime: Runtime[QATools]) -> Update:
         try:
             return await ask(state, runtime)
         except Exception as error:  # the boundary of a unit of work
@@ -326,7 +326,7 @@ def _add_call(
             runtime.stream_writer({"done": 1, "failed": 1})
             return on_failure(state, failure_of(error))
 
-    node: Any = asked  # LangGraph's types do not allow for a node of two kinds of input.
+    node: Any = ask_or_fail  # LangGraph's types do not allow for a node of two kinds of input.
     builder.add_node(name, node, input_schema=given, retry_policy=retried)
 
 

@@ -116,7 +116,7 @@ def room_for(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
     return n_tokens - len(tokenizer(f"{before}\n{after}", split_special_tokens=True).input_ids)
 
 
-def cut(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
+def fit_prompt(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
     """Return a prompt with as much of its passage as fits; what is asked is never cut."""
     before, passage, after = prompt
     room = room_for(tokenizer, prompt, n_tokens)
@@ -132,7 +132,7 @@ def cut(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
 def _batches(
     tokenizer: Any, prompts: Sequence[Prompt], device: torch.device, n_tokens: int
 ) -> Iterator[dict[str, torch.Tensor]]:
-    texts = [cut(tokenizer, prompt, n_tokens) for prompt in prompts]
+    texts = [fit_prompt(tokenizer, prompt, n_tokens) for prompt in prompts]
     for start in range(0, len(texts), N_BATCH):
         batch = tokenizer(
             texts[start : start + N_BATCH],

@@ -34,7 +34,7 @@ class OwnModels:
 
     def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
         """Return what a model's method returns; the model is made at its first call."""
-        return getattr(_made(recipe.kind, *recipe.given), method)(*given)
+        return getattr(_make_once(recipe.kind, *recipe.given), method)(*given)
 
     def reply(self, model: str, cache_dir: Path, dtype: str, prompt: Prompt) -> Future[Reply]:
         """Return what the local judge will reply; prompts that wait together form a batch."""
@@ -49,7 +49,7 @@ _MAKING = threading.Lock()
 _MADE: dict[tuple[Hashable, ...], Any] = {}
 
 
-def _made(kind: Callable[..., Any], *given: Hashable) -> Any:
+def _make_once(kind: Callable[..., Any], *given: Hashable) -> Any:
     """Return a model, made once a process, however many threads ask for it at once."""
     with _MAKING:
         if (kind, *given) not in _MADE:
@@ -60,11 +60,11 @@ def _made(kind: Callable[..., Any], *given: Hashable) -> Any:
 def _embedder(name: str) -> Embedder:
     from ragassay.models.embeddings import Embedder
 
-    return _made(Embedder, name)
+    return _make_once(Embedder, name)
 
 
 def _batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
-    return _made(_new_batcher, model, cache_dir, dtype)
+    return _make_once(_new_batcher, model, cache_dir, dtype)
 
 
 def _new_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:

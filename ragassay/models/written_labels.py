@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, Pair
 from ragassay.models.hosting import computed_by_host
-from ragassay.models.local_readers import Prompt, Text2Text, cut
+from ragassay.models.local_readers import Prompt, Text2Text, fit_prompt
 from ragassay.models.weights import folder_digest, loading
 from ragassay.prompts.model_forms import WriterKind, verifier_kinds_sha256
 from ragassay.records import Verdict
@@ -51,7 +51,7 @@ class CausalText:
         with self._lock, torch.inference_mode():
             tokenizer, model = self._load()
             for prompt in prompts:
-                text = cut(tokenizer, prompt, self._n_tokens)
+                text = fit_prompt(tokenizer, prompt, self._n_tokens)
                 rows.append([_share(tokenizer, model, text, word) for word in words])
         return np.array(rows).reshape(len(prompts), len(words))
 

@@ -148,7 +148,7 @@ class CutAnswer:
         )
 
 
-def cut(record: Record) -> CutAnswer:
+def cut_answer(record: Record) -> CutAnswer:
     """Split a record's answer into pieces; without a sentence, no piece has a word."""
     statements = find_statements(record.answer, record.sources)
     if isinstance(record.answer, str):
@@ -231,7 +231,7 @@ class Neighbours:
 
     def _long(self, number: int) -> tuple[AnswerPiece, ...]:
         if number not in self._pieces:
-            pieces = cut(self._records[number]).pieces
+            pieces = cut_answer(self._records[number]).pieces
             self._pieces[number] = tuple(
                 piece for piece in pieces if len(piece.words.split()) >= _LEAST_WORDS
             )

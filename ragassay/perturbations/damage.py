@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ragassay.errors import InputError
-from ragassay.perturbations.attack import Attack, Damage, Material, Neighbours, Rephrase, cut
+from ragassay.perturbations.attack import Attack, Damage, Material, Neighbours, Rephrase, cut_answer
 from ragassay.perturbations.clinical import CLINICAL, RETRACTED
 from ragassay.perturbations.lexicon import Side
 from ragassay.perturbations.sentence_attacks import ADDED, ORDER, injections
@@ -91,7 +91,7 @@ def damage_answers(
     answers: list[DamagedAnswer] = []
     n_unchanged = {attack.name: 0 for attack in chosen}
     for record in records:
-        whole = cut(record)
+        whole = cut_answer(record)
         for attack in chosen:
             rng = random.Random(f"{seed}:{record.id}:{attack.name}")
             material = Material(record, rng, pools, neighbours, pmids, rephrase)

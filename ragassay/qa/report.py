@@ -112,7 +112,11 @@ def pairs_csv(report: QAReport) -> str:
         (
             *(pair.id, pair.paper, pair.system or "", pair.question, pair.answer),
             *_measured(measures.get(pair.id)),
-            *(cell for dimension in RACAR for cell in _rated(ratings.get((pair.id, dimension)))),
+            *(
+                cell
+                for dimension in RACAR
+                for cell in _rating_cells(ratings.get((pair.id, dimension)))
+            ),
         )
         for pair in report.pairs
     ]
@@ -142,7 +146,7 @@ def _measured(pair: PairMeasures | None) -> Sequence[Plain]:
     )
 
 
-def _rated(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
+def _rating_cells(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
     """Return the rating, why there is none, and the judge's reason."""
     if rating is None:
         return None, None, None
@@ -286,10 +290,11 @@ def _pair(pair: PairView) -> Iterator[str]:
 def _text(parts: Sequence[MarkedPart]) -> str:
     # Bold needs a letter next to its stars; a space between words is kept outside of it.
     return "".join(
-        f"**{escape(part.text)}**" if part.kind else _kept(part.text) for part in parts
+        f"**{escape(part.text)}**" if part.kind else _escape_between_spaces(part.text)
+        for part in parts
     ).strip()
 
 
-def _kept(text: str) -> str:
+def _escape_between_spaces(text: str) -> str:
     """Return escaped text with the spaces at its ends, which part it from a marked word."""
     return f"{' ' * text[:1].isspace()}{escape(text)}{' ' * text[-1:].isspace()}"

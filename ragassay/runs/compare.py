@@ -133,7 +133,7 @@ def compare(
     if twice is not None:
         raise InputError(f"{twice} is given twice; give each run once")
     known = read_clusters(Path(clusters)) if clusters else None
-    runs = _only([_read(Path(folder), known) for folder in folders], systems)
+    runs = _only([_read_run(Path(folder), known) for folder in folders], systems)
     ranked = _systems(runs)
     if not ranked or (len(ranked) < 2 and all(run.manifest for run in runs)):
         there = f"only {next(iter(ranked))!r}" if ranked else "no evaluated answer"
@@ -192,7 +192,7 @@ def file_stem(key: str) -> str:
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in key).strip(".") or "score"
 
 
-def _read(path: Path, clusters: Clusters | None) -> _ComparedRun:
+def _read_run(path: Path, clusters: Clusters | None) -> _ComparedRun:
     if path.is_file():
         return _by_people(path, clusters)
     folder = RunFolder(path)

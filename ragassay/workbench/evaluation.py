@@ -85,7 +85,7 @@ class GradedFile:
             InputError: It accepts none.
         """
 
-        def found(accepts: GradeFilter) -> tuple[str, ...]:
+        def name_graders(accepts: GradeFilter) -> tuple[str, ...]:
             names = {
                 f"{grade.prompt_class or 'unnamed prompt'} by {grade.model or 'unnamed model'}": 0
                 for query in self.queries
@@ -94,9 +94,9 @@ class GradedFile:
             }
             return tuple(names)
 
-        names = found(chosen)
+        names = name_graders(chosen)
         if not names:
-            there = "; ".join(found(GradeFilter())) or "none at all"
+            there = "; ".join(name_graders(GradeFilter())) or "none at all"
             raise InputError(f"no grade is {chosen}: there are grades of {there}")
         return names
 

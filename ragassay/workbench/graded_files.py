@@ -63,14 +63,14 @@ def filter_grades(
 ) -> tuple[QueryParagraphs, ...]:
     """Return all passages, with the grades that a filter accepts only."""
 
-    def kept(one: GradedParagraph) -> GradedParagraph:
+    def filter_one(one: GradedParagraph) -> GradedParagraph:
         update = {
             name: None if grades is None else tuple(g for g in grades if chosen.accepts(g))
             for name, grades in (("exam_grades", one.exam_grades), ("grades", one.grades))
         }
         return one.model_copy(update=update)
 
-    return tuple(QueryParagraphs(q.query_id, tuple(map(kept, q.paragraphs))) for q in queries)
+    return tuple(QueryParagraphs(q.query_id, tuple(map(filter_one, q.paragraphs))) for q in queries)
 
 
 def merge_grades(

@@ -67,7 +67,7 @@ def history_sheet(reviews: Sequence[Review]) -> Sheet:
         (
             *(review.when[:16].replace("T", " "), review.who, short_id(review.item)),
             Shown(
-                f"takes back {review.undoes[:8]}" if review.undoes else _said(review),
+                f"takes back {review.undoes[:8]}" if review.undoes else _review_text(review),
                 style="undone" if review.id in undone else "",
             ),
             *(review.why, review.id[:8]),
@@ -77,7 +77,7 @@ def history_sheet(reviews: Sequence[Review]) -> Sheet:
     return Sheet("Changes", words("When", "Who", "Item", "Change", "Why", "Name"), rows)
 
 
-def _said(review: Review) -> str:
+def _review_text(review: Review) -> str:
     if review.field in ("removed", "secret"):
         return review.field if review.value else f"not {review.field}"
     if review.field == "added" and isinstance(review.value, dict):

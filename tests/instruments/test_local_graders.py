@@ -17,7 +17,7 @@ from ragassay.instruments.local_graders import (
     grade_extracted_answer,
     local_grader,
 )
-from ragassay.models.local_readers import N_TOKENS, Span, Text2Text, cut
+from ragassay.models.local_readers import N_TOKENS, Span, Text2Text, fit_prompt
 from ragassay.prompts.texts import item_prompt, load_grader_prompts, relevance_prompt
 from ragassay.records import ExamItem
 
@@ -79,7 +79,7 @@ def test_grades_do_not_depend_on_what_shares_the_batch(folders: dict[str, str]):
 def test_the_passage_is_cut_and_never_the_question(folders: dict[str, str]):
     tokenizer, _ = Text2Text(folders[""])._load()
     before, after = item_prompt(QUESTION, "rating")
-    text = cut(tokenizer, (before, PASSAGE * 200, after))
+    text = fit_prompt(tokenizer, (before, PASSAGE * 200, after))
     assert text.startswith(before + PASSAGE) and text.endswith(after)
     assert N_TOKENS - 3 <= len(tokenizer(text).input_ids) <= N_TOKENS
 

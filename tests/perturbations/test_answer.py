@@ -7,7 +7,7 @@ from attacked import SENTENCES, record_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.perturbations.attack import MASK, cut
+from ragassay.perturbations.attack import MASK, cut_answer
 from ragassay.records import SentenceInput
 from ragassay.text.segmenter import segment
 
@@ -21,13 +21,13 @@ TEXTS = st.lists(st.sampled_from(PARTS), max_size=12).map("".join)
 
 @given(TEXTS)
 def test_a_text_comes_out_as_it_went_in(text: str):
-    assert cut(record_of(text)).joined() == text
+    assert cut_answer(record_of(text)).joined() == text
 
 
 @given(st.lists(TEXTS, max_size=5))
 def test_sentences_come_out_as_they_went_in(texts: list[str]):
     given_sentences = tuple(SentenceInput(text=text, citations=("1",)) for text in texts)
-    assert cut(record_of(given_sentences)).joined() == given_sentences
+    assert cut_answer(record_of(given_sentences)).joined() == given_sentences
 
 
 @pytest.mark.parametrize(
@@ -45,14 +45,14 @@ def test_sentences_come_out_as_they_went_in(texts: list[str]):
 def test_pieces_are_the_sentences_of_the_segmenter(text: str):
     record = record_of(text)
     _, sentences, _ = segment(record, lambda _: None)
-    pieces = cut(record).pieces
+    pieces = cut_answer(record).pieces
     assert [p.written for p in pieces] == [text[s.start : s.end] for s in sentences]
     assert [p.words for p in pieces] == [s.text for s in sentences]
 
 
 @pytest.mark.parametrize("answer", ["One fell (1). Two rose.", SENTENCES[:2]])
 def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[SentenceInput, ...]):
-    whole = cut(record_of(answer))
+    whole = cut_answer(record_of(answer))
     for index in range(3):
         damaged = whole.with_text(index, "A new one. And another.")
         numbers = damaged.changed_sentences(SOURCES)
@@ -64,19 +64,19 @@ def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[Sentence
 
 
 def test_a_sentence_behind_one_without_a_full_stop_is_its_own():
-    damaged = cut(record_of("No full stop (1)")).with_text(1, "A new one.")
+    damaged = cut_answer(record_of("No full stop (1)")).with_text(1, "A new one.")
     assert damaged.joined() == "No full stop (1)\n\nA new one."
     assert damaged.changed_sentences(SOURCES) == (2,)
 
 
 def test_a_text_without_a_full_stop_does_not_run_into_the_next_sentence():
-    damaged = cut(record_of("One fell. Two rose.")).with_text(1, "lol #mood")
+    damaged = cut_answer(record_of("One fell. Two rose.")).with_text(1, "lol #mood")
     assert damaged.joined() == "One fell. lol #mood\n\nTwo rose."
     assert damaged.changed_sentences(SOURCES) == (2,)
 
 
 def test_the_white_space_stays_where_it_is():
-    whole = cut(record_of("\n One fell.\n\nTwo rose. Three stayed.\t"))
+    whole = cut_answer(record_of("\n One fell.\n\nTwo rose. Three stayed.\t"))
     assert whole.reordered([2, 0, 1]).joined() == "\n Three stayed.\n\nOne fell. Two rose.\t"
     assert whole.without(0).joined() == "\n Two rose. Three stayed.\t"
     assert whole.without(2).joined() == "\n One fell.\n\nTwo rose.\t"
@@ -85,7 +85,7 @@ def test_the_white_space_stays_where_it_is():
 
 def test_blank_sentences_and_lone_markers_are_no_place():
     texts = ("One fell.", " ", "[1]", "Two rose.")
-    whole = cut(record_of(tuple(SentenceInput(text=text) for text in texts)))
+    whole = cut_answer(record_of(tuple(SentenceInput(text=text) for text in texts)))
     assert whole.places == [0, 3]
     damaged = whole.with_text(4, "New.")
     assert damaged.changed_sentences(SOURCES) == (3,)
@@ -96,5 +96,5 @@ def test_blank_sentences_and_lone_markers_are_no_place():
 def test_an_answer_without_words_has_no_place():
     for answer in ("", " \n", "[1] [2]", ()):
         record = record_of(answer)
-        assert cut(record).places == []
-        assert cut(record).joined() == answer
+        assert cut_answer(record).places == []
+        assert cut_answer(record).joined() == answer

@@ -8,7 +8,7 @@ import pytest
 from attacked import ANSWER, OTHER, attacked, record_of, text_after
 from case_tables import each_case
 
-from ragassay.perturbations.attack import cut
+from ragassay.perturbations.attack import cut_answer
 from ragassay.perturbations.lexicon import load_pool
 from ragassay.perturbations.wording_attacks import (
     frames_in_turn,
@@ -120,7 +120,7 @@ def test_one_connective_or_all_are_taken_out():
 
 
 def _again(sentence: str, frame: str = "{}", known: str = "", seed: int = 0) -> str:
-    piece = cut(record_of(sentence)).pieces[0]
+    piece = cut_answer(record_of(sentence)).pieces[0]
     return paraphrased_by_rule(piece, frame, known, random.Random(seed))
 
 
@@ -181,7 +181,7 @@ def test_sentences_are_repeated_where_they_stand():
     assert str(last.record.answer).startswith(TEXT + " ")
     assert inside.sentences in ((2,), (3,))
     assert every.sentences == (2, 4, 6)
-    pieces = [piece.written for piece in cut(every.record).pieces]
+    pieces = [piece.written for piece in cut_answer(every.record).pieces]
     assert pieces[::2] == [ONE, TWO, THREE]
     assert pieces[1].endswith("(1).") and pieces[5].endswith("(2).")
 
@@ -196,7 +196,7 @@ def test_a_model_may_say_it_again():
     damaged = attacked("repeat_all", record_of(TEXT), rephrase=rephrase)
     assert damaged
     assert asked == ["One fell.", "Two rose.", "Three stayed."]
-    pieces = [piece.written for piece in cut(damaged.record).pieces]
+    pieces = [piece.written for piece in cut_answer(damaged.record).pieces]
     # It cites what the sentence cites. An empty reply is none: the rules take its place.
     assert (pieces[1], pieces[3]) == ("It did (1).", "It did so.")
     assert "stayed" in pieces[5]

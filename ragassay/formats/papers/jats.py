@@ -107,15 +107,15 @@ def _sections(article: Element, meta: Element | None) -> Iterator[PaperSection]:
     abstracts = _all(meta, "abstract")
     main = [one for one in abstracts if not one.get("abstract-type")] or abstracts
     for one in main:
-        yield from _read(one, ("Abstract",), "abstract")
-    yield from _read(article.find("body"), (), "body")
+        yield from _read_article(one, ("Abstract",), "abstract")
+    yield from _read_article(article.find("body"), (), "body")
     yield from _floats(article.find("floats-group"))
     for one in (*(one for one in abstracts if one not in main), *_all(meta, "trans-abstract")):
-        yield from _read(one, ("Abstract",), "back")
-    yield from _read(article.find("back"), (), "back")
+        yield from _read_article(one, ("Abstract",), "back")
+    yield from _read_article(article.find("back"), (), "back")
 
 
-def _read(
+def _read_article(
     element: Element | None, path: tuple[str, ...], kind: SectionKind
 ) -> Iterator[PaperSection]:
     """Return the sections of an element: its own text, its tables and figures, those below."""
@@ -140,7 +140,7 @@ def _read(
         if one.tag == "ref-list":
             yield from _references(one)
         else:
-            yield from _read(one, path, "body" if one.tag == "app" else kind)
+            yield from _read_article(one, path, "body" if one.tag == "app" else kind)
     yield from _notes(flow.notes, path)
 
 

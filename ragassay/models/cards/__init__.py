@@ -42,7 +42,7 @@ def load_card(model: str) -> ModelCard | None:
     if f"{name}.yaml" in _list_shipped_files():
         return _add_bounds(_shipped_card(name))
     own = Path(name) / CARD
-    return _add_bounds(_read(own, model)) if own.is_file() else None
+    return _add_bounds(_read_card(own, model)) if own.is_file() else None
 
 
 @functools.cache
@@ -96,7 +96,7 @@ def write_card(folder: Path, card: ModelCard) -> None:
     (folder / CARD).write_text(text, encoding="utf-8")
 
 
-def _read(path: Path, model: str) -> ModelCard:
+def _read_card(path: Path, model: str) -> ModelCard:
     """Read a folder's card, under the folder's current name."""
     try:
         card = ModelCard.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))

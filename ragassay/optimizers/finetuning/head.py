@@ -115,7 +115,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     from ragassay.optimizers.finetuning.adapting import digest_of, train, write_trained
 
     start = _start(job)
-    sets, held, rejections = _read(job)
+    sets, held, rejections = _read_rows(job)
     torch.manual_seed(job.seed)  # a head may start at random
     encoder = pair_encoder(job.base, load_settings().literature.cache_dir)
     work = job.work or job.out / "checkpoints"
@@ -164,7 +164,7 @@ def _start(job: HeadJob) -> Path | None:
     return found.folder
 
 
-def _read(
+def _read_rows(
     job: HeadJob,
 ) -> tuple[dict[Path, list[LabelledClaim]], list[LabelledClaim], list[Rejection]]:
     """Return the claims of each file, the held-out ones, and unreadable rows."""

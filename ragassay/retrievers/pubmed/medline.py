@@ -107,7 +107,7 @@ def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
         text, is_utf8 = _decode(line.data)
         if line.problem or (record is None and _FIELD.match(text) is None):
             if record is not None:
-                yield _read(record, str(path))
+                yield _read_article(record, str(path))
             yield _give_up(line, text, str(path))
             return
         if all_utf8 and not is_utf8:
@@ -115,12 +115,12 @@ def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
             yield _not_utf8(line, text, str(path))
         if record is None or _starts_record(text, record, line.number > previous + 1):
             if record is not None:
-                yield _read(record, str(path))
+                yield _read_article(record, str(path))
             record = _Record(line.number)
         record.add(text)
         previous = line.number
     if record is not None:
-        yield _read(record, str(path))
+        yield _read_article(record, str(path))
 
 
 def _decode(data: bytes) -> tuple[str, bool]:
@@ -147,7 +147,7 @@ def _not_utf8(line: RawLine, text: str, file: str) -> Rejection:
     return Place(file, line.number, f"line-{line.number}", shorten_text(text)).reject(problem)
 
 
-def _read(record: _Record, file: str) -> Article | Rejection:
+def _read_article(record: _Record, file: str) -> Article | Rejection:
     article = record.problem or _article(record)
     if isinstance(article, Article):
         return article

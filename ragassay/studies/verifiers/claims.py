@@ -61,7 +61,7 @@ def read_labelled(
     Raises:
         InputError: A file cannot be opened, or there is no claim.
     """
-    parts = [_read(path, corpus or Corpus(), labels) for path in paths]
+    parts = [_read_claims(path, corpus or Corpus(), labels) for path in paths]
     claims = [claim for part in parts for claim in part.claims]
     n_missing = sum(part.n_missing for part in parts)
     if not claims:
@@ -74,7 +74,7 @@ def read_labelled(
     return Claims(tuple(claims), tuple(r for part in parts for r in part.rejections), n_missing)
 
 
-def _read(path: Path, corpus: Literature, labels: Path | None) -> Claims:
+def _read_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
     first = None if path.is_dir() else next(islice(_items(path), 1), None)
     if first is not None and is_fact_check(first):
         return _fact_checks(path, corpus)
