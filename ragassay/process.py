@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import functools
 import gc
+import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -52,6 +53,32 @@ T = TypeVar("T")
 
 _WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragassay")
 """One thread: more would not be faster, and would keep the event loop waiting for its turn."""
+
+
+_CORE_PREFIX = "ragassay-core"
+_THREAD = threading.local()
+
+
+@functools.cache
+def cores() -> ThreadPoolExecutor:
+    """Return a thread for each core that this process may use.
+
+    Splitting one small model's pass among cores costs more than it saves, and on a busy machine the
+    parts keep their cores busy while they wait for each other.
+    """
+    # Not every system says which cores a process may use.
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return ThreadPoolExecutor(n_cores, _CORE_PREFIX)
+
+
+def use_one_core() -> None:
+    """Have torch compute on one core in this thread, where it is one of `cores`."""
+    import torch
+
+    is_ours = threading.current_thread().name.startswith(_CORE_PREFIX)
+    if is_ours and not hasattr(_THREAD, "is_set"):
+        torch.set_num_threads(1)
+        _THREAD.is_set = True
 
 
 async def in_thread(compute: Callable[..., T], *arguments: Any) -> T:

@@ -21,7 +21,8 @@ from ragassay.models.adapters import (
     read_shape,
 )
 from ragassay.models.layers import pack
-from ragassay.models.weights import check_digest, cores, sha256_of, use_one_core
+from ragassay.models.weights import check_digest, sha256_of
+from ragassay.process import cores, use_one_core
 from ragassay.records import Bound
 from ragassay.text.search import with_closest
 

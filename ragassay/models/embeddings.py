@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from ragassay.model_names import MINILM
 from ragassay.models.computed import computed_once, is_kept
 from ragassay.models.hosting import Encoded, current_host
-from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, cores
-from ragassay.process import Rebuilt
+from ragassay.models.weights import MINILM_SAFETENSORS_SHA256
+from ragassay.process import Rebuilt, cores
 from ragassay.prompts.model_forms import TextRole, form_of
 from ragassay.text.search import rank
 

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ragassay.errors import SettingsError
-from ragassay.models.weights import loading, use_one_core
+from ragassay.models.weights import loading
+from ragassay.process import use_one_core
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.models.adapters import WEIGHTS, Adapter, Shape, read_shape
-from ragassay.models.weights import check_digest, cores, minilm_folder
+from ragassay.models.weights import check_digest, minilm_folder
+from ragassay.process import cores
 from ragassay.text.search import with_closest
 
 if TYPE_CHECKING:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import importlib.metadata
 import json
 import os
 import shutil
 import tempfile
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
@@ -38,32 +35,6 @@ def quiet_loading() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if had_bars:
             logging.enable_progress_bar()
-
-
-_PREFIX = "ragassay-core"
-_THREAD = threading.local()
-
-
-@functools.cache
-def cores() -> ThreadPoolExecutor:
-    """Return a thread for each core that this process may use.
-
-    Splitting one small model's pass among cores costs more than it saves, and on a busy machine the
-    parts keep their cores busy while they wait for each other.
-    """
-    # Not every system says which cores a process may use.
-    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return ThreadPoolExecutor(n_cores, _PREFIX)
-
-
-def use_one_core() -> None:
-    """Have torch compute on one core in this thread, where it is one of `cores`."""
-    import torch
-
-    is_ours = threading.current_thread().name.startswith(_PREFIX)
-    if is_ours and not hasattr(_THREAD, "is_set"):
-        torch.set_num_threads(1)
-        _THREAD.is_set = True
 
 
 SMOLLM2_GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
