@@ -89,32 +89,35 @@ class ComputedStore:
             _log.debug("not stored: %s", error)
 
 
-_STORE: ComputedStore | None = None
+_OPEN: list[ComputedStore] = []
+"""The stores of the runs of this process; the last one opened is used."""
 
 
 @contextmanager
 def computed_in(folder: Path, most_mb: int) -> Iterator[None]:
     """Keep what this process computes in a folder, in all of its threads, while it is open.
 
+    Runs beside each other may open and close theirs in any order.
+
     Args:
         folder: Of a `ComputedStore`.
         most_mb: Its largest size, in megabytes; 0 keeps nothing.
     """
-    global _STORE
-    before = _STORE
-    store = ComputedStore(folder, most_mb) if most_mb else None
-    _STORE = store
+    if not most_mb:
+        yield
+        return
+    store = ComputedStore(folder, most_mb)
+    _OPEN.append(store)
     try:
         yield
     finally:
-        _STORE = before
-        if store is not None:
-            store.close()
+        _OPEN.remove(store)
+        store.close()
 
 
 def is_kept(digest: str) -> bool:
     """Return whether what a model with this digest computes is kept; never without a digest."""
-    return _STORE is not None and bool(digest)
+    return bool(_OPEN and digest)
 
 
 def computed_once(
@@ -128,9 +131,10 @@ def computed_once(
         inputs: JSON values.
         compute: Computes the arrays of some inputs.
     """
-    if _STORE is None or not digest:
+    store = next(reversed(_OPEN), None)  # another thread may close it meanwhile
+    if store is None or not digest:
         return compute(list(inputs))
-    return _STORE.fill(kind, digest, inputs, compute)
+    return store.fill(kind, digest, inputs, compute)
 
 
 def _key(kind: str, digest: str, given: Any) -> str:

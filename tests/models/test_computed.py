@@ -53,6 +53,19 @@ def test_nothing_is_kept_without_a_digest_or_room(
     assert compute.asked == ["a", "a"]
 
 
+def test_runs_beside_each_other_end_in_any_order(tmp_path: Path) -> None:
+    one, other, compute = computed_in(tmp_path, 10), computed_in(tmp_path, 10), Counting()
+    one.__enter__()
+    other.__enter__()
+    lengths(compute, ["a"])
+    one.__exit__(None, None, None)
+    lengths(compute, ["a"])
+    other.__exit__(None, None, None)
+    assert compute.asked == ["a"]
+    lengths(compute, ["a"])
+    assert compute.asked == ["a", "a"], "nothing is kept after the last run"
+
+
 def test_another_model_computes_anew(tmp_path: Path) -> None:
     compute = Counting()
     with computed_in(tmp_path, 10):
