@@ -1,29 +1,35 @@
 """60 answers on nine rubrics: ragassay beside ragas and DeepEval, on one scripted model of 1 s.
 
-    python benchmarks/frameworks.py --ragas-python R/bin/python --deepeval-python D/bin/python
+    python benchmarks/beside.py
 
-R and D are virtual environments with ragas 0.4.3 and DeepEval 4.3.1; what is not given is left out
-(ragas 0.4.3 wants `langchain<1 langchain-community<0.4 langchain-openai<1` beside it).
-Each is a process of its own, one after the other; so is the model, which all ask over HTTP. ragas
-has nine `RubricsScore` on `ChatOpenAI`, DeepEval nine `GEval` with given steps on its own client,
-ragassay its nine rubrics and nothing else: as a command, with a run folder (states and verdicts
-kept, reports written), and from Python without one.
+The peers, ragas 0.4.3 and DeepEval 4.3.1, are installed once into environments of their own below
+`build/peers` (`--peers FOLDER`); `--only` leaves tools out. Each tool is a process of its own, one
+after the other; so is the model, which all ask over HTTP. ragas has nine `RubricsScore` on
+`ChatOpenAI`, DeepEval nine `GEval` with given steps on its own client, ragassay its nine rubrics
+and nothing else: as a command, with a run folder (verdicts kept, reports written), and from Python
+without one. Before it is measured, each tool runs once with one answer, so that all its modules are
+compiled.
 
-Before it is measured, each tool runs once with one answer, so that all its modules are compiled.
+Columns, times in seconds:
 
-whole_s is the process from start to end, run_s what is left of it after imports and set-up: each
-tool's `evaluate` is imported before the run; what is imported late counts with the run (ragassay
-imports LiteLLM then, some 5 ms a call of 540). cpu_ms is the run's processor time a call,
-whole_cpu_ms that of the process, load the machine's average over a minute: on a busy one compare
-processor times alone.
+- whole: the process from start to end; run: what is left of it after imports and set-up. What a
+  tool imports late counts with the run. times: whole, divided by that of ragas.
+- cpu: processor time of the run a call, in ms; whole_cpu: that of the whole process.
+- chars: characters of a prompt, its mean; shared: the part of all prompts' characters that a
+  perfect prefix cache would have, in %.
+- mb: peak memory of the process. load: the machine's average over a minute; on a busy machine
+  compare processor times alone.
+
 Ideal: calls * latency / concurrency.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -47,88 +53,118 @@ QUIET = {
     "LANGSMITH_TRACING": "false",
     "HF_HUB_OFFLINE": "1",
 }
-COLUMNS = ("tool", "calls", "whole_s", "start_s", "run_s", "ideal_s", "cpu_ms", "whole_cpu_ms")
-Runner = Callable[[], object]
+PEERS = {
+    "ragas": ("ragas==0.4.3", "langchain<1", "langchain-community<0.4", "langchain-openai<1"),
+    "deepeval": ("deepeval==4.3.1",),
+}
+COLUMNS = (
+    *("calls", "whole", "times", "run", "ideal", "cpu", "whole_cpu"),
+    *("chars", "shared", "mb", "load"),
+)
+Runner = Callable[[], int]
 
 
 def main() -> None:
-    """Serve, run one tool, or run all tools and print the table."""
+    """Serve the model, run one tool, or run all tools and print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--answers", type=int, default=60)
     parser.add_argument("--latency", type=float, default=1.0)
     parser.add_argument("--concurrency", type=int, default=64)
-    parser.add_argument("--ragas-python")
-    parser.add_argument("--deepeval-python")
+    parser.add_argument("--only", nargs="+", choices=tuple(TOOLS), default=tuple(TOOLS))
+    parser.add_argument("--peers", type=Path, default=ROOT / "build" / "peers")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--role", choices=("serve", *TOOLS), help=argparse.SUPPRESS)
-    parser.add_argument("--given", help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.role == "serve":
-        serve(chosen.latency)
-    elif chosen.role:
-        run_tool(chosen.role, json.loads(Path(chosen.given).read_text(encoding="utf-8")))
+    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.role == "serve":
+        serve(arguments.latency, arguments.file)
+    elif arguments.role:
+        run_tool(arguments.role, json.loads(arguments.file.read_text(encoding="utf-8")))
     else:
-        compare(chosen)
+        compare(arguments)
 
 
-def compare(chosen: argparse.Namespace) -> None:
+def compare(arguments: argparse.Namespace) -> None:
     """Run each tool in its own process, and print a row as it ends."""
     pythons = {
-        "ragassay evaluate": sys.executable,
-        "ragassay, Python": sys.executable,
-        "ragas": chosen.ragas_python,
-        "deepeval": chosen.deepeval_python,
+        tool: install_peer(tool, arguments.peers) if tool in PEERS else sys.executable
+        for tool in arguments.only
     }
-    with tempfile.TemporaryDirectory() as name, scripted(chosen.latency) as url:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        bounds = {"url": url, "concurrency": chosen.concurrency}
-        given = {**bounds, **inputs(chosen.answers)}
         for tool, python in pythons.items():
-            if python:
-                measured(tool, python, made(folder / f"{tool} first", {**bounds, **inputs(1)}))
-        print(" ".join(f"{column:>19}" for column in (*COLUMNS, "load")))
-        for n in range(chosen.repeat):
+            run_process(tool, python, folder / f"{tool} first", 1, arguments)
+        print(f"{'tool':18}" + "".join(f"{column:>10}" for column in COLUMNS))
+        for n in range(arguments.repeat):
+            whole: dict[str, float] = {}
+            rows: dict[str, dict[str, float]] = {}
             for tool, python in pythons.items():
-                if python:
-                    out = made(folder / f"{tool} {n}", given)
-                    show(tool, measured(tool, python, out), chosen)
+                out = folder / f"{tool} {n}"
+                rows[tool] = run_process(tool, python, out, arguments.answers, arguments)
+                whole[tool] = rows[tool]["whole"]
+            for tool, row in rows.items():
+                if "ragas" in whole:
+                    row["times"] = whole[tool] / whole["ragas"]
+                cells = (f"{row[c]:.2f}" if c in row else "-" for c in COLUMNS)
+                print(f"{tool:18}" + "".join(f"{cell:>10}" for cell in cells), flush=True)
 
 
-def made(folder: Path, given: Mapping[str, Any]) -> Path:
-    """Make the folder of one process, with its input."""
-    folder.mkdir()
-    (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
-    return folder
+def install_peer(tool: str, folder: Path) -> str:
+    """Install a peer into an environment of its own, once; returns its Python."""
+    python = folder / tool / "bin" / "python"
+    done = folder / tool / "installed"
+    if not done.exists():
+        print(f"installing {tool} into {folder / tool}", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", str(folder / tool)], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS[tool]], check=True)
+        done.touch()
+    return str(python)
 
 
-def measured(tool: str, python: str, out: Path) -> dict[str, float]:
-    """Run a tool's process; what it says of itself, with the time that all of it took."""
-    command = [python, __file__, "--role", tool, "--given", str(out / "given.json")]
+def run_process(
+    tool: str, python: str, out: Path, n_answers: int, arguments: argparse.Namespace
+) -> dict[str, float]:
+    """Run one tool beside a model of its own; returns the columns of its row."""
+    out.mkdir()
+    log = out / "prompts.jsonl"
     environment = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT) if "ragassay" in tool else ""}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    begun = time.perf_counter()
-    done = subprocess.run(command, cwd=out, env=environment, capture_output=True, text=True)
-    whole_s = time.perf_counter() - begun
+    with scripted(arguments.latency, log) as url:
+        given = {"url": url, "concurrency": arguments.concurrency, **inputs(n_answers)}
+        (out / "given.json").write_text(json.dumps(given), encoding="utf-8")
+        command = [python, __file__, "--role", tool, "--file", str(out / "given.json")]
+        begun = time.perf_counter()
+        done = subprocess.run(command, cwd=out, env=environment, capture_output=True, text=True)
+        whole = time.perf_counter() - begun
     if done.returncode:
         sys.exit(f"{tool} ended with {done.returncode}:\n{done.stderr[-2000:]}")
     found = json.loads((out / "found.json").read_text(encoding="utf-8"))
-    return {**found, "whole_s": whole_s, "start_s": whole_s - found["run_s"]}
-
-
-def show(tool: str, found: Mapping[str, float], chosen: argparse.Namespace) -> None:
     calls = found["calls"]
-    row = {
-        "tool": tool,
-        "calls": int(calls),
-        "ideal_s": calls * chosen.latency / chosen.concurrency,
-        "cpu_ms": 1000 * found["run_cpu_s"] / calls,
-        "whole_cpu_ms": 1000 * found["whole_cpu_s"] / calls,
-        **{name: found[name] for name in ("whole_s", "start_s", "run_s")},
+    return {
+        "calls": calls,
+        "whole": whole,
+        "run": found["run_s"],
+        "ideal": calls * arguments.latency / arguments.concurrency,
+        "cpu": 1000 * found["run_cpu_s"] / calls,
+        "whole_cpu": 1000 * found["whole_cpu_s"] / calls,
+        "mb": found["peak_mb"],
+        "load": os.getloadavg()[0],
+        **prompt_figures([json.loads(line) for line in log.read_text("utf-8").splitlines()]),
     }
-    shown = [f"{v:.1f}" if isinstance(v := row[name], float) else str(v) for name in COLUMNS]
-    print(" ".join(f"{text:>19}" for text in (*shown, f"{os.getloadavg()[0]:.1f}")), flush=True)
+
+
+def prompt_figures(prompts: Sequence[str]) -> dict[str, float]:
+    """Return the mean length of prompts, and the percentage that a perfect prefix cache has.
+
+    Among sorted prompts the longest prefix that one shares with an earlier one is that with its
+    neighbour.
+    """
+    n_chars = sum(map(len, prompts))
+    pairs = itertools.pairwise(sorted(prompts))
+    n_shared = sum(len(os.path.commonprefix(pair)) for pair in pairs)  # noqa: RUF071
+    return {"chars": n_chars / len(prompts), "shared": 100 * n_shared / n_chars}
 
 
 def inputs(n_answers: int) -> dict[str, Any]:
@@ -159,9 +195,10 @@ def inputs(n_answers: int) -> dict[str, Any]:
 
 
 @contextmanager
-def scripted(latency_s: float) -> Iterator[str]:
-    """The model in its own process; yields its base URL."""
-    command = [sys.executable, __file__, "--role", "serve", "--latency", str(latency_s)]
+def scripted(latency_s: float, log: Path) -> Iterator[str]:
+    """Run the model in its own process, with a log of its prompts; yields its base URL."""
+    command = [sys.executable, __file__, "--role", "serve", "--file", str(log)]
+    command += ["--latency", str(latency_s)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
@@ -171,17 +208,27 @@ def scripted(latency_s: float) -> Iterator[str]:
             process.kill()
 
 
-def serve(latency_s: float) -> None:
-    """Serve until killed."""
+def serve(latency_s: float, log: Path) -> None:
+    """Serve until killed; each prompt is a line of the log."""
     from ragassay.testing import ScriptedModel
+
+    lock = threading.Lock()
+
+    def reply(messages: Sequence[Mapping[str, object]], schema: Mapping[str, object] | None) -> str:
+        prompt = "\n".join(f"{m['role']}: {m['content']}" for m in messages)
+        with lock, log.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(prompt) + "\n")
+        return write_reply(messages, schema)
 
     with ScriptedModel(reply, latency_s=latency_s, keep_requests=False) as model:
         print(model.base_url, flush=True)
         threading.Event().wait()
 
 
-def reply(messages: Sequence[Mapping[str, object]], schema: Mapping[str, object] | None) -> str:
-    """What ragassay asks for by a schema; what the two others ask for in words."""
+def write_reply(
+    messages: Sequence[Mapping[str, object]], schema: Mapping[str, object] | None
+) -> str:
+    """Write what ragassay asks for by a schema, or what the two others ask for in words."""
     from ragassay.testing import default_reply
 
     if schema is not None and schema != {"type": "object"}:
@@ -204,6 +251,7 @@ def run_tool(tool: str, given: dict[str, Any]) -> None:
         "run_s": ended - begun,
         "run_cpu_s": cpu_ended - cpu,
         "whole_cpu_s": cpu_ended,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
     Path("found.json").write_text(json.dumps(found), encoding="utf-8")
 
@@ -229,9 +277,9 @@ def command(given: dict[str, Any]) -> Runner:
 def ours(given: dict[str, Any]) -> Runner:
     """Nine rubrics, from Python, without a run folder."""
     from ragassay import evaluate
-    from ragassay.settings import Settings
+    from ragassay.settings import load_settings
 
-    settings = Settings(
+    settings = load_settings(
         model=f"openai/{MODEL}",
         api_base=given["url"],
         only=("rubrics",),
