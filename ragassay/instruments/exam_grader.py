@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.errors import SettingsError
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
@@ -16,10 +19,6 @@ from ragassay.records import DirectGrader, ExamGrade, ExamGrader, ExamItem, Fail
 from ragassay.retrievers.rerankers import TextEncoder, best_matches, encode_tokens
 from ragassay.text.search import passage_of_sentences, tokenize
 from ragassay.text.sentences import sentences_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 class ExamInstrument(Protocol):
@@ -106,8 +105,6 @@ def measure(
         embedder: Gives the similarities; of tokens too, where it can.
         verifier: Gives the log-odds.
     """
-    import numpy as np
-
     sentences = sentences_of(passage) or [passage.strip()]
     found = encode_tokens(embedder, [*sentences, *(item.text for item in items)])
     read, asked = found[: len(sentences)], found[len(sentences) :]

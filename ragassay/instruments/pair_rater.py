@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
@@ -13,10 +16,6 @@ from ragassay.records import RACAR_SCALE, Case, Failure, QAPair, RacarDimension,
 from ragassay.text.questions import context_marks
 from ragassay.text.search import tokenize
 from ragassay.text.sentences import sentences_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 class PairRater(Protocol):

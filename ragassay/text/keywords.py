@@ -6,12 +6,10 @@ import functools
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+import numpy as np
+from numpy.typing import NDArray
 
 WordKind = Literal["noun", "adjective", "participle", "opener", "other"]
 """An opener is a word that a noun phrase follows: an article, a preposition, an "and"."""
@@ -154,8 +152,6 @@ def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
         >>> find_keywords("The glucose sensor is new. A glucose sensor has a membrane.", 2)
         ('glucose sensor', 'membrane')
     """
-    import numpy as np
-
     candidates = _candidates(text)
     if not candidates:
         return ()
@@ -226,7 +222,6 @@ def _stem(word: str) -> str:
 
 def _topics(candidates: list[_Candidate]) -> NDArray[np.intp]:
     """Return each candidate's topic, from 0."""
-    import numpy as np
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.sparse import csr_array
     from scipy.spatial.distance import squareform
@@ -248,8 +243,6 @@ def _topics(candidates: list[_Candidate]) -> NDArray[np.intp]:
 
 def _weights(candidates: list[_Candidate], topics: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return how close each two topics stand: the sum of their candidates' inverse distances."""
-    import numpy as np
-
     starts = np.array([start for one in candidates for start in one.starts])
     n_words = np.array([len(one.stems) for one in candidates for _ in one.starts])
     owner = np.repeat(topics, [len(one.starts) for one in candidates])
@@ -273,8 +266,6 @@ def pagerank(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     Args:
         weights: shape (n, n), not negative; a node without an edge leads to all alike.
     """
-    import numpy as np
-
     n = len(weights)
     sums = weights.sum(axis=1, keepdims=True)
     steps = np.divide(weights, sums, out=np.full_like(weights, 1 / n), where=sums > 0)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.records import MixtureComponent, NuggetMatch
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
@@ -22,8 +20,6 @@ def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
     Args:
         texts: shape (n_answer,).
     """
-    import numpy as np
-
     seen: set[str] = set()
     plain = [" ".join(text.casefold().split()) for text in texts]
     # `add` returns None: a new text becomes a seen one.
@@ -50,7 +46,6 @@ def same_probability(
     Returns:
         The shape of `similarity`, in [0, 1], non-decreasing in it.
     """
-    import numpy as np
     from scipy.special import expit
 
     position = int(components[1].mean > components[0].mean)
@@ -80,7 +75,6 @@ def _log_weights(components: Sequence[MixtureComponent]) -> list[float]:
 
 def _log_density(place: NDArray[np.float64], component: MixtureComponent) -> NDArray[np.float64]:
     """Return a component's expected log density, up to a constant that both share."""
-    import numpy as np
     from scipy.special import digamma
 
     freedom = component.degrees_of_freedom

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.metrics.papers.answer_scores import share
 from ragassay.metrics.papers.citations import RELEVANT
 from ragassay.metrics.stats.intervals import SEED
 from ragassay.records import AnswerSentence, Evaluation, Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 N_CLUSTERS = 10
 """Clusters of sentences for a question, as in MedAESQA."""
@@ -191,7 +189,6 @@ def _clusters(
     places = {(e.record_id, s.index): s.text for e in answers for s in kind.sentences(e)}
     if not places:
         return {}
-    import numpy as np
     from sklearn.cluster import KMeans
 
     texts = sorted(places.values())

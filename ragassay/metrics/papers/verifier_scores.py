@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from ragassay.errors import InputError
 from ragassay.records.base import Frozen
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 PERCENTILE_BINS = (
     *(0.0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37, 0.90, 0.91, 0.92, 0.93),
@@ -65,7 +61,6 @@ def summac_conv(
     Returns:
         In [0, 1].
     """
-    import numpy as np
     from scipy.special import softmax
 
     columns = entailment.T[:N_ROWS] if entailment.size else np.zeros((1, 1))
@@ -183,8 +178,6 @@ def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArr
         >>> decided_shares(np.array([[0.2, 0.0, 0.8]]), Thresholds(supports=0.2)).round(2).tolist()
         [[0.5, 0.0, 0.5]]
     """
-    import numpy as np
-
     supports, contradicts = thresholds.supports, thresholds.contradicts
     if contradicts is None:
         rest = shares[:, 1] + shares[:, 2]
@@ -224,8 +217,6 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
         >>> best_threshold([0.9, 0.6, 0.2], [True, True, False])
         (0.4, 1.0)
     """
-    import numpy as np
-
     if len(scores) != len(truth):
         raise InputError(f"{len(scores)} scores for {len(truth)} labels")
     n_true = sum(truth)
@@ -255,8 +246,6 @@ def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[
     Raises:
         InputError: The lengths differ, or there is no claim.
     """
-    import numpy as np
-
     if not len(truth) or len(shares) != len(truth):
         raise InputError(f"{len(shares)} shares for {len(truth)} labels")
     given = np.array(truth)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER, f1_of_parts
 from ragassay.metrics.papers.nuggets import f1_score
 from ragassay.metrics.stats.intervals import (
@@ -188,8 +190,6 @@ def _pool_score(key: str, evaluations: Sequence[Outlined]) -> Score:
 def _pooled_f1(
     parts: tuple[str, str], pooled: Mapping[str, Score], evaluations: Sequence[Outlined]
 ) -> Score:
-    import numpy as np
-
     precision, recall = (pooled[part] for part in parts)
     having = [e for e in evaluations if all(part in e.scores for part in parts)]
     rows = [[f(e.scores[part]) for part in parts for f in (_hits, _size)] for e in having]

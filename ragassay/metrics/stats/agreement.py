@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.classification import Average, Averaged, average_labels
@@ -17,10 +20,6 @@ from ragassay.metrics.stats.intervals import (
     sums_by_cluster,
 )
 from ragassay.records import Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 KappaWeights = Literal["linear", "quadratic"]
 AlphaLevel = Literal["nominal", "ordinal", "interval"]
@@ -95,8 +94,6 @@ def agreement(
     Raises:
         InputError: Lengths differ, or a label is not among `labels`.
     """
-    import numpy as np
-
     groups = list(questions) if questions is not None else [str(i) for i in range(len(truth))]
     _check(truth, predicted, labels, groups)
     place = {label: i for i, label in enumerate(labels)}
@@ -149,8 +146,6 @@ def krippendorff_alpha(
     Raises:
         InputError: A label is not among `labels`.
     """
-    import numpy as np
-
     place = {label: i for i, label in enumerate(labels)}
     unknown = next((x for unit in units for x in unit if x not in place), None)
     if unknown is not None:
@@ -175,8 +170,6 @@ def krippendorff_alpha(
 
 def _coincidences(counts: NDArray[np.int_]) -> NDArray[np.float64]:
     """Return each item's part of the table of pairs of labels: shape (n_items, n, n)."""
-    import numpy as np
-
     n_raters = counts.sum(axis=1)
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(counts.shape[1])
     return pairs / np.maximum(n_raters - 1, 1)[:, None, None]
@@ -195,8 +188,6 @@ def _alphas(
         domain: The labels.
         level: What the differences `d` are.
     """
-    import numpy as np
-
     sums = tables.sum(axis=2)
     total = sums.sum(axis=1)[:, None, None]
     expected = sums[:, :, None] * sums[:, None, :] / (total - 1)
@@ -256,7 +247,6 @@ def _kappa(
     weights: KappaWeights | None,
 ) -> Score:
     """Return kappa; None where all labels are the same: no disagreement is expected then."""
-    import numpy as np
     from sklearn.metrics import cohen_kappa_score
 
     if len({*truth, *predicted}) < 2:
@@ -271,8 +261,6 @@ def _kappa(
 
 
 def _disagreement(n_labels: int, weights: KappaWeights | None) -> NDArray[np.float64]:
-    import numpy as np
-
     places = np.arange(n_labels, dtype=float)
     distance = np.abs(places[:, None] - places)
     if weights is None:
@@ -282,7 +270,6 @@ def _disagreement(n_labels: int, weights: KappaWeights | None) -> NDArray[np.flo
 
 def _kappa_draws(tables: NDArray[np.float64], weights: NDArray[np.float64]) -> Statistic:
     """Return kappa of drawn questions: 1 - sum(w * observed) / sum(w * expected) (Cohen 1968)."""
-    import numpy as np
 
     def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         drawn = np.tensordot(counts, tables, axes=1)

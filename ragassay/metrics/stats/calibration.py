@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.intervals import (
@@ -16,11 +18,6 @@ from ragassay.metrics.stats.intervals import (
     sums_by_cluster,
 )
 from ragassay.records import Bound, BoundLevel, Failure, Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 N_BINS = 10
 
@@ -81,8 +78,6 @@ def calibration(
     Raises:
         InputError: Lengths differ, or a confidence is not a probability.
     """
-    import numpy as np
-
     names = list(questions) if questions is not None else [str(i) for i in range(len(is_right))]
     if not len(confidences) == len(is_right) == len(names):
         raise InputError(f"{len(confidences)} confidences for {len(is_right)} labels")
@@ -111,8 +106,6 @@ def calibration(
 
 
 def _error(sums: NDArray[np.float64], n: int, n_unscored: int) -> Score:
-    import numpy as np
-
     def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         drawn = np.tensordot(counts, sums, axes=1)
         return np.abs(drawn[:, :, 1] - drawn[:, :, 2]).sum(axis=1) / drawn[:, :, 0].sum(axis=1)
@@ -197,8 +190,6 @@ def risk_bound(
         >>> found.threshold, found.coverage, found.precision
         (0.4988, 0.5, 1.0)
     """
-    import numpy as np
-
     groups = list(clusters) if clusters is not None else list(map(str, range(len(confidences))))
     if not len(confidences) == len(is_right) == len(groups):
         raise InputError("a confidence, a bool and a cluster are needed for each verdict")
@@ -227,8 +218,6 @@ def risk_bound(
 
 def _one_of_each(groups: Sequence[str]) -> list[int]:
     """Draw the place of one member of each group."""
-    import numpy as np
-
     order = np.random.default_rng(SEED).permutation(len(groups))
     drawn = {groups[place]: int(place) for place in order}
     return sorted(drawn.values())

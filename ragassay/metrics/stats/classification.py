@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.intervals import bootstrap_interval, build_score, mean_interval
 from ragassay.records import Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 Average = Literal["binary", "macro", "weighted"]
 
@@ -64,8 +62,6 @@ def average_labels(
 
     def score(name: str, value: float) -> Score:
         def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-            import numpy as np
-
             return figures_of_tables(np.tensordot(counts, own, axes=1), average)[name]
 
         interval = bootstrap_interval(of_draws, len(tables))
@@ -105,8 +101,6 @@ def figures_of_tables(
     Returns:
         By name, each of shape (n_draws,); what divides by zero is 0, as in scikit-learn.
     """
-    import numpy as np
-
     hits = np.diagonal(tables, axis1=1, axis2=2)
     given, said = tables.sum(axis=2), tables.sum(axis=1)
 
@@ -161,8 +155,6 @@ def discrimination(
     Raises:
         InputError: The lengths differ.
     """
-    import numpy as np
-
     names = list(questions) if questions is not None else [str(i) for i in range(len(is_good))]
     if not len(values) == len(is_good) == len(names):
         raise InputError(f"{len(values)} scores for {len(is_good)} answers")
@@ -185,8 +177,6 @@ def _wins(
     scores: NDArray[np.float64], good: NDArray[np.bool_], places: NDArray[np.intp], n: int
 ) -> NDArray[np.float64]:
     """Count pairs that a good answer wins, ties as half; shape (n_questions, n_questions)."""
-    import numpy as np
-
     above = scores[good][:, None] - scores[~good]
     won = np.where(above == 0, 0.5, (above > 0).astype(float))
     wins = np.zeros((n, n))
@@ -201,7 +191,6 @@ def _auroc(
     wins: NDArray[np.float64],
     n_unscored: int,
 ) -> Score:
-    import numpy as np
     from sklearn.metrics import roc_auc_score
 
     if good.all() or not good.any():
@@ -223,8 +212,6 @@ def _score_pairs(
     names: NDArray[np.object_],
     n_unscored: int,
 ) -> Score:
-    import numpy as np
-
     n_good, n_bad = (np.bincount(places[kind], minlength=len(wins)) for kind in (good, ~good))
     both = np.flatnonzero(n_good * n_bad)
     areas = [float(wins[i, i] / (n_good[i] * n_bad[i])) for i in both]

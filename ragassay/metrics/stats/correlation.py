@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.intervals import (
@@ -14,10 +17,6 @@ from ragassay.metrics.stats.intervals import (
     build_score,
 )
 from ragassay.records import Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SCALE = (-1.0, 1.0)
 
@@ -91,7 +90,6 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
         >>> tau_ap([4, 3, 2, 1], [4, 3, 1, 2])  # 1/1, 2/2, 2/3
         0.777777777778
     """
-    import numpy as np
 
     def compute(first: Sequence[float], second: Sequence[float]) -> float:
         return _one_tau_ap(np.asarray(first, dtype=float), np.asarray(second, dtype=float))
@@ -139,8 +137,6 @@ def correlate_scores(
     Raises:
         InputError: The lengths differ.
     """
-    import numpy as np
-
     names = list(clusters) if clusters is not None else [str(i) for i in range(len(first))]
     if not len(first) == len(second) == len(names):
         raise InputError(f"{len(first)} scores cannot be correlated with {len(second)}")
@@ -176,8 +172,6 @@ def correlate_systems(
         first: System to question to value.
         second: The same, for another judge or another score.
     """
-    import numpy as np
-
     shared = {
         name: sorted(first[name].keys() & second[name].keys()) for name in first if name in second
     }
@@ -231,7 +225,6 @@ def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArra
 
     scipy's function takes one pair at a time, 0.7 ms each.
     """
-    import numpy as np
     from scipy.stats import rankdata
 
     ranks = rankdata(np.stack([first, second]), axis=-1, nan_policy="omit")
@@ -241,7 +234,6 @@ def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArra
 
 def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the tau-b of each, as `_spearman` does its rho."""
-    import numpy as np
 
     def signs(row: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.nan_to_num(np.sign(np.subtract.outer(row, row))).reshape(-1)
@@ -252,8 +244,6 @@ def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
 
 def _tau_ap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the tau_AP,b of each, as `_spearman` does its rho."""
-    import numpy as np
-
     found = (
         tau_ap_b(x[known].tolist(), y[known].tolist())
         for x, y in zip(first, second, strict=True)

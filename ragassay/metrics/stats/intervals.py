@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.metrics.papers.nuggets import f1_score
 from ragassay.records import Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 Interval = tuple[float, float]
 
@@ -91,8 +88,6 @@ def mean_interval(
     Returns:
         None for fewer than two clusters.
     """
-    import numpy as np
-
     names = list(clusters) if clusters is not None else [str(i) for i in range(len(values))]
     groups: dict[str, list[float]] = {}
     for name, value in zip(names, values, strict=True):
@@ -144,8 +139,6 @@ def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval
     """
     if not precision[1] or not recall[1]:
         return None
-    import numpy as np
-
     rng = np.random.default_rng(SEED)
     p, r = (rng.beta(hits + 0.5, n - hits + 0.5, size=N_DRAWS) for hits, n in (precision, recall))
     low, high = np.quantile(2 * p * r / (p + r), [0.025, 0.975])
@@ -157,7 +150,7 @@ def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval
 N_SLOW_DRAWS = 1000
 """Draws of a statistic that a library computes one draw at a time."""
 
-Statistic = Callable[["NDArray[np.int64]"], "NDArray[np.float64]"]
+Statistic = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """A function of how often each cluster was drawn, shape (n_draws, n_clusters); returns shape
 (n_draws,), with nan for a draw in which the statistic is undefined."""
 
@@ -178,8 +171,6 @@ def bootstrap_interval(
     """
     if n_clusters < 2:
         return None
-    import numpy as np
-
     rng = np.random.default_rng(SEED)
     even = np.full(n_clusters, 1 / n_clusters)
     n_rows = max(1, MOST_PICKS // n_clusters)
@@ -206,8 +197,6 @@ def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> ND
     Returns:
         shape (n_clusters, ...), sorted by name, so that the order of the values does not matter.
     """
-    import numpy as np
-
     names, places = np.unique(np.asarray(clusters, dtype=object), return_inverse=True)
     sums = np.zeros((len(names), *np.shape(values)[1:]))
     np.add.at(sums, places.reshape(-1), np.asarray(values, dtype=float))
@@ -227,8 +216,6 @@ def ratio_interval(
     Returns:
         None for fewer than two clusters.
     """
-    import numpy as np
-
     sums = sums_by_cluster(np.column_stack([hits, sizes]), clusters)
     return bootstrap_interval(lambda w: (w @ sums[:, 0]) / (w @ sums[:, 1]), len(sums))
 

@@ -6,17 +6,14 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
 from ragassay.metrics.stats.aggregates import question_score, values_by_question
 from ragassay.metrics.stats.intervals import SEED, mean_interval
 from ragassay.records import Evaluation, Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 ALPHA = 0.05
 """Level below which a corrected p-value counts as significant."""
@@ -116,8 +113,6 @@ def _p_values(
     differences: Mapping[tuple[str, str], Sequence[float]],
 ) -> dict[tuple[str, str], float]:
     """Return p-values; pairs with the same questions go through the same permutations at once."""
-    import numpy as np
-
     by_questions: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for pair, questions in shared.items():
         if questions:
@@ -131,7 +126,6 @@ def _p_values(
 
 def _permute_differences(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return p-values of rows of differences, shape (n_pairs, n_questions)."""
-    import numpy as np
     from scipy.stats import permutation_test
 
     def mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.metrics.stats.aggregates import question_of
 from ragassay.metrics.stats.agreement import COEFFICIENT_SCALE, krippendorff_alpha
@@ -18,11 +20,6 @@ from ragassay.metrics.stats.intervals import (
 )
 from ragassay.metrics.stats.joint_judgments import is_disputed, standing
 from ragassay.records import Evaluation, Judgment, PanelAgreement, PanelMember, PanelPair, Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 Rated = tuple[str, str, str]
 """What was rated: the answer's question, its record id, the rubric."""
@@ -101,8 +98,6 @@ def error_correlation(
     Returns:
         In [-1, 1]; None for fewer than two errors, and where all errors of a judge are the same.
     """
-    import numpy as np
-
     if not first:
         return build_score(None, 0, 0, None, scale=COEFFICIENT_SCALE)
     x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
@@ -119,8 +114,6 @@ def error_correlation(
 
 def _pearson(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the correlation from sums of 1, x, y, x^2, y^2, xy: shape (n_draws, 6)."""
-    import numpy as np
-
     n, x, y, xx, yy, xy = sums.T
     spread = np.maximum(n * xx - x * x, 0.0) * np.maximum(n * yy - y * y, 0.0)
     # Rounding leaves a trace of a spread where there is none.
