@@ -14,7 +14,6 @@ from ragassay.metrics.papers.nuggetizer import (
     strict_vital_score,
     vital_score,
 )
-from ragassay.metrics.stats.intervals import mean_share_interval, share_interval
 from ragassay.records import ASSIGNMENTS, Assignment, Importance
 
 LABELS: list[Assignment | None] = ["support", "partial_support", "not_support", "support"]
@@ -105,10 +104,3 @@ def test_scores_are_the_published_ones_and_lie_in_order(
         if f"nuggets.{strict}" in scores:
             low, high = scores[f"nuggets.{strict}"].value, scores[f"nuggets.{lenient}"].value
             assert (low is None and high is None) or low <= high  # type: ignore[operator]
-
-
-@given(st.integers(1, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_interval_of_whole_credits_is_wilsons(pair: tuple[int, int]) -> None:
-    n_hits, n = pair
-    assert mean_share_interval(float(n_hits), n) == pytest.approx(share_interval(n_hits, n))
-    assert mean_share_interval(0.0, 0) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.intervals import build_score, mean_share_interval, round_score
+from ragassay.metrics.stats.intervals import build_score, round_score, share_interval
 from ragassay.records import Assignment, Importance, Score
 
 STRICT: Mapping[Assignment, float] = {
@@ -169,7 +169,7 @@ def nuggetizer_scores(labels: Labels, importance: Sequence[Importance | None]) -
 def _score(labels: Labels, worth: Mapping[Assignment, float], judge: str) -> Score:
     credits = _credits(labels, worth)
     n_unscored = len(labels) - len(credits)
-    interval = mean_share_interval(sum(credits), len(credits))
+    interval = share_interval(sum(credits), len(credits))
     bounds = sum(credits) / len(labels), (sum(credits) + n_unscored) / len(labels)
     n = len(credits)
     return round_score(build_score(_mean(credits), n, n_unscored, interval, bounds, judge=judge))

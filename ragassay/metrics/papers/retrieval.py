@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.intervals import SHARE_SCALE, build_score, mean_interval, mean_score
+from ragassay.metrics.stats.intervals import SHARE_SCALE, clustered_mean, mean_score
 from ragassay.records import MOST_EXAM_RATING, ExamGrade, ExamGrader, RelevanceGrade, Score
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def retrieval_scores(
         0.5
     """
     values = run_values(qrels, {"": run}, MEASURES, skips_empty=skips_empty)
-    return {name: _score(list(by_run[""].values())) for name, by_run in values.items()}
+    return {name: clustered_mean(list(by_run[""].values())) for name, by_run in values.items()}
 
 
 def run_values(
@@ -239,8 +239,3 @@ def _measure(name: str, level: int) -> Measure:
 def _with_relevant(qrels: Qrels, measure: Measure) -> list[str]:
     least = measure.params.get("rel", 1)
     return [query for query, grades in qrels.items() if max(grades.values(), default=0) >= least]
-
-
-def _score(values: list[float]) -> Score:
-    mean = sum(values) / len(values) if values else None
-    return build_score(mean, len(values), interval=mean_interval(values))

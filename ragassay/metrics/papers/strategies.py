@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.agreement import COEFFICIENT_SCALE, krippendorff_alpha
-from ragassay.metrics.stats.intervals import build_score, mean_interval, ratio_interval
+from ragassay.metrics.stats.intervals import clustered_mean, ratio_score
 from ragassay.records import Score
 
 PERTURBED = "perturbed"
@@ -174,11 +174,8 @@ def mean_polarity(answers: Sequence[StrategyAnswer], ways: Sequence[str]) -> Sco
     ]
     values = [(question, polarity(reason)) for question, reason in given if reason.strip()]
     numbers = [value for _, value in values]
-    interval = mean_interval(numbers, [question for question, _ in values])
-    mean = sum(numbers) / len(numbers) if numbers else None
-    return build_score(
-        mean, len(values), len(given) - len(values), interval, scale=COEFFICIENT_SCALE
-    )
+    questions = [question for question, _ in values]
+    return clustered_mean(numbers, questions, len(given) - len(values), COEFFICIENT_SCALE)
 
 
 def polarity(text: str) -> float:
@@ -208,11 +205,8 @@ def _share(
 ) -> Score:
     n_asked = sum(PERTURBED in answer.replies for answer in asked)
     n_unscored = max(0, n_asked - len(scored))
-    if not hits:
-        return build_score(None, 0, n_unscored, None)
     values = [float(hit) for _, hit in hits]
-    interval = ratio_interval(values, [1.0] * len(hits), [question for question, _ in hits])
-    return build_score(sum(values) / len(values), len(hits), n_unscored, interval)
+    return ratio_score(values, [1.0] * len(hits), [question for question, _ in hits], n_unscored)
 
 
 def _alpha(

@@ -15,6 +15,7 @@ from ragassay.metrics.stats.intervals import (
     bootstrap_interval,
     build_score,
     mean_interval,
+    mean_of,
     ratio_interval,
     round_score,
     sums_by_cluster,
@@ -136,9 +137,12 @@ def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
     }
     interval = mean_interval(list(values.values()), list(values))
     first = next((e.scores[key] for e in evaluations if key in e.scores), None)
-    worst, best = (_mean([_mean_end(bounds, end) for bounds in counted.values()]) for end in (0, 1))
+    worst, best = (
+        mean_of(mean_of(pair[end] for pair in bounds) or 0.0 for bounds in counted.values())
+        for end in (0, 1)
+    )
     found = build_score(
-        _mean(list(values.values())),
+        mean_of(values.values()),
         len(values),
         len(counted) - len(values),
         interval,
@@ -224,14 +228,6 @@ def _by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, list[Sc
         if key in evaluation.scores:
             found.setdefault(question_of(evaluation), []).append(evaluation.scores[key])
     return found
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
-
-
-def _mean_end(bounds: Sequence[tuple[float, float]], end: int) -> float:
-    return math.fsum(pair[end] for pair in bounds) / len(bounds)
 
 
 def _first(*values: float | None) -> float:

@@ -15,6 +15,7 @@ from ragassay.metrics.stats.intervals import (
     Statistic,
     bootstrap_interval,
     build_score,
+    cluster_names,
 )
 from ragassay.records import Score
 
@@ -137,7 +138,7 @@ def correlate_scores(
     Raises:
         InputError: The lengths differ.
     """
-    names = list(clusters) if clusters is not None else [str(i) for i in range(len(first))]
+    names = cluster_names(clusters, len(first))
     if not len(first) == len(second) == len(names):
         raise InputError(f"{len(first)} scores cannot be correlated with {len(second)}")
     kept = [

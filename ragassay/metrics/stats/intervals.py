@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,44 +25,32 @@ Z_95 = 1.959963984540054
 """The normal distribution's 97.5 % point."""
 
 
-def share_interval(n_hits: int, n: int) -> Interval | None:
-    """Return Wilson's score interval of a share.
+def mean_of(values: Iterable[float]) -> float | None:
+    """Return the mean; None without a value."""
+    known = list(values)
+    return math.fsum(known) / len(known) if known else None
+
+
+def cluster_names(clusters: Sequence[str] | None, n: int) -> list[str]:
+    """Return the cluster of each of n values; where none are named, each is its own."""
+    return list(map(str, range(n))) if clusters is None else list(clusters)
+
+
+def share_interval(total: float, n: int) -> Interval | None:
+    """Return Wilson's score interval of a share, or of a mean of values in [0, 1].
+
+    Values such as half credits vary at most as much as hits and misses with the same mean, so their
+    interval is never too narrow.
 
     Args:
-        n_hits: At most `n`.
-        n: Trials.
-
-    Returns:
-        In [0, 1]; None without a trial.
-
-    Example:
-        >>> low, high = share_interval(8, 10)
-        >>> round(low, 3), round(high, 3)
-        (0.49, 0.943)
-    """
-    if n == 0:
-        return None
-    from scipy.stats import binomtest
-
-    found = binomtest(n_hits, n).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
-
-
-def mean_share_interval(total: float, n: int) -> Interval | None:
-    """Return Wilson's score interval of a mean of values in [0, 1], such as half credits.
-
-    Such values vary at most as much as hits and misses with the same mean, so the interval is never
-    too narrow; for hits and misses it equals `share_interval`.
-
-    Args:
-        total: Sum of the values, at most `n`.
+        total: Hits, or sum of the values; at most `n`.
         n: The number of values.
 
     Returns:
         In [0, 1]; None without a value.
 
     Example:
-        >>> low, high = mean_share_interval(8.0, 10)
+        >>> low, high = share_interval(8, 10)
         >>> round(low, 3), round(high, 3)
         (0.49, 0.943)
     """
@@ -88,7 +76,7 @@ def mean_interval(
     Returns:
         None for fewer than two clusters.
     """
-    names = list(clusters) if clusters is not None else [str(i) for i in range(len(values))]
+    names = cluster_names(clusters, len(values))
     groups: dict[str, list[float]] = {}
     for name, value in zip(names, values, strict=True):
         groups.setdefault(name, []).append(value)
@@ -160,11 +148,6 @@ def bootstrap_interval(
 ) -> Interval | None:
     """Return a 95 % percentile bootstrap interval, drawing whole clusters with replacement.
 
-    Args:
-        statistic: Computed from the drawn clusters.
-        n_clusters: The number of clusters.
-        n_draws: The number of draws.
-
     Returns:
         None for fewer than two clusters, and where the statistic is undefined in more than half
         of the draws; other undefined draws are left out.
@@ -206,15 +189,14 @@ def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> ND
 def ratio_interval(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str]
 ) -> Interval | None:
-    """Return a bootstrap interval of a ratio of sums: a share, a precision, an F1, a pooled score.
+    """Return a bootstrap interval of sum(hits) / sum(sizes); None for fewer than two clusters.
+
+    Such ratios are a share, a precision, an F1, a pooled score.
 
     Args:
         hits: shape (n,).
-        sizes: shape (n,); the value is sum(hits) / sum(sizes).
+        sizes: shape (n,).
         clusters: shape (n,), the question of each.
-
-    Returns:
-        None for fewer than two clusters.
     """
     sums = sums_by_cluster(np.column_stack([hits, sizes]), clusters)
     return bootstrap_interval(lambda w: (w @ sums[:, 0]) / (w @ sums[:, 1]), len(sums))
@@ -250,6 +232,52 @@ def build_score(
     )
 
 
+def statistic_score(
+    statistic: Statistic,
+    n_clusters: int,
+    n: int,
+    n_unscored: int = 0,
+    scale: tuple[float, float] = SHARE_SCALE,
+    n_draws: int = N_DRAWS,
+) -> Score:
+    """Return a statistic of all clusters, with its bootstrap interval; without it where undefined.
+
+    Args:
+        statistic: Computed from how often each cluster counts: once, or as often as it was drawn.
+        n_clusters: Without one the statistic is asked of an empty draw.
+        n: What the score counts.
+        n_unscored: What is missing.
+        scale: The statistic's least and greatest value.
+        n_draws: Draws of the interval.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(statistic(np.ones((1, n_clusters), dtype=np.int64))[0])
+    if not math.isfinite(value):
+        return build_score(None, n, n_unscored, scale=scale)
+    interval = bootstrap_interval(statistic, n_clusters, n_draws)
+    return build_score(value, n, n_unscored, interval, scale=scale)
+
+
+def ratio_score(
+    hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str], n_unscored: int = 0
+) -> Score:
+    """Return sum(hits) / sum(sizes) with its `ratio_interval`; `n` is the sum of the sizes."""
+    n = round(sum(sizes))
+    interval = ratio_interval(hits, sizes, clusters) if n else None
+    return build_score(sum(hits) / n if n else None, n, n_unscored, interval)
+
+
+def clustered_mean(
+    values: Sequence[float],
+    clusters: Sequence[str] | None = None,
+    n_unscored: int = 0,
+    scale: tuple[float, float] = SHARE_SCALE,
+) -> Score:
+    """Return the mean of values with its `mean_interval`."""
+    interval = mean_interval(values, clusters)
+    return build_score(mean_of(values), len(values), n_unscored, interval, scale=scale)
+
+
 def mean_score(
     values: Sequence[float | None],
     scale: tuple[float, float] = SHARE_SCALE,
@@ -267,9 +295,9 @@ def mean_score(
     """
     known = [value for value in values if value is not None]
     total, n, n_missing = math.fsum(known), len(known), len(values) - len(known)
-    interval = mean_share_interval(total, n) if scale == SHARE_SCALE and n > 1 else None
+    interval = share_interval(total, n) if scale == SHARE_SCALE and n > 1 else None
     worst, best = ((total + n_missing * end) / len(values) if values else None for end in scale)
-    mean = total / n if n else None
+    mean = mean_of(known)
     return round_score(build_score(mean, n, n_missing, interval, (worst, best), scale, judge))
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ragassay.metrics.stats.aggregates import question_of
 from ragassay.metrics.stats.agreement import COEFFICIENT_SCALE, krippendorff_alpha
 from ragassay.metrics.stats.intervals import (
-    bootstrap_interval,
-    build_score,
     mean_interval,
-    ratio_interval,
+    mean_of,
+    ratio_score,
+    statistic_score,
     sums_by_cluster,
 )
 from ragassay.metrics.stats.joint_judgments import is_disputed, standing
@@ -98,17 +98,11 @@ def error_correlation(
     Returns:
         In [-1, 1]; None for fewer than two errors, and where all errors of a judge are the same.
     """
-    if not first:
-        return build_score(None, 0, 0, None, scale=COEFFICIENT_SCALE)
     x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     moments = np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
     sums = sums_by_cluster(moments, questions)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = float(_pearson(sums.sum(axis=0)[None])[0])
-    known = value if math.isfinite(value) else None
-    interval = bootstrap_interval(lambda drawn: _pearson(drawn @ sums), len(sums))
-    return build_score(
-        known, len(x), 0, interval if known is not None else None, scale=COEFFICIENT_SCALE
+    return statistic_score(
+        lambda drawn: _pearson(drawn @ sums), len(sums), len(x), scale=COEFFICIENT_SCALE
     )
 
 
@@ -144,7 +138,7 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
     if not pairs or len(values) < len(pairs):
         return None
     n = len({judge for pair in pairs for judge in (pair.first, pair.second)})
-    mean = max(0.0, math.fsum(values) / len(values))
+    mean = max(0.0, mean_of(values) or 0.0)
     return n / (1 + (n - 1) * mean)
 
 
@@ -224,7 +218,4 @@ def _exact(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Sco
     given = [[one.rating for one in unit if one.rating is not None] for unit in units]
     several = [(q, unit) for q, unit in zip(questions, given, strict=True) if len(unit) > 1]
     hits = [float(len(set(unit)) == 1) for _, unit in several]
-    names = [question for question, _ in several]
-    interval = ratio_interval(hits, [1.0] * len(hits), names) if hits else None
-    value = sum(hits) / len(hits) if hits else None
-    return build_score(value, len(hits), len(units) - len(hits), interval)
+    return ratio_score(hits, [1.0] * len(hits), [q for q, _ in several], len(units) - len(hits))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragassay.metrics.stats.aggregates import bounds_of, pooled_scores, question_of, question_scores
-from ragassay.metrics.stats.intervals import build_score, mean_interval, round_score
+from ragassay.metrics.stats.intervals import build_score, mean_interval, mean_of, round_score
 from ragassay.metrics.stats.panel_agreement import panel_agreement
 from ragassay.records import (
     FAILED_CALLS,
@@ -145,16 +144,12 @@ def _mean(key: str, evaluations: Sequence[Outlined]) -> Score:
     first = present[0].scores[key]
     interval = mean_interval(values, [question_of(e) for e in scored])
     found = build_score(
-        _mean_of(values),
+        mean_of(values),
         len(values),
         len(unscored),
         interval,
-        (_mean_of([worst for worst, _ in bounds]), _mean_of([best for _, best in bounds])),
+        (mean_of([worst for worst, _ in bounds]), mean_of([best for _, best in bounds])),
         scale=first.scale,
         judge=first.judge,
     )
     return round_score(found)
-
-
-def _mean_of(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
