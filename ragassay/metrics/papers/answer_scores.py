@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ragassay.metrics.papers.nuggets import f1_score
 from ragassay.metrics.stats.intervals import (
@@ -170,20 +170,16 @@ def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str
     by_sentence: dict[int, list[Verdict | None]] = {}
     for verdict in evidence:
         by_sentence.setdefault(verdict.sentence, []).append(verdict.verdict)
-    wanted: dict[str, Verdict] = {
-        "evidence.support": "supports",
-        "evidence.contradict": "contradicts",
+    wanted = (("evidence.support", "supports"), ("evidence.contradict", "contradicts"))
+    return {
+        key: share_of_known(key, [is_among(own, {verdict}) for own in by_sentence.values()], judge)
+        for key, verdict in wanted
     }
-    sentences = tuple(by_sentence.values())
-    return {key: _score_decided(key, verdict, sentences, judge) for key, verdict in wanted.items()}
 
 
-def _score_decided(
-    key: str, wanted: Verdict, sentences: Sequence[Sequence[Verdict | None]], judge: str
-) -> Score:
-    n_hits = sum(1 for verdicts in sentences if wanted in verdicts)
-    n_unscored = sum(1 for found in sentences if wanted not in found and None in found)
-    return share(key, n_hits, len(sentences) - n_unscored, n_unscored, judge)
+def is_among(verdicts: Collection[str | None], wanted: Collection[str]) -> bool | None:
+    """Return whether a verdict is one of the wanted; None where only a missing one may be."""
+    return not set(wanted).isdisjoint(verdicts) or (None if None in verdicts else False)
 
 
 def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -> dict[str, Score]:
@@ -191,9 +187,17 @@ def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -
 
     A sentence without a passage is unscored, as there is no evidence either way.
     """
-    known = [sentence.correct for sentence in correctness if sentence.correct is not None]
     key = "correctness.score"
-    return {key: share(key, sum(known), len(known), len(correctness) - len(known), judge)}
+    return {key: share_of_known(key, [sentence.correct for sentence in correctness], judge)}
+
+
+def share_of_known(
+    key: str, values: Sequence[bool | None], judge: str, *, is_told: bool = True
+) -> Score:
+    """Return the `share` of true values; None is unscored."""
+    known = [value for value in values if value is not None]
+    n_unscored = len(values) - len(known)
+    return share(key, sum(known), len(known), n_unscored, judge, is_told=is_told)
 
 
 def share(
