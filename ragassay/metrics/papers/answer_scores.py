@@ -111,13 +111,8 @@ def _score_matched(
 ) -> Score:
     """Return the share of one side's nuggets that the other side states.
 
-    Args:
-        n_hits: Number of matched nuggets.
-        n_compared: Number compared with the other side: all or none.
-        n: Number of this side's nuggets.
-        n_missing: Sentences of this side whose nuggets failed.
-        n_other_missing: Sentences of the other side whose nuggets failed.
-        judge: The model that wrote them.
+    All of this side's `n` nuggets or none are compared; `n_missing` sentences of this side failed,
+    and `n_other_missing` of the other.
     """
     found = share("", n_hits, n_compared, n_missing + n_other_missing, judge)
     total = n + n_missing
@@ -146,11 +141,8 @@ def sentence_scores(
     The share of required ones is BioACE's completeness (4.1.2) and MedAESQA's precision; that of
     unnecessary ones is MedAESQA's redundancy, that of inappropriate ones its harmfulness.
 
-    Args:
-        labels: One a sentence; a judge's label that failed is unscored and leaves the denominator.
-        judge: The model that gave them.
-        n_unlabelled: Sentences that people left without a label among those that they labelled:
-            they stay in the denominator, as in MedAESQA.
+    Sentences that people left without a label among those that they labelled stay in the
+    denominator, as in MedAESQA; a judge's label that failed is unscored and leaves it.
     """
     given = [label.label for label in labels if label.label is not None]
     n, n_unscored = len(given) + n_unlabelled, len(labels) - len(given)

@@ -38,10 +38,6 @@ def merge_nugget_verdicts(verdicts: Sequence[Verdict], rule: MergeRule = "all") 
     same section and of the authors' code: one supported nugget supports. A document that no nugget
     is about is not relevant.
 
-    Args:
-        verdicts: The verdict on each nugget of the sentence, against all nuggets of the document.
-        rule: The nuggets that must be supported.
-
     Returns:
         None without a nugget.
 
@@ -69,10 +65,8 @@ def merged_citations(
     A nugget whose comparison failed or is undecided leaves the citation unscored, unless another is
     contradicted: that decides. A failure counts before an undecided verdict.
 
-    Args:
-        cited: Number of a sentence, its citation, and the part of the document that was compared.
-        verdicts: Those on the nuggets of these sentences.
-        rule: See `merge_nugget_verdicts`.
+    `cited` are numbers of sentences, their citations, and the part of the document that was
+    compared.
     """
     by_pair: dict[tuple[int, str], list[NuggetVerdict]] = {}
     for verdict in verdicts:
@@ -134,11 +128,6 @@ def citation_scores(
 
     An answer that cites nothing has 0 of each, with n 0, as in MedAESQA; the pooled scores of a run
     leave it out. ALCE's measures are others: `alce_scores`.
-
-    Args:
-        sentences: The answer's sentences.
-        citations: One verdict for each citation.
-        judge: The model that gave the verdicts.
     """
     given = [verdict.verdict for verdict in citations if verdict.verdict is not None]
     n_unscored = len(citations) - len(given)
@@ -245,10 +234,6 @@ def alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Sc
 
     ALCE's program leaves the citations of a sentence with an invalid one out of precision; here
     they count as not precise, the invalid one too.
-
-    Args:
-        sentences: All of the answer.
-        judge: Who compared.
 
     Returns:
         Keyed "attribution.recall" and "attribution.precision"; an unscored sentence or citation is

@@ -16,9 +16,6 @@ def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
     Without this, as in BioACE, a copy of a nugget that is close to two gold nuggets is paired with
     the second one. With `align_optimally(similarity, counts & first_of_each(texts))` a copy never
     raises recall.
-
-    Args:
-        texts: shape (n_answer,).
     """
     seen: set[str] = set()
     plain = [" ".join(text.casefold().split()) for text in texts]
@@ -118,13 +115,8 @@ def align_optimally(
 ) -> tuple[NuggetMatch, ...]:
     """Pair gold nuggets with the answer's nuggets one to one, as similar as possible in sum.
 
-    Args:
-        similarity: shape (n_gold, n_answer), cosine similarities.
-        counts: The same shape; the allowed pairs.
-
-    Returns:
-        The pairs with the largest sum of similarities, counted from -1 so that another pair never
-        lowers it. Ordered by gold nugget; empty where a side is empty.
+    Args and result as of `align_greedily`. Similarities are counted from -1, so that another pair
+    never lowers the sum.
     """
     from scipy.optimize import linear_sum_assignment
 

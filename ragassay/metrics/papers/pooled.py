@@ -141,9 +141,6 @@ def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
     that cites it. In the bounds an undecided document, of this or another answer, may be relevant
     or not.
 
-    Args:
-        answers: All answers to one question.
-
     Returns:
         By record id; `n` counts documents, `n_unscored` the undecided ones of all answers. None
         where no answer cites a relevant document, or every one that this answer cites is undecided.
@@ -159,7 +156,7 @@ def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
 def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
     """Return a key that identifies a document across answers.
 
-    A PMID or DOI means the same everywhere; "1" or "s2" only within its record, so the text is part
+    A PMID or DOI means the same everywhere; another id only within its record, so the text is part
     of the key.
     """
     known = public_id(document)

@@ -118,11 +118,9 @@ def retrieval_scores(
 ) -> dict[str, Score]:
     """Score a ranking.
 
-    Args:
-        qrels: Grades of documents, query by query; 0 and below is not relevant.
-        run: Scores of the found documents, query by query; higher is better. A query of the qrels
-            that is missing here counts as having found nothing.
-        skips_empty: See `run_values`.
+    Query by query, `qrels` grade documents (0 and below is not relevant), and `run` scores those
+    that were found. A query that is missing from the run has found nothing. For `skips_empty` see
+    `run_values`.
 
     Returns:
         By measure; each in [0, 1], its n the number of queries.

@@ -18,9 +18,7 @@ PERTURBED = "perturbed"
 class StrategyReply:
     """The judge's reply under one prompting strategy.
 
-    Attributes:
-        rating: None where it is missing.
-        reason: Its justification; empty where there is none.
+    The rating is None, the reason empty, where it gave none.
     """
 
     rating: int | None
@@ -32,7 +30,6 @@ class StrategyAnswer:
     """One answer on one rubric.
 
     Attributes:
-        record_id: The answer.
         question: The key that answers to the same question share; intervals resample questions.
         people: People's ratings, in any order; may be empty.
         replies: The judge's replies by strategy; a strategy may be missing.
@@ -56,8 +53,6 @@ class RubricRobustness:
     """One rubric's rows of the paper's four tables.
 
     Attributes:
-        rubric: The rubric's name.
-        scale: Its lowest and highest rating.
         alignment: Table 1: alpha of people and the judge, by strategy.
         people: Table 2: alpha among people.
         judge: Table 2: alpha among the judge's ratings under the strategies.
@@ -89,12 +84,7 @@ def rubric_robustness(
 ) -> RubricRobustness:
     """Return all figures of one rubric. Alphas are ordinal; intervals resample questions.
 
-    Args:
-        rubric: The rubric's name.
-        scale: Its lowest and highest rating.
-        answers: May be empty; every figure is then undefined.
-        strategies: Strategies that do not mislead.
-        base: The strategy that the hint is added to.
+    `base` is the strategy that the hint is added to. Without answers every figure is undefined.
 
     Raises:
         InputError: A rating is not on the scale.

@@ -28,13 +28,7 @@ class Matrix:
     """A mean for each pair of names.
 
     Attributes:
-        key: Used in file names.
-        title: Shown to people.
-        rows: Names of the rows.
-        columns: Names of the columns.
         cells: shape (n_rows, n_columns); `n` and `n_unscored` count units of `unit`.
-        row_title: Title of the rows.
-        column_title: Title of the columns.
         unit: What a cell counts, in the plural: "questions", "ratings".
         n_questions: Questions behind any cell.
         own: Row and column of cells that compare something with itself.
@@ -66,13 +60,7 @@ def clustered_score(
 ) -> Score:
     """Return a mean with a bootstrap interval over questions.
 
-    Args:
-        values: shape (n,).
-        questions: shape (n,), the question of each.
-        n_unscored: The number of missing values.
-        scale: Least and greatest value; without a greatest, unscored values leave no upper bound.
-        judge: The model that gave the values.
-        lower_is_better: Whether the lowest value is the best.
+    Without a greatest value in `scale`, unscored values leave no upper bound.
 
     Returns:
         Rounded to four digits; without a value where there is none.

@@ -26,15 +26,11 @@ COEFFICIENT_SCALE = (-1.0, 1.0)
 
 @dataclass(frozen=True)
 class ClassAgreement:
-    """One label: the judge's precision and recall on it.
+    """The judge's precision and recall on one label.
 
-    Attributes:
-        label: The label.
-        n_truth: How often people gave it.
-        n_predicted: How often the judge gave it.
-        precision: None where the judge never gave it.
-        recall: None where people never gave it.
-        f1: None where nobody gave it.
+    `n_truth` and `n_predicted` count how often people and the judge gave it. Without a value are
+    the precision where the judge never gave it, the recall where people never did, f1 where nobody
+    did.
     """
 
     label: str
@@ -50,13 +46,10 @@ class Agreement:
     """A judge compared with people. Every score has its n, its unscored count and its interval.
 
     Attributes:
-        labels: All labels, in order.
         accuracy: Share of items on which they agree; the bounds cover what is unscored.
         averages: Precision, recall and F1 over labels, by the way of averaging.
-        kappa: Cohen's kappa.
         linear_kappa: With linear weights; None where the labels have no order.
         quadratic_kappa: With quadratic weights; None where the labels have no order.
-        classes: By label.
         confusion: Counts, in the order of `labels`: rows are people's labels, columns the judge's.
     """
 

@@ -29,9 +29,6 @@ class ReliabilityBin:
     Attributes:
         low: Lower end of the bin, excluded (except 0).
         high: Upper end, included.
-        n: Labels in it.
-        confidence: Their mean confidence; None without one.
-        accuracy: The share of them that are right; None without one.
     """
 
     low: float
@@ -241,11 +238,7 @@ def explain_undecided(
 ) -> Failure | None:
     """Return why a leaning is not enough for a verdict, in words; None where it is.
 
-    Args:
-        bound: Of the leaning.
-        leaning: The label.
-        confidence: Its probability, in [0, 1].
-        cosine: Of the claim with the closest sentence, for a bound with a least cosine.
+    `cosine` is that of the claim with the closest sentence, for a bound with a least cosine.
 
     Example:
         >>> bound = Bound(label="contradicts", threshold=0.93, risk=0.2, delta=0.1, n=300,

@@ -107,8 +107,6 @@ class ScoreChange:
     """A score over the pairs of answers that have it on both sides.
 
     Attributes:
-        key: Its key.
-        scale: Its range.
         lower_is_better: Whether a fall is an improvement.
         old: Mean over the shared questions; None without one.
         new: The same of the new side.
@@ -139,7 +137,6 @@ class ScoreChange:
         return None if self.overlaps else self.as_gain(self.test.difference)
 
     def as_gain(self, difference: float | None) -> float | None:
-        """Return any difference of this score as a gain."""
         if difference is None:
             return None
         low, high = self.scale
@@ -159,10 +156,6 @@ class AnswerChange:
     """Two answers to a question.
 
     Attributes:
-        old: The old answer.
-        new: The new answer.
-        appeared: Findings of the new answer that the old one has not.
-        gone: Findings of the old answer that the new one has not.
         kept: Findings that both have, as the new answer has them.
         gain: Mean change of the compared scores, as a share of their scales; above 0 is better.
             None where the two share no score whose ranges do not overlap.
@@ -196,9 +189,6 @@ class Change:
     """One set of answers after another.
 
     Attributes:
-        old: Name of the baseline.
-        new: Name of what is compared with it.
-        scores: Each score that was compared.
         answers: Each pair of answers, the worst change first.
         only_old: Answers to a question that the new side does not answer.
         only_new: Answers to a question that the old side does not answer.

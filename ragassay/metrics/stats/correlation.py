@@ -169,9 +169,7 @@ def correlate_systems(
 
     A system's mean is over the questions for which it has both values.
 
-    Args:
-        first: System to question to value.
-        second: The same, for another judge or another score.
+    Both are by system and question, of two judges or two scores.
     """
     shared = {
         name: sorted(first[name].keys() & second[name].keys()) for name in first if name in second

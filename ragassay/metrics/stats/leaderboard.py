@@ -30,14 +30,10 @@ class PairTest:
     """Two systems on the questions that both have.
 
     Attributes:
-        first: A system's name.
-        second: Another's.
         n_questions: Questions for which both have the score.
         difference: Mean of first minus second over them; None without a question.
         low: Lower end of its 95 % interval (bootstrap over questions); None where undefined.
-        high: Upper end.
         p_value: Two-sided; None without a question.
-        p_holm: Corrected for all pairs that were tested.
         is_exact: Whether all permutations were taken.
     """
 
@@ -64,8 +60,7 @@ def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, 
     sign of each difference is permuted (scipy's `permutation_test`, "samples"). The statistic is
     the mean difference, two-sided.
 
-    Args:
-        systems: Name to question to value.
+    `systems` are by name and question; the tests stand in their order.
 
     Returns:
         One test a pair, in the order of the systems.
@@ -173,14 +168,12 @@ class LeaderboardRow:
     """A system's place.
 
     Attributes:
-        system: Its name.
         score: Macro mean over its questions; `n` and `n_unscored` count questions.
         n_answers: Answers that have the score, or lack it because a verdict failed.
         rank: By the mean, 1 is the best; means equal to four digits share a rank. None without a
             mean, and where what is unscored leaves open whether another system is better.
         rank_low: The best rank that the tests leave open: one more than the systems that are
             significantly better.
-        rank_high: The worst rank that the tests leave open.
         ties: Systems with a mean that do not differ significantly from this one.
         overlaps: Systems that may be better or worse, as their ranges overlap with this one's.
     """
@@ -200,8 +193,6 @@ class Leaderboard:
     """One score of several systems.
 
     Attributes:
-        key: The score's key.
-        lower_is_better: Whether the lowest is the best.
         rows: The best first; systems without a mean at the end.
         tests: Every pair of systems that have a mean, but those whose ranges overlap.
         n_questions: Questions for which some system has the score.
@@ -222,10 +213,6 @@ def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leader
     A system's mean is over its own questions; a pair is tested on the questions that both have. Two
     systems are tied where the test, after Holm's correction over all pairs, is not significant.
     Ties are not transitive, so each system has its own range of ranks.
-
-    Args:
-        systems: Name to the system's evaluations.
-        key: The score to rank by.
     """
     values = {name: values_by_question(found, key) for name, found in systems.items()}
     ranked = {name: of_system for name, of_system in values.items() if of_system}

@@ -40,11 +40,7 @@ def ratings_alone(evaluations: Sequence[Evaluation]) -> dict[str, dict[Rated, Ju
 
 
 def agreeing_pairs(ratings: Mapping[str, Mapping[Rated, Judgment]]) -> tuple[PanelPair, ...]:
-    """Return the agreement beyond chance of each two judges: Krippendorff's alpha, ordinal.
-
-    Args:
-        ratings: From `ratings_alone`.
-    """
+    """Return the agreement beyond chance of each two judges: Krippendorff's alpha, ordinal."""
     scales = [one.scale for own in ratings.values() for one in own.values()]
     if not scales:
         return ()
@@ -64,9 +60,7 @@ def erring_pairs(
 ) -> tuple[PanelPair, ...]:
     """Return the correlation of the errors of each two judges, against people's ratings.
 
-    Args:
-        ratings: From `ratings_alone`.
-        truth: People's ratings, by record id and rubric.
+    `ratings` are from `ratings_alone`, `truth` people's by record id and rubric.
     """
     errors = {
         judge: {
@@ -89,11 +83,6 @@ def error_correlation(
     first: Sequence[float], second: Sequence[float], questions: Sequence[str]
 ) -> Score:
     """Return Pearson's correlation of two judges' errors.
-
-    Args:
-        first: shape (n,).
-        second: shape (n,).
-        questions: shape (n,); the interval resamples questions.
 
     Returns:
         In [-1, 1]; None for fewer than two errors, and where all errors of a judge are the same.
@@ -122,9 +111,6 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
 
     r is the mean of the pairs' values, at least 0. From errors it is the number; from agreement it
     is the least number, as if all agreement were errors that are alike.
-
-    Args:
-        pairs: All pairs of the panel.
 
     Returns:
         From 1 to n; None where a pair has no value, and without a pair.

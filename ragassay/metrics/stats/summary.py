@@ -36,12 +36,7 @@ def summarize(
 ) -> Summary:
     """Average every score in each of three ways; intervals resample questions.
 
-    Args:
-        evaluations: One an answer.
-        n_records: Records that were read.
-        n_failed: Records without an evaluation.
-        n_rejected: Lines that could not be read.
-        failed: The usage of records without an evaluation.
+    `failed` is the usage of records without an evaluation.
     """
     outlines = outlines_of(evaluations)
     systems = list(dict.fromkeys(e.system for e in outlines if e.system is not None))
@@ -74,11 +69,7 @@ def summarize(
 
 @dataclass
 class _Tally:
-    """Counts over all verdicts.
-
-    Attributes:
-        failures: Failed verdicts by reason.
-    """
+    """Counts over all verdicts."""
 
     failures: Counter[str] = field(default_factory=Counter)
     n_undecided: int = 0
