@@ -137,6 +137,7 @@ class ScoreChange:
         return None if self.overlaps else self.as_gain(self.test.difference)
 
     def as_gain(self, difference: float | None) -> float | None:
+        """Return any difference of this score as a gain."""
         if difference is None:
             return None
         low, high = self.scale

@@ -133,8 +133,7 @@ def _part(kind: str, verdicts: Sequence[VerdictBase]) -> CascadePart:
 
 
 def full_cost_usd(usage: Usage, n_questions: int) -> float | None:
-    """Estimate the cost of `n_questions` from calls: cost / calls * questions; None where
-    unknown."""
+    """Estimate the cost of n questions: cost / calls * n; None for an unknown price or no call."""
     if usage.cost_usd is None or not usage.n_calls:
         return None
     return usage.cost_usd / usage.n_calls * n_questions
