@@ -88,8 +88,7 @@ _NO_PARTICIPLES = frozenset(
 def kind_of_word(word: str) -> WordKind:
     """Return what a word can be in a noun phrase; "other" cannot stand in one.
 
-    Args:
-        word: In lower case; a compound with hyphens is what its last part is.
+    The word is in lower case; a compound with hyphens is what its last part is.
 
     Example:
         >>> [kind_of_word(word) for word in ("electrode", "optical", "modified", "the", "rapidly")]
@@ -128,7 +127,6 @@ class _Candidate:
     """A phrase, in whatever endings it occurs.
 
     Attributes:
-        stems: Of its words.
         starts: Number of its first word in the text, for each occurrence.
         forms: How it is written, by how often.
     """
@@ -139,14 +137,9 @@ class _Candidate:
 
 
 def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
-    """Return the keywords of a text, the best first.
+    """Return the keywords of English prose as the text writes them, the best first: at most n.
 
-    Args:
-        text: English prose. Of more than 4,000 candidates the first 4,000 are ranked.
-        n: The most that are returned.
-
-    Returns:
-        At most `n`, as the text writes them; none for a text without a noun.
+    Of more than 4,000 candidates the first 4,000 are ranked. A text without a noun has none.
 
     Example:
         >>> find_keywords("The glucose sensor is new. A glucose sensor has a membrane.", 2)
@@ -263,8 +256,7 @@ def _weights(candidates: list[_Candidate], topics: NDArray[np.intp]) -> NDArray[
 def pagerank(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the PageRank of the nodes of a weighted graph; they sum to 1.
 
-    Args:
-        weights: shape (n, n), not negative; a node without an edge leads to all alike.
+    The weights, shape (n, n), are not negative; a node without an edge leads to all alike.
     """
     n = len(weights)
     sums = weights.sum(axis=1, keepdims=True)

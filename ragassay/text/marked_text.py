@@ -25,13 +25,7 @@ _CLOSING = ".,;:!?)"
 
 @dataclass(frozen=True)
 class BlockPart:
-    """A stretch of a block that is split into sentences on its own.
-
-    Attributes:
-        plain: Its plain text.
-        marks: The marks in it.
-        removed: The stretches that go with the marks.
-    """
+    """A stretch of a block that is split into sentences; `removed` goes with its marks."""
 
     plain: PlainText
     marks: tuple[Mark, ...] = ()

@@ -103,12 +103,7 @@ class Action:
 def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
     """Return what a passage does not confirm of the order of two things compared, in words.
 
-    Args:
-        claim: The claim.
-        sentences: The passage's.
-
-    Returns:
-        Empty where the claim compares nothing, or all its comparisons are confirmed.
+    Empty where the claim compares nothing, or all its comparisons are confirmed.
 
     Example:
         >>> unconfirmed_roles("A1 eased pain more than B2.", ["B2 eased pain less than A1."])

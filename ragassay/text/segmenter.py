@@ -35,7 +35,7 @@ def segment(
     belongs to the statement around or before it; one that opens a line, to the next on that line.
 
     Args:
-        record: The record.
+        record: Its sources are looked into first.
         lookup: Returns a cited document outside the record's sources by its id; None if unknown.
             None where there is nowhere to look.
 

@@ -135,9 +135,7 @@ def swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | No
     Numbers and the things that they belong to are named in the same order, in whichever way the
     sentence is built: "12% with A and 20% with B", "A 12%, B 20%", "12% and 20% with A and B".
 
-    Args:
-        claim: The claim.
-        sentences: Those that may have the same numbers.
+    The sentences are those that may have the same numbers.
 
     Example:
         >>> swapped_values("It was 9% in men and 4% in women.", ["Men had 4%, women 9%."])

@@ -46,8 +46,6 @@ class Statement:
 
     Attributes:
         start: Its first character in the answer, marks included.
-        end: One past its last character.
-        text: Its words without marks.
         targets: What its marks point to.
         marks: Where its marks stand in the answer.
     """
@@ -64,10 +62,8 @@ def build_statements(
 ) -> list[Statement]:
     """Return the statements of an answer in order, with what their marks point to.
 
-    Args:
-        answer: The answer as it was handed in.
-        blocks: Its blocks without its references; offsets count in the answer.
-        resolver: Tells which numbers are marks.
+    The blocks are without its references, with offsets in the answer as it was handed in; the
+    resolver tells which numbers are marks.
     """
     parts = [[BlockPart(plain_text(answer, spans)) for spans in _part_spans(b)] for b in blocks]
     parts = mark_parts(parts, resolver)
