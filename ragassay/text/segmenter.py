@@ -20,9 +20,16 @@ from ragassay.text.blocks import LIST_MARK, read_blocks
 from ragassay.text.citation_resolver import CitationResolver, Lookup
 from ragassay.text.citation_styles import Target
 from ragassay.text.faults import blank_spans, find_reasoning
-from ragassay.text.marked_text import WORD, BlockPart, mark_parts, text_without
 from ragassay.text.markup import Span, plain_text
-from ragassay.text.statements import Statement, add_marks, build_statements
+from ragassay.text.statements import (
+    WORD,
+    BlockPart,
+    Statement,
+    add_marks,
+    build_statements,
+    mark_parts,
+    text_without,
+)
 
 
 def segment(
