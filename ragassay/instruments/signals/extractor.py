@@ -53,10 +53,8 @@ class AnswerMeasurements:
         sentences: The measures of each sentence by name; inapplicable ones are left out.
         answer: Measures of the answer as a whole.
         vectors: The sentences' vectors, shape (n_sentences, n_dimensions).
-        openings: The first words of each sentence.
         register: The features of each sentence's register, from its spelling.
         twins: For each sentence, the number of the most similar one.
-        gaps: The source sentences that the answer covers least.
     """
 
     sentences: tuple[Row, ...]
@@ -231,27 +229,15 @@ def _answer_row(case: Case, texts: Sequence[str], placed: Placed) -> Row:
 
 
 LEAST = (
-    "source_support",
-    "cited_support",
-    "question_relevance",
-    "belonging",
-    "flow",
-    "entailment",
-    "register",
+    *("source_support", "cited_support", "question_relevance", "belonging", "flow"),
+    *("entailment", "register"),
 )
 """Measures of a sentence whose worst value in an answer is the least."""
 
 MOST = (
-    "redundancy",
-    "foreign",
-    "contradiction",
-    "miscited",
-    "unknown_numbers",
-    "unknown_names",
-    "unknown_words",
-    "unplaced_numbers",
-    "unplaced_names",
-    "unplaced_words",
+    *("redundancy", "foreign", "contradiction", "miscited"),
+    *("unknown_numbers", "unknown_names", "unknown_words"),
+    *("unplaced_numbers", "unplaced_names", "unplaced_words"),
 )
 """Measures of a sentence whose worst value in an answer is the greatest."""
 

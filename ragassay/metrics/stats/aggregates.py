@@ -117,24 +117,45 @@ def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
 
 def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
     """Return one of `question_scores`; without a value where no answer has the score."""
-    values = values_by_question(evaluations, key)
-    counted = {
-        question: bounds
-        for question, scores in _by_question(evaluations, key).items()
-        if (bounds := [bounds_of(key, s) for s in scores if s.decided is not None or s.n_unscored])
+    return _mean_of_groups(key, list(_by_question(evaluations, key).items()))
+
+
+def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
+    """Return the mean of each score over the answers that it applies to, by first appearance.
+
+    An answer without gold nuggets, or without a citation, is not counted as unscored; one whose
+    every verdict failed is. The bounds also cover what is unscored within an answer.
+    """
+    keys = dict.fromkeys(key for e in evaluations for key in e.scores)
+    return {
+        key: _mean_of_groups(
+            key, [(question_of(e), [e.scores[key]]) for e in evaluations if key in e.scores]
+        )
+        for key in keys
     }
-    interval = mean_interval(list(values.values()), list(values))
-    first = next((e.scores[key] for e in evaluations if key in e.scores), None)
-    worst, best = (
-        mean_of(mean_of(pair[end] for pair in bounds) or 0.0 for bounds in counted.values())
-        for end in (0, 1)
-    )
+
+
+def _mean_of_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> Score:
+    """Return the mean over groups of scores, with their questions, of each group's mean."""
+    values: list[float] = []
+    questions: list[str] = []
+    bounds: list[tuple[float, float]] = []
+    for question, scores in groups:
+        known = [score.decided for score in scores if score.decided is not None]
+        if known:
+            values.append(math.fsum(known) / len(known))
+            questions.append(question)
+        ends = [bounds_of(key, s) for s in scores if s.decided is not None or s.n_unscored]
+        if ends:
+            worst, best = (math.fsum(side) / len(ends) for side in zip(*ends, strict=True))
+            bounds.append((worst, best))
+    first = groups[0][1][0] if groups else None
     found = build_score(
-        mean_of(values.values()),
+        mean_of(values),
         len(values),
-        len(counted) - len(values),
-        interval,
-        (worst, best),
+        len(bounds) - len(values),
+        mean_interval(values, questions),
+        (mean_of(worst for worst, _ in bounds), mean_of(best for _, best in bounds)),
         scale=first.scale if first else SHARE_SCALE,
         judge=first.judge if first else "",
     )
