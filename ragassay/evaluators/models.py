@@ -10,7 +10,7 @@ from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.instruments.exam_grader import EmbeddedExamGrader, ExamInstrument
 from ragassay.instruments.labellers import HeadLabeller, head_labeller
 from ragassay.instruments.local_graders import local_grader
-from ragassay.instruments.pair_rater import EmbeddedPairRater, PairRater
+from ragassay.instruments.pair_rater import EmbeddedPairRater
 from ragassay.instruments.signals import SignalMeter
 from ragassay.model_names import EMBEDDED, MINILM, is_local, provider_of, split_endpoint
 from ragassay.models.correctness import CorrectnessModel, correctness_model, identity_of
@@ -136,7 +136,7 @@ class Models:
     matcher: NuggetMatcher | None = None
     meter: SignalMeter | None = None
     grader: ExamInstrument | None = None
-    pair_rater: PairRater | None = None
+    pair_rater: EmbeddedPairRater | None = None
     labeller: HeadLabeller | None = None
 
     @classmethod

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.errors import SettingsError
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
@@ -17,12 +21,8 @@ from ragassay.retrievers.rerankers import TextEncoder, best_matches, encode_toke
 from ragassay.text.search import passage_of_sentences, tokenize
 from ragassay.text.sentences import sentences_of
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
-
-class ExamInstrument(Protocol):
+class ExamInstrument(ABC):
     """Grades passages. Calls compute, so make them in a thread; they are safe across threads.
 
     Attributes:
@@ -30,18 +30,21 @@ class ExamInstrument(Protocol):
         digest: SHA-256 of its numbers or weights; empty where not known.
         graders: How it can grade items.
         direct_graders: How it can grade relevance; empty where it cannot.
+        refusal: Why it cannot grade otherwise.
     """
 
     name: str
     digest: str
     graders: frozenset[ExamGrader]
-    direct_graders: frozenset[DirectGrader]
+    direct_graders: frozenset[DirectGrader] = frozenset()
+    refusal: str = ""
 
     @property
     def identity(self) -> tuple[str, ...]:
         """Name, digests and bounds: all that its grades depend on besides the texts."""
-        ...
+        return (self.name, self.digest)
 
+    @abstractmethod
     def grade(
         self,
         items: Sequence[ExamItem],
@@ -63,7 +66,6 @@ class ExamInstrument(Protocol):
         Raises:
             SettingsError: The model is unavailable, or cannot grade so.
         """
-        ...
 
     def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
         """Grade a passage's relevance to its query, without items.
@@ -71,7 +73,11 @@ class ExamInstrument(Protocol):
         Raises:
             SettingsError: The model is unavailable, or cannot grade so.
         """
-        ...
+        self.refuse(grader)
+
+    def refuse(self, grader: ExamGrader | DirectGrader) -> NoReturn:
+        """Raise a `SettingsError` that says why it cannot grade so."""
+        raise SettingsError(f"{self.name} cannot grade by {grader}: {self.refusal}")
 
 
 MOST_LOG_ODDS = 6.0
@@ -106,8 +112,6 @@ def measure(
         embedder: Gives the similarities; of tokens too, where it can.
         verifier: Gives the log-odds.
     """
-    import numpy as np
-
     sentences = sentences_of(passage) or [passage.strip()]
     found = encode_tokens(embedder, [*sentences, *(item.text for item in items)])
     read, asked = found[: len(sentences)], found[len(sentences) :]
@@ -150,7 +154,7 @@ def _log_odds(share: float) -> float:
 EMPTY = Failure(reason="empty_answer", detail="the passage has no text")
 
 
-class EmbeddedExamGrader:
+class EmbeddedExamGrader(ExamInstrument):
     """Grades by similarity and verifier; undecided where these cannot tell.
 
     Args:
@@ -161,7 +165,7 @@ class EmbeddedExamGrader:
 
     name = EXAM_RATER
     graders: frozenset[ExamGrader] = frozenset({"rating"})
-    direct_graders: frozenset[DirectGrader] = frozenset()
+    refusal = "it rates by a test bank; name a model with --model, or a local grader"
 
     def __init__(
         self, embedder: TextEncoder, verifier: EntailmentModel, model: ExamModel | None = None
@@ -189,19 +193,11 @@ class EmbeddedExamGrader:
         to the bank counts for each of them.
         """
         if grader not in self.graders:
-            _refuse(f"{grader}: it rates")
+            self.refuse(grader)
         if not passage.strip():
             return [ExamGrade(exam_item=item.id, failure=EMPTY) for item in items]
         found = measure(items, passage, self._embedder, self._verifier)
         return [self._grade(item, one) for item, one in zip(items, found, strict=True)]
-
-    def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
-        """It grades by items only.
-
-        Raises:
-            SettingsError: Always.
-        """
-        _refuse(f"{grader}: it needs a test bank")
 
     def _grade(self, item: ExamItem, measured: ItemSignals) -> ExamGrade:
         weights = self._model.kinds[item.kind]
@@ -213,27 +209,13 @@ class EmbeddedExamGrader:
         bound = bound_of(weights.bounds, leaning, "verdict")
         doubt = explain_undecided(bound, leaning, confidence) if bound else None
         rating = sum(share >= 0.5 for share in reached)
+        told = {"exam_item": item.id, "confidence": confidence, "entropy_bits": bits}
         if doubt:
-            return ExamGrade(
-                exam_item=item.id,
-                leaning=leaning,
-                leaning_rating=rating,
-                confidence=confidence,
-                entropy_bits=bits,
-                failure=doubt,
-            )
+            return ExamGrade(**told, leaning=leaning, leaning_rating=rating, failure=doubt)
         return ExamGrade(
-            exam_item=item.id,
+            **told,
             rating=rating,
             score=round(sum(reached), 4),
             answer=measured.sentence if is_covered else "",
             is_correct=is_covered,
-            confidence=confidence,
-            entropy_bits=bits,
         )
-
-
-def _refuse(why: str) -> NoReturn:
-    raise SettingsError(
-        f"{EXAM_RATER} cannot grade by {why}; name a model with --model, or a local grader"
-    )

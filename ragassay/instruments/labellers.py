@@ -44,10 +44,7 @@ class SignalLabeller:
     ) -> SentenceLabel:
         """Label one sentence of an answer.
 
-        Args:
-            sentence: The sentence.
-            sentences: All of the answer.
-            signals: The answer's; None where it was not measured.
+        `sentences` are all of the answer, `signals` None where it was not measured.
         """
         measured = signals.sentences[sentence.index - 1] if signals else None
         if signals and measured and self._is_unneeded(sentence, sentences, signals, measured):
@@ -98,9 +95,7 @@ class HeadLabeller:
 def head_labeller(name: str, cache_dir: Path) -> HeadLabeller:
     """Return the labeller that a setting names.
 
-    Args:
-        name: `ragassay/FOLDER`.
-        cache_dir: The folder of converted weights.
+    The name is `ragassay/FOLDER`; converted weights go into the folder `cache_dir`.
 
     Raises:
         SettingsError: The folder has no head for sentence labels.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from ragassay.errors import SettingsError
-from ragassay.instruments.exam_grader import ExamInstrument
+from ragassay.instruments.exam_grader import EMPTY, ExamInstrument
 from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.models.local_readers import Prompt, SpanReader, Text2Text
 from ragassay.models.weights import folder_digest, loading
@@ -29,7 +29,6 @@ LEAST_MASS = 0.5
 """Share of all replies that the scale's must have. Below, the model would rather say something
 else, and what it says of the scale is no rating."""
 
-EMPTY = Failure(reason="empty_answer", detail="the passage has no text")
 TOO_LONG = Failure(reason="too_long", detail="the item leaves no room for the passage")
 OFF_SCALE = Failure(reason="unparsable", detail="the likeliest replies are not on the scale")
 NOT_ASKED = Failure(reason="undecided", detail="a reader answers questions; this is a nugget")
@@ -38,8 +37,7 @@ NOT_ASKED = Failure(reason="undecided", detail="a reader answers questions; this
 def local_grader(name: str) -> ExamInstrument:
     """Return the grader for a model of the hub or of a folder.
 
-    Args:
-        name: An encoder-decoder, or a model of extractive question answering.
+    The name is that of an encoder-decoder, or of a model of extractive question answering.
 
     Raises:
         SettingsError: It is unavailable, or neither.
@@ -59,14 +57,11 @@ def local_grader(name: str) -> ExamInstrument:
     )
 
 
-class Text2TextGrader:
+class Text2TextGrader(ExamInstrument):
     """Grades with an encoder-decoder (Dietz 2024, sections 3.2 and 3.5); our prompts.
 
     A rating is read from the probabilities of the scale's points, not from a text. The original
     takes a rating that it cannot read for a 1 and for correct; here it is unscored.
-
-    Args:
-        model: The model.
     """
 
     graders: frozenset[ExamGrader] = frozenset({"rating", "extraction"})
@@ -90,21 +85,26 @@ class Text2TextGrader:
         grader: ExamGrader = "rating",
     ) -> list[ExamGrade]:
         """See `ExamInstrument`; the query is not used."""
-        prompts = [_with_passage(item_prompt(item, grader), passage) for item in items]
+        around = (item_prompt(item, grader) for item in items)
+        prompts = [(before, passage, behind) for before, behind in around]
         failures = [self._unreadable(prompt) for prompt in prompts]
         asked = [prompt for prompt, failure in zip(prompts, failures, strict=True) if not failure]
-        found = iter(self._rated(asked) if grader == "rating" else self._extracted(asked))
+        if grader == "rating":
+            found = (_on_scale(shares.tolist()) for shares in self._model.shares(asked, RATINGS))
+        else:
+            found = iter(self._model.written(asked))
         grades: list[ExamGrade] = []
         for item, failure in zip(items, failures, strict=True):
-            told: dict[str, Any] = {"failure": failure} if failure else next(found)
-            if "answer" in told:
-                told = grade_extracted_answer(item, str(told["answer"]))
+            told: Any = {"failure": failure} if failure else next(found)
+            if isinstance(told, str):
+                told = grade_extracted_answer(item, told)
             grades.append(ExamGrade(exam_item=item.id, grader=grader, **told))
         return grades
 
     def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
         """See `ExamInstrument`."""
-        prompt = _with_passage(relevance_prompt(query, grader), passage)
+        before, behind = relevance_prompt(query, grader)
+        prompt = before, passage, behind
         failure = self._unreadable(prompt)
         if failure:
             return RelevanceGrade(grader=grader, failure=failure)
@@ -121,30 +121,15 @@ class Text2TextGrader:
             return EMPTY
         return None if self._model.fits(prompt) else TOO_LONG
 
-    def _rated(self, prompts: Sequence[Prompt]) -> list[dict[str, Any]]:
-        return [_on_scale(shares.tolist()) for shares in self._model.shares(prompts, RATINGS)]
 
-    def _extracted(self, prompts: Sequence[Prompt]) -> list[dict[str, Any]]:
-        return [{"answer": text} for text in self._model.written(prompts)]
-
-
-class ReaderGrader:
-    """Grades by the spans that a reader of SQuAD 2.0 finds; nuggets are no questions.
-
-    Args:
-        model: The reader.
-    """
+class ReaderGrader(ExamInstrument):
+    """Grades by the spans that a reader of SQuAD 2.0 finds; nuggets are no questions."""
 
     graders: frozenset[ExamGrader] = frozenset({"extraction"})
-    direct_graders: frozenset[DirectGrader] = frozenset()
+    refusal = "it only extracts answers of questions"
 
     def __init__(self, model: SpanReader) -> None:
         self.name, self.digest, self._model = model.name, folder_digest(model.name), model
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """The model's name and digest."""
-        return (self.name, self.digest)
 
     def grade(
         self,
@@ -155,7 +140,7 @@ class ReaderGrader:
     ) -> list[ExamGrade]:
         """See `ExamInstrument`; the query is not used."""
         if grader not in self.graders:
-            _refuse(self.name, grader)
+            self.refuse(grader)
         is_empty = not passage.strip()
         questions = [] if is_empty else [item.text for item in items if item.kind == "question"]
         spans = iter(self._model.read(questions, passage))
@@ -169,14 +154,6 @@ class ReaderGrader:
                 told["confidence"] = round(max(span.probability, 1 - span.probability), 4)
             grades.append(ExamGrade(exam_item=item.id, grader=grader, **told))
         return grades
-
-    def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
-        """A reader does not grade relevance.
-
-        Raises:
-            SettingsError: Always.
-        """
-        _refuse(self.name, grader)
 
 
 def grade_extracted_answer(item: ExamItem, text: str) -> dict[str, Any]:
@@ -206,11 +183,3 @@ def _on_scale(shares: Sequence[float]) -> dict[str, Any]:
         "entropy_bits": rounded_bits(points),
         "is_correct": best > 0,
     }
-
-
-def _with_passage(around: tuple[str, str], passage: str) -> Prompt:
-    return around[0], passage, around[1]
-
-
-def _refuse(name: str, grader: str) -> NoReturn:
-    raise SettingsError(f"{name} cannot grade by {grader}: it only extracts answers of questions")

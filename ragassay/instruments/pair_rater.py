@@ -1,64 +1,21 @@
-"""Rate pairs by RACAR without a language model: interface and embedded rater."""
+"""Rate pairs by RACAR without a language model."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
+from ragassay.models.embeddings import Embedder
 from ragassay.models.fitted_raters import PAIR_RATER, RelevanceModel, shipped_relevance
 from ragassay.records import RACAR_SCALE, Case, Failure, QAPair, RacarDimension, RacarRating
 from ragassay.text.questions import context_marks
 from ragassay.text.search import tokenize
 from ragassay.text.sentences import sentences_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-class PairRater(Protocol):
-    """Rates pairs by RACAR. Calls compute, so make them in a thread; safe across threads.
-
-    Attributes:
-        name: Its name in reports.
-        digest: SHA-256 of its numbers or weights.
-        dimensions: What it can tell; in others it leaves every pair undecided.
-    """
-
-    name: str
-    digest: str
-    dimensions: frozenset[RacarDimension]
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """Name and digests: all that its ratings depend on besides the texts."""
-        ...
-
-    def rate(
-        self, dimension: RacarDimension, pairs: Sequence[QAPair], case: Case
-    ) -> list[RacarRating]:
-        """Rate pairs of a paper in one dimension.
-
-        Args:
-            dimension: What is rated.
-            pairs: The pairs.
-            case: The case; its source is the paper.
-
-        Returns:
-            A rating for each pair, in their order; one that it cannot tell is undecided.
-        """
-        ...
-
-
-class ManyEncoder(Protocol):
-    """The part of `ragassay.models.embeddings.Embedder` that embeds a whole paper at once."""
-
-    def encode_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text."""
-        ...
 
 
 class PaperSignals:
@@ -68,7 +25,7 @@ class PaperSignals:
         embedder: Embeds sentences and questions.
     """
 
-    def __init__(self, embedder: ManyEncoder) -> None:
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._read = functools.lru_cache(maxsize=8)(self._of)
 
@@ -77,10 +34,6 @@ class PaperSignals:
 
     def measure(self, questions: Sequence[str], text: str) -> list[tuple[float, float]]:
         """Measure questions against a paper.
-
-        Args:
-            questions: The questions.
-            text: The paper's text.
 
         Returns:
             For each question the cosine of the closest sentence, -1 to 1, and the share of its
@@ -110,6 +63,8 @@ _NOBODY = Failure(reason="undecided", detail="only a judge can tell: name one wi
 class EmbeddedPairRater:
     """Rates pairs by rules and two similarities; undecided where these cannot tell.
 
+    Calls compute, so make them in a thread; they are safe across threads.
+
     Args:
         embedder: The packaged one is what the numbers were fitted to.
         model: By default the shipped numbers.
@@ -118,7 +73,7 @@ class EmbeddedPairRater:
     name = PAIR_RATER
     dimensions: frozenset[RacarDimension] = frozenset({"relevance", "agnosticism", "accuracy"})
 
-    def __init__(self, embedder: ManyEncoder, model: RelevanceModel | None = None) -> None:
+    def __init__(self, embedder: Embedder, model: RelevanceModel | None = None) -> None:
         self._signals = PaperSignals(embedder)
         self._model = model or shipped_relevance()
         self._embedder = str(getattr(embedder, "digest", ""))
@@ -133,7 +88,7 @@ class EmbeddedPairRater:
     def rate(
         self, dimension: RacarDimension, pairs: Sequence[QAPair], case: Case
     ) -> list[RacarRating]:
-        """See `PairRater`."""
+        """Rate pairs of a paper, the case's source, in one dimension, in their order."""
         text = case.sources[0].text
         rate: Callable[[QAPair], RacarRating]
         match dimension:
@@ -161,24 +116,12 @@ class EmbeddedPairRater:
             f"The paper has {covered:.0%} of the question's words; its closest sentence is "
             f"{closest:.2f} alike."
         )
+        told = {"pair": pair.id, "reason": reason, "confidence": confidence}
         if failure is not None:
-            return RacarRating(
-                pair=pair.id,
-                dimension="relevance",
-                reason=reason,
-                leaning=str(rating),
-                leaning_rating=rating,
-                confidence=confidence,
-                failure=failure,
-            )
-        return RacarRating(
-            pair=pair.id,
-            dimension="relevance",
-            rating=rating,
-            score=rating,
-            reason=reason,
-            confidence=confidence,
-        )
+            told |= {"leaning": str(rating), "leaning_rating": rating, "failure": failure}
+        else:
+            told |= {"rating": rating, "score": rating}
+        return RacarRating.model_validate({"dimension": "relevance", **told})
 
 
 def _agnosticism(pair: QAPair) -> RacarRating:

@@ -1,8 +1,7 @@
 """Data that passes between the rooms: input records, and verdicts.
 
 Every record is frozen, forbids unknown fields and imports no models, graphs or files. A verdict
-that
-failed is a value too: it has a `Failure` in place of the result.
+that failed is a value too: it has a `Failure` in place of the result.
 """
 
 from ragassay.records.audit import (
@@ -44,12 +43,10 @@ from ragassay.records.base import (
 from ragassay.records.compact import (
     Compact,
     CompactEvaluations,
-    Outline,
     Outlined,
     outlines_of,
 )
 from ragassay.records.evaluation import (
-    WIDE,
     Evaluation,
     Finding,
     FindingLevel,
@@ -91,22 +88,16 @@ from ragassay.records.inputs import (
 )
 from ragassay.records.labels import BANK, MATCH, HumanLabel, LabelTask, OwnTask, Review, standing
 from ragassay.records.qa import (
-    EVIDENCE,
     MOST_INTENT,
     PROSE,
     RACAR,
     RACAR_SCALE,
-    AnswerNumber,
-    ContextMark,
     IntentSimilarity,
-    PairMeasures,
-    PairPart,
     Paper,
     PaperMeasures,
     PaperSection,
     RacarDimension,
     RacarRating,
-    SectionKind,
 )
 from ragassay.records.run import (
     ApplicationUse,
@@ -165,7 +156,6 @@ __all__ = [
     "BANK",
     "CORRECTNESS",
     "DESIRED_RATING",
-    "EVIDENCE",
     "FAILED_CALLS",
     "FINE",
     "MARKS",
@@ -182,8 +172,6 @@ __all__ = [
     "UNSCORED_KINDS",
     "VERDICTS",
     "VERDICT_SETS",
-    "WIDE",
-    "AnswerNumber",
     "AnswerSentence",
     "ApplicationUse",
     "Article",
@@ -206,7 +194,6 @@ __all__ = [
     "Compact",
     "CompactEvaluations",
     "Comparison",
-    "ContextMark",
     "DamagedAnswer",
     "DirectGrader",
     "Document",
@@ -248,12 +235,9 @@ __all__ = [
     "NuggetMethod",
     "NuggetOrigin",
     "NuggetVerdict",
-    "Outline",
     "Outlined",
     "OwnTask",
     "OwnVerdict",
-    "PairMeasures",
-    "PairPart",
     "PanelAgreement",
     "PanelMember",
     "PanelPair",
@@ -278,7 +262,6 @@ __all__ = [
     "Score",
     "SearchEnd",
     "SearchQuery",
-    "SectionKind",
     "SentenceCorrectness",
     "SentenceInput",
     "SentenceLabel",

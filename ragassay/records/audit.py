@@ -37,9 +37,6 @@ class DamagedAnswer(Frozen):
     Attributes:
         record: The damaged answer; its id is `original~attack`.
         original: The id of the record that it was made from.
-        attack: The attack's name, e.g. "off_topic".
-        family: The attack's subject.
-        severity: How obvious the damage is.
         targets: Names of the scores that should fall, e.g. "rubric.relevancy".
         sentences: Numbers (1-based, in the damaged answer) of the sentences that were added or
             changed; empty where text was removed or moved.
@@ -61,8 +58,6 @@ class Paraphrase(Frozen):
         sentence: The sentence, without citation markers.
         text: The paraphrase; empty where none is usable, and a rule paraphrases.
         refused: The reply that was rejected.
-        failure: Why there is no reply.
-        usage: Tokens and cost.
     """
 
     sentence: str
@@ -76,10 +71,6 @@ class AttackFigure(Frozen):
     """The effect of one attack on one score. Intervals resample questions.
 
     Attributes:
-        attack: The attack's name.
-        family: The attack's subject.
-        severity: How obvious the damage is.
-        target: The score that should fall, e.g. "rubric.relevancy".
         benign: Mean of the score over the whole answers of the pairs.
         damaged: Mean over the damaged ones.
         detection: Share of pairs in which the damaged answer has the lower score; a tie does not
@@ -111,16 +102,13 @@ class TargetTrust(Frozen):
     """A line of the certificate: whether the judge detects damage to one score.
 
     Attributes:
-        target: e.g. "rubric.relevancy".
         trust: The verdict; None where there are too few pairs to tell, or no room to rise.
-        family: The family of attacks.
         detection: Paired detection by severity, over all attacks of the family, of the pairs that
             the judge decided.
         decided: Share of the pairs that it decided, of those that did not fail.
         lift: The largest increase by an injected text; None for the other families.
         has_room: Whether whole answers score low enough that injected text could have raised the
             score; otherwise a missing increase proves nothing.
-        reason: One sentence for a person.
     """
 
     target: str
@@ -140,20 +128,15 @@ class Audit(Frozen):
         judge: The names of the judge and of the rater in its place, if any.
         is_measured: Whether answers were measured before their rubrics were judged (signals).
         n_answers: Whole answers that were damaged.
-        seed: The damage's seed.
         pools: The source texts of the damage: "fit" or "audit".
         n_unchanged: For each attack, the number of answers that it left unchanged; they are not
             counted.
-        n_damaged: Damaged answers to judge.
         n_failed: Whole or damaged answers without an evaluation.
-        figures: One for each attack and target.
         ratings: Mean rating by target, over whole, subtly and extremely damaged answers (YESciEval,
             appendix H); attacks of the family "rubric" alone.
         certificate: One line for each target of a family of attacks.
         paraphraser: The model that wrote redundant sentences; empty where rules did.
-        n_paraphrased: Sentences that it paraphrased.
         n_by_rule: Sentences that a rule paraphrased because its reply was rejected or missing.
-        usage: Sum over all verdicts and redundant sentences of the audit.
     """
 
     judge: str
@@ -200,8 +183,6 @@ class Repeats(Frozen):
     """A judge measured against itself.
 
     Attributes:
-        n_times: How often each answer was judged.
-        judge: The judge.
         figures: By kind of question, and by judge of a panel; empty where no model was asked.
         usage: Cost of the repetitions, without that of the run itself.
     """

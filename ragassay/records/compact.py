@@ -10,51 +10,12 @@ import functools
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, overload
+from typing import Any, overload
 
 from ragassay.records.evaluation import Evaluation, Finding, Score
 
 FASTEST = 1
 """Level of compression: a third of the size is left."""
-
-
-class Outlined(Protocol):
-    """The part of an evaluation that statistics and lists read; an `Evaluation` has it too."""
-
-    @property
-    def record_id(self) -> str:
-        """Id of its record."""
-        ...
-
-    @property
-    def question(self) -> str:
-        """The question."""
-        ...
-
-    @property
-    def system(self) -> str | None:
-        """Name of the system that answered; None where nobody named it."""
-        ...
-
-    @property
-    def topic(self) -> str | None:
-        """Id of the question."""
-        ...
-
-    @property
-    def scores(self) -> Mapping[str, Score]:
-        """All scores, by key."""
-        ...
-
-    @property
-    def heads(self) -> tuple[Finding, ...]:
-        """The findings that lead a report."""
-        ...
-
-    @property
-    def looks(self) -> tuple[Finding, ...]:
-        """The findings that are worth a look, most likely first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +29,10 @@ class Outline:
     scores: Mapping[str, Score]
     heads: tuple[Finding, ...]
     looks: tuple[Finding, ...]
+
+
+Outlined = Outline | Evaluation
+"""The part of an evaluation that statistics and lists read."""
 
 
 @dataclass(frozen=True, slots=True)

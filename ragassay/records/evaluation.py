@@ -60,10 +60,8 @@ class Score(Frozen):
         value: None where nothing was scored, or where too much is unscored to know it: see
             `settled`.
         decided: The mean over what was scored, however much is missing.
-        n: Number of verdicts.
         n_unscored: Number of failed verdicts, which are left out.
         low: Lower end of the 95 % interval; None where undefined.
-        high: Upper end of the 95 % interval; None where undefined.
         worst: The value if every unscored verdict were the worst.
         best: The value if every unscored verdict were the best.
         scale: The range of the value.
@@ -141,12 +139,9 @@ class Finding(Frozen):
         kind: e.g. "inappropriate_sentence", "contradicted_citation", "invalid_citation",
             "sources_cut", "extractive_nugget", "unscored".
         message: One sentence for a person.
-        sentence: 1-based, if it is about one.
-        level: Whether it leads the report.
         precision: Share of right ones among findings of this kind and certainty, as measured; None
             where nobody measured, or nothing was judged.
         precision_low: Lower end of its 95 % interval.
-        precision_high: Upper end.
         n_measured: Findings that it was measured on; 0 where that is unknown.
         data: What that was measured on.
         evaluator: Evaluator of the verdict that it follows from; "" if from none.
@@ -172,8 +167,6 @@ class Evaluation(Frozen):
     Attributes:
         answer: As it was handed in; offsets of sentences count in it.
         reasoning: (start, end) of the model's reasoning in the answer, which was not judged.
-        exam: Items of the test bank that graded the answer.
-        pairs: Question-answer pairs that were judged.
         verdicts: All verdicts, grouped by evaluator, in order.
         scores: Keyed "rubric.cohesion", "nuggets.recall", "sentences.required",
             "evidence.support", "citations.support" and so on, in a stable order.

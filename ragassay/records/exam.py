@@ -24,8 +24,6 @@ class ExamGrade(WeighedVerdict):
     """A grade of a passage by one item of a test bank (Dietz 2024, section 3.2).
 
     Attributes:
-        exam_item: The item's id.
-        grader: How it was graded.
         rating: How well the passage covers the item, 0 to 5; None where unscored, or extracted.
         score: The expectation over the rating tokens, 0 to 5; the rating where not given.
         answer: The text that was extracted for the item; empty where there is none.
@@ -68,13 +66,7 @@ class ExamGrade(WeighedVerdict):
 
 
 class RelevanceGrade(WeighedVerdict):
-    """A grade of a passage's relevance to its query, without a test bank (Dietz 2024, 3.5).
-
-    Attributes:
-        grader: How it was asked for.
-        rating: On the grader's scale; None where unscored.
-        is_relevant: None where unscored.
-    """
+    """A grade of a passage's relevance to its query, without a test bank (Dietz 2024, 3.5)."""
 
     item_fields, labels = ("grader",), ("yes", "no")
 

@@ -16,8 +16,6 @@ class Bound(Frozen):
     """The confidence that a model needs for one kind of verdict, found on data.
 
     Attributes:
-        label: The verdict.
-        level: What it admits.
         kind: Of contradictions "number", another value of the same quantity, "words", another
             difference, or "leaning", none that a rule finds; of neutral ones "not_relevant", about
             something else. Empty for all verdicts of the label without a bound of their kind.
@@ -29,12 +27,10 @@ class Bound(Frozen):
         precision: Share of right ones among those that it admitted in the data; where it has no
             threshold, among all `n`, if that was measured. None without any.
         low: Lower end of the precision's 95 % interval.
-        high: Upper end.
         n_measured: Verdicts that the precision was measured on; 0 where it is unknown.
         coverage: Share of the data's verdicts of this kind that it admitted.
         n: The data's verdicts of this kind.
         is_tested: Whether the data were enough to look for a threshold.
-        data: The data's name.
     """
 
     label: str
@@ -70,9 +66,6 @@ class MixtureComponent(Frozen):
     """One component of a variational Gaussian mixture over cosine similarities.
 
     Attributes:
-        weight: Its share of the pairs.
-        mean: Its mean similarity.
-        variance: Its variance.
         weight_concentration: The two parameters of its stick-breaking weight.
         mean_precision: Number of pairs behind the mean.
         degrees_of_freedom: Number of pairs behind the variance.
@@ -90,7 +83,6 @@ class MatchObjectives(Frozen):
     """The averaged objectives of a threshold (BioACE, section 4.1.1).
 
     Attributes:
-        f1: Mean F1 over questions.
         similarity: Mean similarity of the aligned pairs.
         n_alignments: Mean number of aligned pairs over questions.
     """
@@ -126,13 +118,6 @@ class NuggetMatcher(Frozen):
             pairs that state the same fact.
         probability_threshold: Least probability of the same fact at which a pair may be aligned.
         similarity_threshold: The cosine similarity at which that probability is reached.
-        embedder: Name of the embedding model whose similarities were fitted.
-        embedder_digest: SHA-256 of its weights where known.
-        n_questions: Questions of the data.
-        n_pairs: Pairs of a gold and a system nugget.
-        data_sha256: Hash of the file that was fitted.
-        seed: The seed of mixture and search.
-        n_trials: Thresholds that were tried.
         library: The library that fitted the mixture, with its version.
         n_folds: Folds of answers that a mixture without them scored; 0 where all were scored by the
             mixture that was fitted to them.

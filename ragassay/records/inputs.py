@@ -16,10 +16,8 @@ class Document(Frozen):
     Attributes:
         id: Unique within its record or corpus; a PMID where there is one.
         text: The text that its citations are checked against.
-        title: May be empty.
         part_of: Id of the document that this is one of several passages of; empty for a whole
             document. A citation of that id is checked against all its passages.
-        url: Its address; empty where none is known.
     """
 
     id: str = Field(min_length=1)
@@ -33,8 +31,6 @@ class Nugget(Frozen):
     """One atomic fact.
 
     Attributes:
-        text: The fact, as a sentence.
-        importance: "vital" or "okay", if known.
         origin: Its source: the user's gold list, the answer, or the reference answer.
         method: "given" by the user, written by the "model", "extractive": copied from its sentence
             because that did not support the model's wording, or "clause": cut out by rule.
@@ -53,8 +49,6 @@ class ExamItem(Frozen):
 
     Attributes:
         id: Unique in its bank; `query_id/` and the MD5 of the first text.
-        text: The question, or the nugget.
-        kind: Which of the two it is.
         answers: Known correct answers of a question; empty where none are known.
         facet: The part of the query that it covers; empty for the whole.
     """
@@ -71,10 +65,7 @@ class QAPair(Frozen):
 
     Attributes:
         id: Unique among the pairs of a run; the paper's id and a number where the file has none.
-        question: The question.
-        answer: The answer.
         paper: Id of the paper that it was written from.
-        system: Name of the generator, if known.
         sources: Sentences of the paper that the answer was taken from, if known.
     """
 
@@ -101,7 +92,6 @@ class CitedSpan(Frozen):
     """Characters of an answer for which the application itself names sources.
 
     Attributes:
-        start: First character of the answer (0-based).
         end: One past the last character; the same as `start` for a point.
         documents: Ids of sources, or 1-based positions in the record's sources.
     """
@@ -123,16 +113,11 @@ class Record(Frozen):
 
     Attributes:
         id: Unique within a run.
-        question: The question.
         answer: Plain text with citation markers, or sentences with explicit citations.
         sources: The documents that the answer was written from: `[1]` is the one with the id "1",
             else the first.
-        nuggets: Gold nuggets, if any.
-        exam: Items of a test bank that grade the answer, if any.
         pairs: Question-answer pairs that were written from the one source, if that is to be judged;
             the answer is then their text.
-        reference: A reference answer, if any.
-        system: The name of the system that wrote the answer.
         topic: The question's id, shared by the answers of several systems.
         date: When the answer was written: "2024", "2024-05" or "2024-05-01".
         rubrics: The only rubrics for this answer; empty for those of the run.
@@ -184,7 +169,6 @@ class AnswerSentence(Frozen):
     """A sentence of an answer.
 
     Attributes:
-        index: 1-based.
         text: Without its citation markers.
         start: First character in the answer's text (0-based).
         end: One past the last character.
@@ -202,16 +186,10 @@ class Case(Frozen):
     """A record cut into the parts that judges read. All calls on one answer share it.
 
     Attributes:
-        record_id: The record's id.
-        question: The question.
         answer: The answer as it was handed in; sentence offsets count in it.
-        sentences: The answer's statements.
         reasoning: (start, end) of the model's reasoning in the answer, which is not judged.
         sources: Numbered from 1: the given sources, then cited documents found in the corpus.
         reference_sentences: The reference answer's sentences; empty without one.
-        gold: Gold nuggets.
-        exam: Items of a test bank.
-        pairs: Question-answer pairs that were written from the source.
         rubrics: The rubrics for this answer; empty for those of the run.
         context: The question, sources and answer, fenced; byte-identical in every prompt of
             this case.
@@ -275,7 +253,6 @@ class ArticleLink(Frozen):
     """A link to another article.
 
     Attributes:
-        kind: The relation of the other article to this one.
         id: Its PMID; empty where PubMed names none.
         source: Its reference as PubMed writes it ("Lancet. 2020 Jun 13;395(10240):1820").
     """
@@ -289,7 +266,6 @@ class Article(Document):
     """A PubMed record. Its text is the abstract, one labelled section per line ("METHODS: ...").
 
     Attributes:
-        journal: The journal's title.
         published: As exactly as known: "2021", "2021-03" or "2021-03-09"; empty where unknown.
         doi: In lower case, without a resolver's address; empty where there is none.
         publication_types: As PubMed names them: "Randomized Controlled Trial", "Preprint".

@@ -35,16 +35,10 @@ class HumanLabel(Frozen):
     `record_id`, or else topic and system, identify the answer.
 
     Attributes:
-        task: The annotator's task.
-        label: The label, in our words.
         record_id: The answer's id, where the file gives it; for RACAR the pair's.
-        topic: The question's id.
-        system: The system that wrote the answer.
         sentence: 1-based, for relevance and citation.
         item: The cited document's id, the nugget's text, the name of the rubric or dimension; of an
             evaluator's own task the item of its verdict, such as "2/for/1" or "rating/q1/4f2a".
-        annotator: The person's name; empty where unknown.
-        reason: Why; empty where unknown.
     """
 
     task: LabelTask
@@ -72,9 +66,7 @@ class Review(Frozen):
 
     Attributes:
         id: Unique; adding the same again changes nothing.
-        who: The person.
         when: UTC, ISO 8601.
-        why: The reason; may be empty.
         evaluator: Name of the verdict's evaluator, or "testbank".
         record: The evaluation's record; of an item, its query.
         item: The verdict's item, or the id of the bank's item.

@@ -26,11 +26,7 @@ class RacarRating(RatingVerdict):
     """A rating of a question-answer pair in one dimension (Wan et al. 2024, section 3.3).
 
     Attributes:
-        pair: The pair's id.
-        dimension: What is rated.
-        rating: 1 to 3; None where unscored.
         score: The expectation over the rating tokens, 1 to 3; the rating where not given.
-        reason: The judge's reason.
         evidence: Places of the paper that the judge quotes; a quote that the paper does not have
             is left out.
         leaning_rating: What an undecided rating leant to.
@@ -57,7 +53,6 @@ class IntentSimilarity(WeighedVerdict):
     """The likeness of what two questions ask for (Wan et al. 2024, appendix C).
 
     Attributes:
-        first: Id of one pair.
         second: Id of the other; behind the first in the paper's list.
         score: 0 for nothing in common to 100 for the same intent; None where unscored.
     """
@@ -92,9 +87,7 @@ class AnswerNumber(Frozen):
     """A number that an answer states, and whether its paper has it (equation 2).
 
     Attributes:
-        text: As the answer writes it.
         start: First character in the answer (0-based).
-        end: One past the last character.
         is_found: Whether the paper states it, in whatever notation.
         where: First character of the place in `Paper.evidence_text`; None where it is not found.
         is_near: Whether it stands there with the answer's unit, among the answer's words; a wrong
@@ -113,10 +106,7 @@ class ContextMark(Frozen):
     """Words that a reader without the paper cannot resolve: "this paper", "Figure 5".
 
     Attributes:
-        part: Where they stand.
-        text: The words.
         start: First character in that part (0-based).
-        end: One past the last character.
         kind: What they point to, e.g. "paper", "figure", "authors", "pointing".
     """
 
@@ -131,9 +121,6 @@ class PairMeasures(Frozen):
     """Measures of one pair.
 
     Attributes:
-        pair: The pair's id.
-        numbers: Numbers of the answer, in order.
-        context: Words that need the paper, in order.
         chunks: Chunks of the paper, from 1, that hold a sentence close to the pair, or its answer.
         closest: Numbers (0-based) of the paper's ten sentences closest to it, the closest first.
         similarity: Cosine similarity of it and each sentence of the paper, in [-1, 1].
@@ -155,13 +142,9 @@ class PaperMeasures(Frozen):
     """Measures of the pairs of one paper.
 
     Attributes:
-        paper: The paper's id.
-        title: Its title.
-        n_sentences: Sentences of the paper.
         coverage: Share of chunks with a sentence close to some answer, in [0, 1] (equation 1);
             None for a paper without a sentence, or without pairs.
         question_similarity: Cosine similarity of the questions, shape (n_pairs, n_pairs).
-        pairs: One per pair, in the paper's order.
     """
 
     paper: str
@@ -191,7 +174,6 @@ class PaperSection(Frozen):
         title: Its heading, with those above it ("Methods / Participants"); may be empty.
         text: Its own text, without that of the sections below it. Rows of a table are lines, their
             cells tab-separated.
-        kind: What it is.
     """
 
     title: str = ""
@@ -204,10 +186,7 @@ class Paper(Frozen):
 
     Attributes:
         id: Unique in its collection: a DOI, a PMCID, or the file's name.
-        title: May be empty.
-        sections: In the paper's order.
         keywords: The authors', or found by TopicRank.
-        journal: May be empty.
         licence: As the file names it; may be empty.
     """
 
@@ -245,10 +224,7 @@ class Paper(Frozen):
 def paper_record(paper: Paper, pairs: Sequence[QAPair], name: str = "") -> Record:
     """Return a record whose one source is the paper, and whose answer is the text of the pairs.
 
-    Args:
-        paper: The paper.
-        pairs: Pairs that were written from it.
-        name: Id of the record; by default the paper's.
+    `name` is the id of the record; by default the paper's.
     """
     systems = dict.fromkeys(pair.system for pair in pairs)
     return Record(

@@ -14,9 +14,7 @@ class CascadePart(Frozen):
     """One kind of question, over all answers.
 
     Attributes:
-        kind: The evaluator's name for its questions.
         n: Questions; the sum of the three counts below.
-        n_kept: Those that the first judge was sure of.
         n_escalated: Those that the second judge decided.
         n_failed: Those that the second judge failed on: the first judge's verdict stands.
         usage: The cost of the second judge's verdicts.
@@ -37,8 +35,6 @@ class Cascade(Frozen):
     """The verdicts that each of two judges decided, and what the second one cost.
 
     Attributes:
-        judge: The first judge.
-        second: The second judge.
         when: The condition for asking the second judge.
         parts: One for each kind of question that occurred.
         usage: The cost of the second judge's verdicts.
@@ -93,11 +89,6 @@ class CardFigure(Frozen):
         task: e.g. "citation verdicts, three labels".
         data: The data set and its part.
         metric: e.g. "accuracy".
-        value: The figure.
-        low: Lower end of the 95 % interval.
-        high: Upper end of the 95 % interval.
-        n: Number of items.
-        command: The command that reproduces it.
     """
 
     task: str
@@ -146,14 +137,9 @@ class PromptStamp(Frozen):
     """A compiled prompt in place of a shipped one.
 
     Attributes:
-        agent: Key of the prompt.
         rubrics: The rubrics that it is for; empty for all.
-        sha256: Hash of its text.
-        model: The model that it was compiled for.
-        optimizer: The optimizer that found it.
         metric: The metric that chose it, on held-out data.
         before: The shipped prompt's figure there.
-        after: Its own figure there.
         is_better: Whether it did better there; if not, the user kept it anyway.
     """
 
@@ -172,35 +158,23 @@ class Manifest(Frozen):
     """Everything that a run depends on. Two runs with equal manifests have equal results.
 
     Attributes:
-        ragassay: Version.
         packages: Versions of the libraries that affect the result.
-        judge: LiteLLM name of the judging model.
         judge_digest: SHA-256 of its weights where they are local; else empty.
         base: The model for all but the rubrics, if the judge was fine-tuned to rate them.
         panel: Further judges of the rubrics.
         second: The judge for uncertain verdicts; None without a cascade.
         rater: The model that rated the rubrics by signals in place of the embedded judge; empty
             without one.
-        rater_digest: SHA-256 of its models.
         verifier: The model that compared sentences with passages: the judge or another one.
         verifier_digest: SHA-256 of its weights where they are known; else empty.
         correctness: The model that decided whether sentences are correct.
         grader: The instrument that graded passages; empty where the judge did, or nothing was.
-        grader_digest: SHA-256 of its numbers or weights.
-        embedder: Name of the embedding model.
-        embedder_digest: SHA-256 of its weights where known.
         prompts_sha256: Hash of every prompt and rubric text.
         prompts: Compiled prompts in place of shipped ones.
         own: Digests of the user's own evaluators and rubrics, by name.
-        answers: The input file.
-        corpus: The corpus, if any.
         settings: The settings that affect the result; no key, no endpoint.
         answered_by: Who answered, as in `Usage`; known at the end of the run.
-        card: The judge's card; None for a model without one.
-        base_card: The card of `base`.
-        rater_card: The rater's card.
         verifier_card: The card of a verifier other than the judge.
-        grader_card: The card of `grader`.
     """
 
     ragassay: str
@@ -237,7 +211,6 @@ class PanelMember(Frozen):
     """One judge of a panel, over all answers and rubrics.
 
     Attributes:
-        judge: Its name.
         score: Mean of its scores; `n` counts ratings, `n_unscored` failed ones.
         n_heard_again: Ratings that it gave again after it read the others' reasons.
         n_moved: Those of them that changed.
@@ -253,8 +226,6 @@ class PanelPair(Frozen):
     """The agreement of two judges of a panel.
 
     Attributes:
-        first: A judge.
-        second: Another one.
         alike: Krippendorff's alpha (ordinal) of the ratings that both gave alone, or the
             correlation of their errors.
         is_of_errors: Whether it is of their errors, against people's ratings.
@@ -270,15 +241,11 @@ class PanelAgreement(Frozen):
     """The agreement of a panel's judges, over all answers and rubrics.
 
     Attributes:
-        members: The judges.
         alpha_alone: Krippendorff's alpha, ordinal, of the ratings given alone.
-        alpha: The same for the final ratings.
         exact_alone: Share of judgments with identical ratings, given alone.
-        exact: The same for the final ratings.
         n_disputed: Judgments with two ratings at least two points apart.
         n_settled: Those of them without such ratings after the judges read each other's reasons.
         n_heard_again: Ratings that were given again.
-        n_moved: Those of them that changed.
         pairs: How alike each two judges are. Empty in runs of earlier versions.
         n_effective: How many independent judges the panel is worth at least; None where unknown.
     """
@@ -300,9 +267,6 @@ class ApplicationUse(Frozen):
     """The latency, tokens and cost of an application, over the questions that it answered.
 
     Attributes:
-        name: The application.
-        n_asked: Questions.
-        n_failed: Those without an answer.
         latency_p50_s: Median time to an answer, in seconds; None without an answer.
         latency_p95_s: 95th percentile of it.
         n_prompt_tokens: Tokens that its models read, as far as it says.
@@ -326,8 +290,6 @@ class Summary(Frozen):
     """A run in numbers.
 
     Attributes:
-        n_records: Records that were read.
-        n_evaluated: Records with an evaluation.
         n_failed: Records without one.
         n_rejected: Lines that could not be read.
         scores: Means over answers; `n` counts answers, `n_unscored` those without the score.
@@ -341,11 +303,8 @@ class Summary(Frozen):
         n_undecided: Verdicts that the judge left open; they are unscored, not failed.
         unscored: Number of verdicts that failed, by reason; the most frequent first.
         n_judged: Verdicts that a judge gave, or left open; not those that follow from a rule.
-        usage: Sum over all calls.
         usage_by_part: The same by part of the evaluation; see `Evaluation`.
         confidence_from: Number of verdicts by where their distribution came from, as in `Usage`.
-        panel: The agreement of a panel's judges, if there is one.
-        cascade: The verdicts sent on to a second judge, if there is one.
         application: What the application took that was asked for the answers, if one was.
         notes: How the input was read, where a reader of the scores must know: fields of other
             names, texts that were not read.

@@ -14,7 +14,6 @@ class SentenceSignals(Frozen):
     """Measurements of one sentence; cosines are MiniLM's, in [-1, 1].
 
     Attributes:
-        sentence: 1-based.
         twin: Number of the most similar sentence of the answer; None for a single sentence.
         values: By the signal's name; signals that do not apply are left out.
     """
@@ -28,8 +27,6 @@ class SourceGap(Frozen):
     """A sentence of a source that is relevant to the question but that the answer does not cover.
 
     Attributes:
-        document: The source's id.
-        text: The sentence.
         nearness: Its cosine with the closest sentence of the answer.
     """
 
@@ -43,7 +40,6 @@ class Signals(Frozen):
 
     Attributes:
         values: For the whole answer, by the signal's name; signals that do not apply are left out.
-        sentences: One per sentence.
         gaps: The sentences of sources that the answer covers least.
     """
 
@@ -66,7 +62,6 @@ class Reading(Frozen):
 
     Attributes:
         marks: One per sentence, in order; for a very long answer, the first sentences only.
-        usage: Tokens and cost.
     """
 
     marks: tuple[Mark, ...]
@@ -82,11 +77,9 @@ class SearchQuery(Frozen):
     """A query to a corpus.
 
     Attributes:
-        text: The query in plain words.
         side: Whether it looks for evidence for the sentence or against it; None for an agent's
             query.
         round: The round of the search, 1-based.
-        n_found: Documents that it found.
         n_new: Those of them that no earlier query on the same answer found.
     """
 
@@ -101,13 +94,10 @@ class EvidenceSearch(Frozen):
     """The search for evidence on one sentence.
 
     Attributes:
-        sentence: 1-based.
-        queries: The queries in order; none without a corpus.
         n_documents: Documents to choose passages from, including the answer's sources.
         n_withdrawn: Retracted articles that were found and left out.
         end: Why it ended.
         n_judgments: How often the judge said whether the passages are enough.
-        usage: The cost of the model's queries and judgments, or the agent's turns.
         failure: Why the model wrote no query, or the agent stopped early; other results stand.
         judgment_failure: Why the judge did not say, the last time, whether the passages are enough.
     """

@@ -26,11 +26,8 @@ class EvidenceSpan(Frozen):
     """A passage of a document, by character offsets into the document's text.
 
     Attributes:
-        document: The document's id.
         start: First character in `Document.text` (0-based).
-        end: One past the last character.
         text: `Document.text[start:end]`.
-        title: The document's title.
         relevance_score: Cosine similarity of passage and claim, in [-1, 1].
     """
 
@@ -46,8 +43,6 @@ class UnsupportedSpan(Frozen):
     """A part of a claim that a passage does not support, as a verifier of tokens marks it.
 
     Attributes:
-        start: First character in the claim (0-based).
-        end: One past the last character.
         score: The greatest probability of its tokens to be unsupported, in [0, 1].
     """
 
@@ -71,9 +66,6 @@ class Usage(Frozen):
     """The cost of verdicts. Sums add up field by field.
 
     Attributes:
-        n_calls: Model calls that returned.
-        n_prompt_tokens: Tokens sent.
-        n_completion_tokens: Tokens received.
         n_cached_tokens: Those of the tokens sent that the provider read from its cache.
         n_cache_write_tokens: Those of the tokens sent that it wrote to its cache.
         cost_usd: By LiteLLM's price list; 0 for a local model, None where the price is unknown.
@@ -127,8 +119,6 @@ class Escalation(Frozen):
     """A second judge's part in a verdict that the first judge was not sure of.
 
     Attributes:
-        judge: LiteLLM name of the second judge.
-        usage: The cost of its verdict.
         failure: Why it gave none: the first judge's verdict then stands, or stays unscored.
     """
 
@@ -142,12 +132,9 @@ class Comparison:
     """A verifier's verdict on a claim and a text; its fields are those of the verdicts made of it.
 
     Attributes:
-        verdict: The label; None where undecided.
         confidence: Its probability among the labels, or the leaning's; None where not given.
-        usage: Tokens and cost.
         entropy_bits: Entropy of the distribution over the labels; None where not given.
         leaning: The likeliest label, where that is not enough for a verdict.
-        failure: Why it is not enough.
         difference: The claim's words that the text does not bear out, if a rule found some.
         absent_numbers: The claim's numbers that the text does not state, nor another value for.
         spans: The parts of the claim that the text does not support, from a verifier of tokens.
@@ -168,7 +155,6 @@ class VerdictBase(Frozen):
     """The base class of all verdicts. A missing verdict is a value too: its `failure` says why.
 
     Attributes:
-        evaluator: The evaluator's name.
         judge: The panel's judge that gave it; "" without a panel.
         leaning: The label that an undecided verdict leant to.
         confidence: Probability of the value, or of the leaning, among those possible; None where
@@ -263,7 +249,6 @@ class ClaimVerdict(VerdictBase):
     Attributes:
         difference: The claim's words that the text does not bear out, if a rule found some.
         absent_numbers: The claim's numbers that no cited source states.
-        spans: The claim's unsupported parts, from a verifier of tokens.
     """
 
     difference: str = ""
@@ -279,12 +264,10 @@ class Judgment(RatingVerdict):
 
     Attributes:
         rubric: The rubric's name, e.g. "cohesion".
-        scale: The rubric's lowest and highest rating.
         rating: The rating that the judge wrote, on the scale; None where unscored.
         score: The expectation over the distribution, on the scale; the rating itself where there is
             none; None where unscored. Of a panel, the mean of its members.
         distribution: Probability of each rating, from the scale's lowest; None where not given.
-        rationale: The judge's reason.
         sentences: Numbers (1-based) of the sentences that the rationale names.
         members: The panel's judgments behind this one; empty for a single judge.
         first: A panel member's judgment before it read the others'; None without a dispute.
@@ -315,12 +298,7 @@ class Judgment(RatingVerdict):
 
 
 class SentenceLabel(WeighedVerdict):
-    """A label for whether an answer needs a sentence (BioACE, figure 2).
-
-    Attributes:
-        sentence: 1-based.
-        label: None where unscored.
-    """
+    """A label for whether an answer needs a sentence (BioACE, figure 2)."""
 
     item_fields, value_field = ("sentence",), "label"
     labels = RELEVANCE_LABELS
@@ -331,14 +309,7 @@ class SentenceLabel(WeighedVerdict):
 
 
 class NuggetVerdict(ClaimVerdict, WeighedVerdict):
-    """A verdict on whether a cited document supports one nugget of the citing sentence.
-
-    Attributes:
-        sentence: 1-based.
-        document: The cited document's id.
-        nugget: The nugget's text.
-        verdict: None where unscored.
-    """
+    """A verdict on whether a cited document supports one nugget of the citing sentence."""
 
     item_fields = ("sentence", "document", "nugget")
 
@@ -353,9 +324,7 @@ class AttributionVerdict(ClaimVerdict):
     """A verdict on whether the documents that a sentence cites support it together (ALCE).
 
     Attributes:
-        sentence: 1-based.
         without: The document that was left out; empty for all of them.
-        verdict: None where unscored.
     """
 
     item_fields = ("sentence", "without")
@@ -370,8 +339,6 @@ class DocumentFacts(VerdictBase):
     """The facts of a passage of a cited document.
 
     Attributes:
-        document: The document's id.
-        start: The passage's first character in the document's text (0-based).
         facts: The passage's sentences where the model failed; `failure` then says why.
     """
 
@@ -390,11 +357,9 @@ class SentenceCorrectness(VerdictBase):
     """A verdict on whether a passage found for a sentence supports it (BioACE, 4.1.3).
 
     Attributes:
-        sentence: 1-based.
         correct: None without a passage.
         score: The best passage's score; None without a passage, or if it comes from the judge's
             verdicts, which have none.
-        evidence: The best passage.
     """
 
     item_fields = ("sentence",)
@@ -416,8 +381,6 @@ class CitationVerdict(ClaimVerdict, WeighedVerdict):
     """A verdict on whether a cited document supports the citing sentence.
 
     Attributes:
-        sentence: 1-based.
-        citation: The citation.
         verdict: "invalid" where the citation resolves to no document; None where unscored.
         evidence: The parts of the document that were checked.
         nuggets: The verdicts on the sentence's nuggets that it merges, if any.
@@ -445,7 +408,6 @@ class EvidenceVerdict(ClaimVerdict, WeighedVerdict):
         sentence: 1-based. A sentence has several verdicts where several passages were found.
         side: The side that the search looked for; the verdict may differ.
         rank: Its place among the passages of its side, 1 for the best.
-        verdict: None where unscored.
         evidence: The passage; None where nothing was found.
     """
 
@@ -463,7 +425,6 @@ class SentenceNuggets(VerdictBase):
     """The facts of one sentence of the answer or of the reference, or of the whole text.
 
     Attributes:
-        origin: "answer" or "reference".
         sentence: 1-based; 1 where the text was read as a whole, and its nuggets say theirs.
         nuggets: Not empty for a sentence that states something, unless `failure` is set.
     """
@@ -481,7 +442,6 @@ class NuggetAssignment(WeighedVerdict):
 
     Attributes:
         gold: Position in `Evaluation.gold_nuggets` (0-based).
-        assignment: None where unscored.
     """
 
     item_fields, value_field = ("gold",), "assignment"
@@ -497,7 +457,6 @@ class Said(Frozen):
 
     Attributes:
         value: A label, or a number on the evaluator's scale.
-        reason: The reason.
         confidence: Probability of the value among those possible; None where not given.
         entropy_bits: Entropy of that distribution; None where not given.
     """
@@ -514,12 +473,9 @@ class OwnVerdict(WeighedVerdict):
     Attributes:
         sentence: 1-based; None for the whole answer.
         marker: The marker of the sentence's citation, if it is about one.
-        criterion: The criterion, where there are several.
         label: The label, if the evaluator has labels; None where unscored.
         score: The number on the scale, if the evaluator has one; None where unscored. Of a panel,
             the mean of its members.
-        scale: Lowest and highest score.
-        reason: The reason.
         members: The panel's verdicts behind this one; empty for a single judge.
     """
 

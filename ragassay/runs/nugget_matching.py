@@ -27,12 +27,7 @@ from ragassay.formats.reviews import ReviewedRun
 from ragassay.formats.rows import NuggetEntry, Row
 from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
-from ragassay.metrics.papers.nuggetizer import (
-    all_score,
-    strict_all_score,
-    strict_vital_score,
-    vital_score,
-)
+from ragassay.metrics.papers.nuggetizer import assignment_values
 from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
 from ragassay.optimizers.nugget_matching import fit_matcher
@@ -132,13 +127,7 @@ async def _assign(
 def _scores(answer: AssignedAnswer) -> NuggetScores:
     labels: list[Assignment | None] = [nugget.assignment for nugget in answer.nuggets]
     vital = [nugget.importance == "vital" for nugget in answer.nuggets]
-    return NuggetScores(
-        answer.topic,
-        strict_vital_score(labels, vital),
-        strict_all_score(labels),
-        vital_score(labels, vital),
-        all_score(labels),
-    )
+    return NuggetScores(answer.topic, *assignment_values(labels, vital).values())
 
 
 Pair = Annotated[list[int], Field(min_length=2, max_length=2)]

@@ -13,7 +13,7 @@ from ragassay.metrics.stats.intervals import (
     SHARE_SCALE,
     build_score,
     mean_interval,
-    mean_share_interval,
+    share_interval,
 )
 from ragassay.records import (
     DESIRED_RATING,
@@ -225,7 +225,7 @@ def detection_score(pairs: Sequence[DamagedPair]) -> Score:
     n_questions, total = len(set(questions)), len(pairs)
     value = math.fsum(hits) / len(hits) if hits else None
     drawn = mean_interval(hits, questions)
-    wilson = mean_share_interval((value or 0.0) * n_questions, n_questions)
+    wilson = share_interval((value or 0.0) * n_questions, n_questions)
     ends = [interval for interval in (drawn, wilson) if interval]
     return Score(
         value=value,

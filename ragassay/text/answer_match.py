@@ -14,7 +14,6 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable
-from typing import Any
 
 from ragassay.text.quantities import numbers_of
 
@@ -31,38 +30,18 @@ _TRUE = frozenset({"true", "yes", "correct", "right"})
 _FALSE = frozenset({"false", "no", "incorrect", "wrong"})
 _NEGATIONS = frozenset({"no", "not", "nor", "never", "none", "neither", "without", "cannot"})
 _STOP_WORDS = frozenset(
-    {
-        *("a", "an", "the", "this", "that", "these", "those", "it", "its", "they", "them"),
-        *("their", "he", "him", "his", "she", "her", "we", "us", "our", "you", "your", "i"),
-        *("my", "me", "who", "whom", "which", "what", "is", "am", "are", "was", "were", "be"),
-        *("been", "being", "has", "have", "had", "having", "do", "does", "did", "doing", "can"),
-        *("will", "just", "should", "and", "but", "or", "if", "because", "as", "until", "while"),
-        *("of", "at", "by", "for", "with", "about", "into", "through", "to", "from", "in", "on"),
-        *("then", "here", "there", "when", "where", "why", "how", "all", "both", "each", "few"),
-        *("some", "such", "own", "same", "so", "than", "too", "very", "s", "t", "now"),
-    }
+    "a an the this that these those it its they them their he him his she her we us our you your i "
+    "my me who whom which what is am are was were be been being has have had having do does did "
+    "doing can will just should and but or if because as until while of at by for with about into "
+    "through to from in on then here there when where why how all both each few some such own same "
+    "so than too very s t now".split()
 )
 _REFUSALS = (
-    "unanswerable",
-    "no answer",
-    "not answerable",
-    "cannot be answered",
-    "not enough information",
-    "insufficient information",
-    "no information",
-    "no relevant information",
-    "unknown",
-    "not known",
-    "not mentioned",
-    "not stated",
-    "not specified",
-    "it is not possible to tell",
-    "cannot tell",
-    "it does not say",
-    "the passage does not say",
+    *("unanswerable", "no answer", "not answerable", "cannot be answered", "unknown", "not known"),
+    *("not enough information", "insufficient information", "no information", "none", "n/a"),
+    *("no relevant information", "not mentioned", "not stated", "not specified", "cannot tell"),
+    *("it is not possible to tell", "it does not say", "the passage does not say"),
     "the context does not say",
-    "none",
-    "n/a",
 )
 _ASKS_WHETHER = re.compile(
     r"\s*(?:is|are|was|were|am|do|does|did|can|could|may|might|must|shall|should|will|would|has"
@@ -92,14 +71,10 @@ def normalize_answer(text: str) -> str:
 
 @functools.cache
 def _stem(word: str) -> str:
-    return word if any(c.isdigit() for c in word) else _stemmer().stemWord(word)
-
-
-@functools.cache
-def _stemmer() -> Any:
     import snowballstemmer
 
-    return snowballstemmer.stemmer("porter")
+    has_digit = any(c.isdigit() for c in word)
+    return word if has_digit else snowballstemmer.stemmer("porter").stemWord(word)
 
 
 def is_unanswered(answer: str, question: str = "") -> bool:
@@ -126,10 +101,7 @@ def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bo
     must be equal, or of `FEWEST_CHARS` and more than `LEAST_RATIO` % alike, with the same numbers
     and the same negations.
 
-    Args:
-        answer: The extracted answer.
-        known: The known ones; without any, none is.
-        question: What was asked.
+    Without a known answer, none is.
 
     Example:
         >>> is_known_answer("migraine attacks", ["Migraine attack."])

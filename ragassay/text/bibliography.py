@@ -76,7 +76,6 @@ class Reference:
 
     Attributes:
         label: What marks in the text call it: "1", "smith"; its number where it has no label.
-        text: The entry.
     """
 
     label: str
@@ -85,12 +84,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Bibliography:
-    """The references of an answer.
-
-    Attributes:
-        references: In order.
-        blocks: The other blocks of the answer.
-    """
+    """The references of an answer in order, and its other blocks."""
 
     references: tuple[Reference, ...]
     blocks: tuple[Block, ...]
@@ -104,10 +98,7 @@ def split_bibliography(
     A list stands below a title ("References", "Sources:") up to the next heading, or at the end of
     the answer without one; most of its lines name a document.
 
-    Args:
-        text: The answer.
-        blocks: Its blocks.
-        titles: Titles of its sources: a line with one of them names a document.
+    A line with one of `titles`, those of its sources, names a document.
 
     Example:
         >>> from ragassay.text.blocks import read_blocks

@@ -43,7 +43,6 @@ class Block:
     """A stretch of an answer that is one thing.
 
     Attributes:
-        kind: What it is.
         lines: Its stretches of text, without marks of lists and quotes, one a line.
         cells: The cells of a row of a table.
         header: Plain text of the table's header, one a cell; empty without one.
@@ -72,8 +71,7 @@ def read_blocks(text: str) -> list[Block]:
     of dashes makes no heading of the line above, and list marks of any common manner begin an item.
     Block elements of HTML are read wherever they stand.
 
-    Args:
-        text: An answer, without its reasoning.
+    The answer is read without its reasoning.
 
     Example:
         >>> text = "# Effects\n1. It fell.\n2. It rose."

@@ -116,10 +116,6 @@ class Mark:
     """A citation mark in the plain text of a block.
 
     Attributes:
-        start: Its first character, in the plain text.
-        end: One past its last character.
-        targets: What it points to.
-        text: The mark as the answer writes it.
         style: What it may be instead of a mark: a number in parentheses ("round"), an exponent
             ("raised"), something else ("unsure"); "" where it is a mark in any case.
     """
@@ -134,9 +130,7 @@ class Mark:
 def find_marks(plain: PlainText, names: Collection[str] = ()) -> list[Mark]:
     """Return the marks of a block in order; none overlaps another.
 
-    Args:
-        plain: The block's plain text.
-        names: Ids and titles of the sources, in lower case.
+    `names` are ids and titles of the sources, in lower case.
     """
     found: list[Mark] = []
     taken = bytearray(len(plain.text))
@@ -319,10 +313,6 @@ _FINDERS: tuple[_Finder, ...] = (
 
 def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     """Return the stretches that go with marks: their brackets, what separates and announces them.
-
-    Args:
-        text: The plain text of a block.
-        marks: Its marks, in order.
 
     Example:
         >>> removable_spans("It fell (see [1], [2]).", [Mark(13, 16, (), ""), Mark(18, 21, (), "")])

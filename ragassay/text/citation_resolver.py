@@ -28,7 +28,7 @@ class CitationResolver:
     """Turns marks of an answer into citations, and collects the documents that they point to.
 
     Args:
-        sources: The answer's sources.
+        sources: The answer's.
         lookup: Finds an article by PMID or DOI outside the sources; None where there is nowhere to
             look.
         references: The answer's own list of references.

@@ -166,7 +166,6 @@ class Target:
     """The source that an entry of a mark names, and how.
 
     Attributes:
-        kind: How it points.
         value: The number, identifier or address.
         text: As a reader quotes it: "1", "PMID 123", "doc1".
         address: Address of a link around it, which decides where it is known.
@@ -187,10 +186,8 @@ def read_targets(
 
     Authors beside a PMID or DOI ("Lee 2019; PMID 123") describe it and are no target.
 
-    Args:
-        content: What stands between the brackets.
-        is_square: Whether the brackets make a citation of any number.
-        names: Ids and titles of sources, in lower case.
+    The `content` stands between brackets, which may make a citation of any number (`is_square`);
+    `names` are ids and titles of sources, in lower case.
 
     Example:
         >>> [target.value for target in read_targets("see Source 1, p. 4", is_square=True)]

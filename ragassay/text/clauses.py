@@ -75,13 +75,9 @@ class _Word:
 
 
 def clauses_of(sentence: str) -> list[str]:
-    """Return the clauses of a sentence, each as a sentence of its own.
+    """Return the clauses of a sentence without citation markers, each as a sentence of its own.
 
-    Args:
-        sentence: Without citation markers.
-
-    Returns:
-        The sentence itself where it cannot be cut; nothing for a blank one.
+    The sentence itself where it cannot be cut; nothing for a blank one.
 
     Example:
         >>> clauses_of("Nausea was common; two patients stopped the drug, and no patient died.")

@@ -70,12 +70,7 @@ _SIDES = tuple(tuple(tuple(side.split()) for side in pair) for pair in _OPPOSITE
 
 @dataclass(frozen=True)
 class Difference:
-    """A word of a claim that its document contradicts.
-
-    Attributes:
-        kind: What kind of word it is.
-        words: The words, for a reader.
-    """
+    """A word of a claim that its document contradicts: its kind, and the words for a reader."""
 
     kind: Literal["number", "direction", "negation"]
     words: str
@@ -90,10 +85,10 @@ def difference_of(
         claim: The claim.
         sentences: The document's.
         title: The document's.
-        beside: Other documents that the claim rests on; empty for none. A number that one of them
-            states does not differ. With any, directions and negations do not count, since it is
-            unknown which document they are from. None where the sentences are only a part of the
-            document: the rest may state the number, so that no number counts.
+        beside: Other documents that the claim rests on. A number that one of them states does not
+            differ, and with any, directions and negations do not count: it is unknown which
+            document they are from. None where the sentences are only a part of the document, whose
+            rest may state the number: then no number counts.
 
     Example:
         >>> difference_of("It fell by 5 mm.", ["It fell by 2 mm."], beside=[])
@@ -115,13 +110,8 @@ def absent_numbers(
 ) -> tuple[str, ...]:
     """Return the numbers of a claim, with their units, that none of its documents states.
 
-    A number that a document gives another value for is not among them.
-
-    Args:
-        claim: The claim.
-        sentences: All of a document's.
-        title: The document's.
-        beside: The other documents that the claim rests on.
+    A number that a document gives another value for is not among them. The sentences are all of a
+    document's; `beside` are the other documents that the claim rests on.
 
     Example:
         >>> absent_numbers("Mean age was 64 years.", ["Adults took part."])
@@ -146,10 +136,7 @@ def is_other_value(words: str) -> bool:
 def places_of_difference(words: str, text: str, of: Literal["here", "there"]) -> list[Span]:
     """Return where a text has the words that a difference names.
 
-    Args:
-        words: Of a `Difference`.
-        text: The claim, or its document.
-        of: Which of them the text is: the claim is "here".
+    The `words` are those of a `Difference`. The claim is "here", its document "there".
 
     Example:
         >>> places_of_difference("the source says 2, the answer 5", "It fell by 5 mm.", "here")

@@ -19,8 +19,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 def with_whole_characters(value: T) -> T:
     r"""Return text, or a value of JSON, with each lone surrogate replaced by U+FFFD.
 
-    Args:
-        value: Text, or lists and objects of it; anything else is returned as it is.
+    Anything but text, and lists and objects of it, is returned as it is.
 
     Example:
         >>> with_whole_characters({"reason": "\ud83d, it seems"})
@@ -77,9 +76,6 @@ def find_reasoning(text: str) -> list[tuple[int, int]]:
     An opening tag without a closing one makes reasoning of the rest: the model was cut off. A
     closing tag without an opening one makes reasoning of all before it: chat templates write the
     opening tag into the prompt.
-
-    Args:
-        text: An answer as the model wrote it.
 
     Example:
         >>> find_reasoning("<think>It may rise.</think> It falls.")

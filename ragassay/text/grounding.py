@@ -108,10 +108,8 @@ _NEVER_BORROWED = frozenset(
 def is_carried(nugget: str, sentence: str, answer: str) -> bool:
     """Return whether a sentence states a nugget.
 
-    Args:
-        nugget: The fact. Without a content word it is not stated.
-        sentence: The sentence it was taken from; it always states itself.
-        answer: The whole text, which may supply the referent of a pronoun in the sentence.
+    A nugget without a content word is not stated; a sentence always states itself. The `answer` may
+    supply the referent of a pronoun in the sentence.
     """
     words, own = _words(nugget), _words(sentence)
     if not words or not _is_drawn(words, own, sentence, answer):

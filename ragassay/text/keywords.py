@@ -6,12 +6,10 @@ import functools
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+import numpy as np
+from numpy.typing import NDArray
 
 WordKind = Literal["noun", "adjective", "participle", "opener", "other"]
 """An opener is a word that a noun phrase follows: an article, a preposition, an "and"."""
@@ -90,8 +88,7 @@ _NO_PARTICIPLES = frozenset(
 def kind_of_word(word: str) -> WordKind:
     """Return what a word can be in a noun phrase; "other" cannot stand in one.
 
-    Args:
-        word: In lower case; a compound with hyphens is what its last part is.
+    The word is in lower case; a compound with hyphens is what its last part is.
 
     Example:
         >>> [kind_of_word(word) for word in ("electrode", "optical", "modified", "the", "rapidly")]
@@ -130,7 +127,6 @@ class _Candidate:
     """A phrase, in whatever endings it occurs.
 
     Attributes:
-        stems: Of its words.
         starts: Number of its first word in the text, for each occurrence.
         forms: How it is written, by how often.
     """
@@ -141,21 +137,14 @@ class _Candidate:
 
 
 def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
-    """Return the keywords of a text, the best first.
+    """Return the keywords of English prose as the text writes them, the best first: at most n.
 
-    Args:
-        text: English prose. Of more than 4,000 candidates the first 4,000 are ranked.
-        n: The most that are returned.
-
-    Returns:
-        At most `n`, as the text writes them; none for a text without a noun.
+    Of more than 4,000 candidates the first 4,000 are ranked. A text without a noun has none.
 
     Example:
         >>> find_keywords("The glucose sensor is new. A glucose sensor has a membrane.", 2)
         ('glucose sensor', 'membrane')
     """
-    import numpy as np
-
     candidates = _candidates(text)
     if not candidates:
         return ()
@@ -226,7 +215,6 @@ def _stem(word: str) -> str:
 
 def _topics(candidates: list[_Candidate]) -> NDArray[np.intp]:
     """Return each candidate's topic, from 0."""
-    import numpy as np
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.sparse import csr_array
     from scipy.spatial.distance import squareform
@@ -248,8 +236,6 @@ def _topics(candidates: list[_Candidate]) -> NDArray[np.intp]:
 
 def _weights(candidates: list[_Candidate], topics: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return how close each two topics stand: the sum of their candidates' inverse distances."""
-    import numpy as np
-
     starts = np.array([start for one in candidates for start in one.starts])
     n_words = np.array([len(one.stems) for one in candidates for _ in one.starts])
     owner = np.repeat(topics, [len(one.starts) for one in candidates])
@@ -270,11 +256,8 @@ def _weights(candidates: list[_Candidate], topics: NDArray[np.intp]) -> NDArray[
 def pagerank(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the PageRank of the nodes of a weighted graph; they sum to 1.
 
-    Args:
-        weights: shape (n, n), not negative; a node without an edge leads to all alike.
+    The weights, shape (n, n), are not negative; a node without an edge leads to all alike.
     """
-    import numpy as np
-
     n = len(weights)
     sums = weights.sum(axis=1, keepdims=True)
     steps = np.divide(weights, sums, out=np.full_like(weights, 1 / n), where=sums > 0)

@@ -66,7 +66,6 @@ class PlainText:
     """Plain text of an answer's stretch.
 
     Attributes:
-        text: Its characters; see `DELIMITERS`.
         starts: Shape (len(text),): where each character begins in the answer.
         ends: Shape (len(text),): one past where it ends in the answer.
         targets: Addresses of links, and attributes of citation elements, by the place of their
@@ -86,9 +85,7 @@ class PlainText:
 def plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
     r"""Return the plain text of some stretches of an answer, joined by line breaks.
 
-    Args:
-        answer: The whole answer.
-        spans: Stretches of it in order, such as the lines of a paragraph.
+    The spans are in order, such as the lines of a paragraph.
 
     Example:
         >>> plain = plain_text("It **fell** \\[1\\].", [(0, 18)])
@@ -152,7 +149,7 @@ class _Builder:
         while found := _TOKEN.search(answer, position, end):
             first, last = found.span()
             self.copy(answer, position, first)
-            self._token(_kind_of(found), found, answer)
+            self._token(found.lastgroup or "", found, answer)
             position = last
         self.copy(answer, position, end)
 
@@ -266,13 +263,3 @@ def _target_of(attributes: str) -> str:
         return ""
     first = re.match(r"(\d{1,3})-(\d{1,4})", value[1])
     return f"{first[0]}:0" if first and value[0].lower().startswith("index") else value[1]
-
-
-_KINDS = (
-    *("escape", "code", "image", "link", "address"),
-    *("comment", "tag", "entity", "power", "emphasis"),
-)
-
-
-def _kind_of(found: re.Match[str]) -> str:
-    return next(kind for kind in _KINDS if found[kind] is not None)

@@ -58,9 +58,7 @@ class ComparedNumber:
     """A number of a claim, compared with a text.
 
     Attributes:
-        start: Its first character in the claim.
         end: One past its last, its unit included.
-        verdict: Whether the text has it, says nothing of it, or has another value.
         stated: The place of the other value in the text; None unless the verdict is "other".
         arm: Whose value it is, where the claim swapped two; else "".
     """
@@ -73,14 +71,7 @@ class ComparedNumber:
 
 
 def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
-    """Return the numbers of a claim in order, each compared with those of a text.
-
-    Args:
-        claim: A sentence.
-        text: All that the claim may take its numbers from.
-
-    Returns:
-        Empty for a claim without a number.
+    """Return the numbers of a sentence in order, each compared with all that it may be taken from.
 
     Example:
         >>> [one.verdict for one in compare_numbers("5 mg for 2 weeks", "2 mg for 14 days")]

@@ -44,10 +44,8 @@ class NumberMention:
     """A number that a text states.
 
     Attributes:
-        start: Its first character.
         end: One past its last, its unit included.
         quantity: The number as it was read.
-        kind: What it measures.
         amount: Its size in the kind's base units, without a sign.
         step: Half a unit of its last digit, in base units: what rounding may hide.
         bound: Whether it is about, over or under that.
@@ -59,7 +57,6 @@ class NumberMention:
         head: Stems of the words next to it, the closest first.
         names: Stems of the names of its clause and of `lead`.
         lead: Stems of the words between the sentence's start and its first number.
-        words: Stems of the words of its sentence.
         change: Whether it says by how much something differs.
         period: Whether it is a time that says when something was measured.
         topic: Stems of the words of the text's first sentence, or of its title.
@@ -254,12 +251,8 @@ def _units_differ(one: NumberMention, other: NumberMention) -> bool:
 def follows(claimed: NumberMention, stated: Sequence[NumberMention], text: str) -> bool:
     """Return whether the number of a claim follows from numbers of a text by one step.
 
-    A difference, a sum, a share of a count, a change in percent, 1 minus a ratio.
-
-    Args:
-        claimed: A number of the claim.
-        stated: The text's numbers, in order.
-        text: The text, in which "doubled" is looked for.
+    A difference, a sum, a share of a count, a change in percent, 1 minus a ratio; "doubled" is
+    looked for in the text, whose numbers stand in order.
     """
     if claimed.kind == "fold" and any(
         _is_near(claimed, value) and word.search(text) for word, value in _FOLD_WORDS

@@ -183,14 +183,11 @@ class Quantity:
     """A number of a text, with its unit.
 
     Attributes:
-        start: Its first character.
         end: One past the last character of the number, without the unit.
         value: As it reads.
         also: Other values that the notation allows.
         power: The power of ten that it may be: 1000 for "10^3", and for "103", which may have lost
             its superscript.
-        unit: None where none follows.
-        is_about: Whether it is said to be approximate.
         is_name: Whether it is a part of a name, and so no quantity.
         digits: Decimal places; negative for zeros at its end: -2 for "7500".
         factor: What its figures are multiplied by: a power of ten, a million.

@@ -128,12 +128,7 @@ _NAME = re.compile(r"(?<=\w)\W+[A-Z][\w.]*|['\u2018\u201c\"]\w")
 def context_marks(question: str, answer: str) -> tuple[ContextMark, ...]:
     """Return the words of a question and its answer that need the paper, in order.
 
-    Args:
-        question: The question.
-        answer: Its answer; may be empty.
-
-    Returns:
-        Empty for a pair that stands alone, as far as the rules see.
+    The answer may be empty. A pair that stands alone, as far as the rules see, has none.
 
     Example:
         >>> [mark.text for mark in context_marks("What does Figure 5 show?", "We used ice.")]
@@ -210,13 +205,7 @@ _WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
 
 @dataclass(frozen=True)
 class Flaw:
-    """A flaw of a question.
-
-    Attributes:
-        kind: What it is.
-        why: The words that show it.
-        mend: How to mend it.
-    """
+    """A flaw of a question, with the words that show it, and how to mend it."""
 
     kind: FlawKind
     why: str
@@ -225,10 +214,6 @@ class Flaw:
 
 def question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, ...]:
     """Return what is wrong with the wording of a question; nothing where no rule speaks.
-
-    Args:
-        text: The question.
-        answers: Known correct answers.
 
     Example:
         >>> [flaw.kind for flaw in question_flaws("It began in 1951, didn't it?")]

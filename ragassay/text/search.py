@@ -13,12 +13,8 @@ from ragassay.text.sentences import sentences_of, split_sentences
 _WORD = re.compile(r"\w+(?:[-.]\w+)*")
 _SIMPLE_WORD = re.compile(r"[^\W\d_]\w*")
 _STOPWORDS = frozenset(
-    {
-        *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "for", "from"),
-        *("had", "has", "have", "in", "into", "is", "it", "its", "may", "not", "of", "on", "or"),
-        *("our", "than", "that", "the", "their", "there", "these", "they", "this", "those", "to"),
-        *("was", "we", "were", "which", "with"),
-    }
+    "a an and are as at be been but by can for from had has have in into is it its may not of on "
+    "or our than that the their there these they this those to was we were which with".split()
 )
 
 
@@ -93,13 +89,9 @@ PASSAGE_WORDS = 400
 def passages_of(text: str, most_words: int = PASSAGE_WORDS) -> tuple[str, ...]:
     """Cut a text into passages of whole sentences, each as long as it may be.
 
-    Args:
-        text: Any text.
-        most_words: Most words of a passage, at least 1; a longer sentence is a passage of its own.
+    A longer sentence is a passage of its own.
 
-    Returns:
-        The passages in order, without outer white space; the text itself where it is short enough,
-        and where it has no sentence.
+    The text itself where it is short enough, and where it has no sentence.
 
     Example:
         >>> passages_of("One two three. Four five. Six.", most_words=5)
@@ -127,9 +119,7 @@ CUT = "[...]"
 def windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
     """Return all runs of `size` neighbouring sentences; the whole document where it has fewer.
 
-    Args:
-        document: An empty text gives no passage.
-        size: Sentences of a passage, at least 1.
+    An empty text gives no passage.
     """
     return _windows(document.id, document.title, document.text, size)
 
@@ -208,13 +198,8 @@ def passage_of_sentences(
 ) -> str:
     r"""Return the passage of a document that was cut into sentences.
 
-    Args:
-        claim: The claim.
-        sentences: Of a document of more than `n_words` those are read that BM25 ranks closest to
-            the claim, in their order.
-        title: The document's title.
-        wanted: Positions of sentences to read before others.
-        n_words: Most words to read.
+    Of more than `n_words`, those sentences are read that BM25 ranks closest to the claim, in their
+    order; those at the `wanted` positions come first.
 
     Example:
         >>> passage_of_sentences("It fell.", ["Pressure fell.", "Pain rose."], "A trial")

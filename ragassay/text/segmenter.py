@@ -20,9 +20,16 @@ from ragassay.text.blocks import LIST_MARK, read_blocks
 from ragassay.text.citation_resolver import CitationResolver, Lookup
 from ragassay.text.citation_styles import Target
 from ragassay.text.faults import blank_spans, find_reasoning
-from ragassay.text.marked_text import WORD, BlockPart, mark_parts, text_without
 from ragassay.text.markup import Span, plain_text
-from ragassay.text.statements import Statement, add_marks, build_statements
+from ragassay.text.statements import (
+    WORD,
+    BlockPart,
+    Statement,
+    add_marks,
+    build_statements,
+    mark_parts,
+    text_without,
+)
 
 
 def segment(
@@ -35,7 +42,7 @@ def segment(
     belongs to the statement around or before it; one that opens a line, to the next on that line.
 
     Args:
-        record: The record.
+        record: Its sources are looked into first.
         lookup: Returns a cited document outside the record's sources by its id; None if unknown.
             None where there is nowhere to look.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.formats.workbench.paragraphs import GradedParagraph, QueryParagraphs
-from ragassay.metrics.stats.intervals import build_score, mean_share_interval
+from ragassay.metrics.stats.intervals import build_score, share_interval
 from ragassay.records import Score
 from ragassay.workbench.grades import DIRECT, GradeFilter, PassageGrade, grade_of, grades_of
 
@@ -365,6 +365,6 @@ def _share(verdicts: Sequence[bool | None]) -> Score:
         hits / len(known) if known else None,
         len(known),
         n_unscored,
-        mean_share_interval(hits, len(known)),
+        share_interval(hits, len(known)),
         (hits / total, (hits + n_unscored) / total) if total else (None, None),
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lazy import LazyModule
 
 from ragassay.metrics.papers.citations import citation_scores
-from ragassay.metrics.stats.intervals import mean_interval, mean_share_interval
+from ragassay.metrics.stats.intervals import mean_interval, share_interval
 from ragassay.records import (
     AnswerSentence,
     Citation,
@@ -94,14 +94,14 @@ def test_a_perfect_share_of_few_pairs_is_not_certain():
     # A bootstrap of 1, 1, ..., 1 has no width; Wilson's of 12 of 12 reaches down to .757.
     found = detection_score(pairs_of([(5, 1)] * 12))
     assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(mean_share_interval(12, 12)[0])
+    assert found.low == pytest.approx(share_interval(12, 12)[0])
     assert found.low == pytest.approx(0.7575, abs=1e-3)
 
 
 def test_answers_to_one_question_are_one_trial():
     found = detection_score(pairs_of([(5, 1)] * 12, topics=["q"] * 11 + ["r"]))
     assert found.n == 12
-    assert found.low == pytest.approx(mean_share_interval(2, 2)[0])
+    assert found.low == pytest.approx(share_interval(2, 2)[0])
 
 
 def test_no_pair_gives_no_figure():

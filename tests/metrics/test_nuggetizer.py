@@ -7,14 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.metrics.papers.nuggetizer import (
-    all_score,
-    assignment_scores,
-    strict_all_score,
-    strict_vital_score,
-    vital_score,
-)
-from ragassay.metrics.stats.intervals import mean_share_interval, share_interval
+from ragassay.metrics.papers.nuggetizer import assignment_scores, assignment_values
 from ragassay.records import ASSIGNMENTS, Assignment, Importance
 
 LABELS: list[Assignment | None] = ["support", "partial_support", "not_support", "support"]
@@ -44,11 +37,9 @@ def published_scores(rows: list[dict[str, str]]) -> dict[str, float | None]:
 
 def test_scores_worked_by_hand() -> None:
     # Vital: support, partial, not: 1/3 strict, (1 + 0.5)/3 otherwise.
-    assert strict_vital_score(LABELS, VITAL) == pytest.approx(1 / 3)
-    assert vital_score(LABELS, VITAL) == pytest.approx(0.5)
     # All: two of four in full, and half a credit: 2/4, 2.5/4.
-    assert strict_all_score(LABELS) == 0.5
-    assert all_score(LABELS) == 0.625
+    wanted = {"strict_vital": 1 / 3, "strict_all": 0.5, "vital": 0.5, "all": 0.625}
+    assert assignment_values(LABELS, VITAL) == pytest.approx(wanted)
 
 
 def test_unscored_nugget_is_left_out_of_the_score_and_in_its_bounds() -> None:
@@ -65,20 +56,18 @@ def test_unscored_nugget_is_left_out_of_the_score_and_in_its_bounds() -> None:
 
 @pytest.mark.parametrize("labels", [[], [None], [None, None]])
 def test_nothing_scored_is_undefined(labels: list[None]) -> None:
-    assert strict_all_score(labels) is all_score(labels) is None
-    vital = [True] * len(labels)
-    assert strict_vital_score(labels, vital) is vital_score(labels, vital) is None
+    assert {*assignment_values(labels, [True] * len(labels)).values()} == {None}
 
 
 def test_without_a_vital_nugget_there_are_no_vital_scores() -> None:
-    assert strict_vital_score(["support"], [False]) is None
+    assert assignment_values(["support"], [False])["strict_vital"] is None
     assert list(assignment_scores(["support"], [None], "")) == ["nuggets.strict_all", "nuggets.all"]
     assert assignment_scores([], [], "") == {}
 
 
 def test_unequal_lengths_are_refused() -> None:
     with pytest.raises(InputError, match="2 labels for 1 nuggets"):
-        vital_score(["support", "support"], [True])
+        assignment_values(["support", "support"], [True])
     with pytest.raises(InputError):
         assignment_scores(["support"], [], "")
 
@@ -105,10 +94,3 @@ def test_scores_are_the_published_ones_and_lie_in_order(
         if f"nuggets.{strict}" in scores:
             low, high = scores[f"nuggets.{strict}"].value, scores[f"nuggets.{lenient}"].value
             assert (low is None and high is None) or low <= high  # type: ignore[operator]
-
-
-@given(st.integers(1, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_interval_of_whole_credits_is_wilsons(pair: tuple[int, int]) -> None:
-    n_hits, n = pair
-    assert mean_share_interval(float(n_hits), n) == pytest.approx(share_interval(n_hits, n))
-    assert mean_share_interval(0.0, 0) is None

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.metrics.papers.answer_scores import share
+from ragassay.metrics.stats.aggregates import mean_scores
 from ragassay.metrics.stats.changes import find_changes
 from ragassay.metrics.stats.leaderboard import leaderboard
-from ragassay.metrics.stats.summary import mean_scores
 from ragassay.records import Evaluation, Finding, Score
 from ragassay.reports.changes import change_text
 

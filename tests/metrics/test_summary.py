@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ragassay.metrics.stats.summary import mean_scores, summarize
+from ragassay.metrics.stats.aggregates import mean_scores
+from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Evaluation, Finding, Score, Usage
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.instruments.signals.features import (
     Placed,
@@ -19,19 +21,12 @@ from ragassay.instruments.signals.features import (
     source_coverage,
     twins,
 )
-from ragassay.models.entailment import CONTRADICTS, SUPPORTS
+from ragassay.models.embeddings import Embedder
+from ragassay.models.entailment import CONTRADICTS, SUPPORTS, EntailmentModel
 from ragassay.models.fitted_raters import SignalRater
 from ragassay.records import AnswerSentence, Case, Document, SentenceSignals, Signals, SourceGap
 from ragassay.text.faults import says_nothing, speaks_to_judge
 from ragassay.text.sentences import sentences_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ragassay.models.embeddings import Embedder
-    from ragassay.models.entailment import EntailmentModel
-
 
 Row = dict[str, float]
 
@@ -58,10 +53,8 @@ class AnswerMeasurements:
         sentences: The measures of each sentence by name; inapplicable ones are left out.
         answer: Measures of the answer as a whole.
         vectors: The sentences' vectors, shape (n_sentences, n_dimensions).
-        openings: The first words of each sentence.
         register: The features of each sentence's register, from its spelling.
         twins: For each sentence, the number of the most similar one.
-        gaps: The source sentences that the answer covers least.
     """
 
     sentences: tuple[Row, ...]
@@ -124,8 +117,6 @@ def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
 def _place_sentences(
     case: Case, texts: Sequence[str], lines: Sequence[str], owner: Sequence[int], embedder: Embedder
 ) -> Placed:
-    import numpy as np
-
     number = {source.id: n for n, source in enumerate(case.sources)}
     return Placed(
         sentences=embedder.encode(texts),
@@ -147,8 +138,6 @@ def _add(rows: Sequence[Row], name: str, values: Sequence[float | None]) -> None
 
 def _add_contrasts(rows: Sequence[Row]) -> None:
     """Add how far a sentence deviates from the median of the others, and from what it cites."""
-    import numpy as np
-
     for name in ("source_support", "belonging"):
         for row in rows:
             others = [other[name] for other in rows if other is not row and name in other]
@@ -171,8 +160,6 @@ def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
 
 def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
     """Return the closest source sentences of each sentence, in their order."""
-    import numpy as np
-
     chosen = [np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES]) for row in placed.nearness]
     return [" ".join(lines[int(i)] for i in closest) for closest in chosen]
 
@@ -203,8 +190,6 @@ def _gaps(
     sources: Sequence[Document], placed: Placed, lines: Sequence[str]
 ) -> tuple[SourceGap, ...]:
     """Return the source sentences that are closest to the question and covered least."""
-    import numpy as np
-
     nearness = np.array(source_coverage(placed))
     if not len(nearness):
         return ()
@@ -223,8 +208,6 @@ def _gaps(
 
 
 def _answer_row(case: Case, texts: Sequence[str], placed: Placed) -> Row:
-    import numpy as np
-
     citations = [c for sentence in case.sentences for c in sentence.citations]
     row: Row = {
         "connectives": connective_rate(texts),
@@ -246,27 +229,15 @@ def _answer_row(case: Case, texts: Sequence[str], placed: Placed) -> Row:
 
 
 LEAST = (
-    "source_support",
-    "cited_support",
-    "question_relevance",
-    "belonging",
-    "flow",
-    "entailment",
-    "register",
+    *("source_support", "cited_support", "question_relevance", "belonging", "flow"),
+    *("entailment", "register"),
 )
 """Measures of a sentence whose worst value in an answer is the least."""
 
 MOST = (
-    "redundancy",
-    "foreign",
-    "contradiction",
-    "miscited",
-    "unknown_numbers",
-    "unknown_names",
-    "unknown_words",
-    "unplaced_numbers",
-    "unplaced_names",
-    "unplaced_words",
+    *("redundancy", "foreign", "contradiction", "miscited"),
+    *("unknown_numbers", "unknown_names", "unknown_words"),
+    *("unplaced_numbers", "unplaced_names", "unplaced_words"),
 )
 """Measures of a sentence whose worst value in an answer is the greatest."""
 
@@ -301,8 +272,6 @@ class SignalMeter:
 
 def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
     """Compute signals from measurements with the rater's models."""
-    import numpy as np
-
     texts = (measured.sentences, measured.vectors, measured.openings)
     place = rater.order.logits(*texts)
     foreign = rater.foreign.logits(measured.sentences)
@@ -345,23 +314,17 @@ def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
     Args:
         place: shape (n_sentences,), at least 2; higher comes later.
     """
-    import numpy as np
-
     places = np.asarray(place, dtype=np.float64)
     return _concordance(places) - _concordance(np.sort(places))
 
 
 def log_share(logits: NDArray[np.float64] | Sequence[float], number: int) -> float:
     """Return the log-probability that of all sentences this one is chosen (softmax)."""
-    import numpy as np
-
     scores = np.asarray(logits, dtype=np.float64)
     return float(scores[number] - np.logaddexp.reduce(scores))
 
 
 def _concordance(place: NDArray[np.float64]) -> float:
-    import numpy as np
-
     later = place[None, :] - place[:, None]
     return float(-np.logaddexp(0, -later)[np.triu_indices(len(place), 1)].mean())
 

@@ -20,12 +20,7 @@ N_QUOTED = 5
 
 @dataclass(frozen=True)
 class Reason:
-    """A measurement in words.
-
-    Attributes:
-        text: One sentence for a person.
-        sentences: Numbers of the sentences concerned.
-    """
+    """A measurement in words."""
 
     text: str
     sentences: tuple[int, ...] = ()
@@ -34,11 +29,8 @@ class Reason:
 def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> str:
     """Return the facts for a rubric's judge: a line for each sentence, one for the answer, gaps.
 
-    Args:
-        signals: The measurements.
-        rubric: The rubric's name.
-        sentences: The answer's sentences; the first words of each are quoted, since the answer that
-            a judge sees has no numbers.
+    The first words of each of the answer's sentences are quoted, since the answer that a judge sees
+    has no numbers.
 
     Returns:
         "" for a rubric without a signal, and for an answer without a sentence.

@@ -10,19 +10,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.text.quantities import numbers_of
 from ragassay.text.search import tokenize
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-if TYPE_CHECKING:
-    Vectors = NDArray[np.float32]
+Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

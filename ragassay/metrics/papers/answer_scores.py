@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ragassay.metrics.papers.nuggets import f1_score
 from ragassay.metrics.stats.intervals import (
@@ -111,13 +111,8 @@ def _score_matched(
 ) -> Score:
     """Return the share of one side's nuggets that the other side states.
 
-    Args:
-        n_hits: Number of matched nuggets.
-        n_compared: Number compared with the other side: all or none.
-        n: Number of this side's nuggets.
-        n_missing: Sentences of this side whose nuggets failed.
-        n_other_missing: Sentences of the other side whose nuggets failed.
-        judge: The model that wrote them.
+    All of this side's `n` nuggets or none are compared; `n_missing` sentences of this side failed,
+    and `n_other_missing` of the other.
     """
     found = share("", n_hits, n_compared, n_missing + n_other_missing, judge)
     total = n + n_missing
@@ -146,11 +141,8 @@ def sentence_scores(
     The share of required ones is BioACE's completeness (4.1.2) and MedAESQA's precision; that of
     unnecessary ones is MedAESQA's redundancy, that of inappropriate ones its harmfulness.
 
-    Args:
-        labels: One a sentence; a judge's label that failed is unscored and leaves the denominator.
-        judge: The model that gave them.
-        n_unlabelled: Sentences that people left without a label among those that they labelled:
-            they stay in the denominator, as in MedAESQA.
+    Sentences that people left without a label among those that they labelled stay in the
+    denominator, as in MedAESQA; a judge's label that failed is unscored and leaves it.
     """
     given = [label.label for label in labels if label.label is not None]
     n, n_unscored = len(given) + n_unlabelled, len(labels) - len(given)
@@ -170,20 +162,16 @@ def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str
     by_sentence: dict[int, list[Verdict | None]] = {}
     for verdict in evidence:
         by_sentence.setdefault(verdict.sentence, []).append(verdict.verdict)
-    wanted: dict[str, Verdict] = {
-        "evidence.support": "supports",
-        "evidence.contradict": "contradicts",
+    wanted = (("evidence.support", "supports"), ("evidence.contradict", "contradicts"))
+    return {
+        key: share_of_known(key, [is_among(own, {verdict}) for own in by_sentence.values()], judge)
+        for key, verdict in wanted
     }
-    sentences = tuple(by_sentence.values())
-    return {key: _score_decided(key, verdict, sentences, judge) for key, verdict in wanted.items()}
 
 
-def _score_decided(
-    key: str, wanted: Verdict, sentences: Sequence[Sequence[Verdict | None]], judge: str
-) -> Score:
-    n_hits = sum(1 for verdicts in sentences if wanted in verdicts)
-    n_unscored = sum(1 for found in sentences if wanted not in found and None in found)
-    return share(key, n_hits, len(sentences) - n_unscored, n_unscored, judge)
+def is_among(verdicts: Collection[str | None], wanted: Collection[str]) -> bool | None:
+    """Return whether a verdict is one of the wanted; None where only a missing one may be."""
+    return not set(wanted).isdisjoint(verdicts) or (None if None in verdicts else False)
 
 
 def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -> dict[str, Score]:
@@ -191,9 +179,17 @@ def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -
 
     A sentence without a passage is unscored, as there is no evidence either way.
     """
-    known = [sentence.correct for sentence in correctness if sentence.correct is not None]
     key = "correctness.score"
-    return {key: share(key, sum(known), len(known), len(correctness) - len(known), judge)}
+    return {key: share_of_known(key, [sentence.correct for sentence in correctness], judge)}
+
+
+def share_of_known(
+    key: str, values: Sequence[bool | None], judge: str, *, is_told: bool = True
+) -> Score:
+    """Return the `share` of true values; None is unscored."""
+    known = [value for value in values if value is not None]
+    n_unscored = len(values) - len(known)
+    return share(key, sum(known), len(known), n_unscored, judge, is_told=is_told)
 
 
 def share(

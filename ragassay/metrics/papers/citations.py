@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ragassay.metrics.papers.answer_scores import share
+from ragassay.metrics.papers.answer_scores import is_among, share, share_of_known
 from ragassay.records import (
     VERDICTS,
     AnswerSentence,
@@ -26,6 +26,10 @@ RELEVANT: frozenset[str] = frozenset({"supports", "contradicts", "neutral"})
 """Verdicts on a document that is about the sentence's subject (MedAESQA: relevant)."""
 
 
+NOTHING = {"value": 0.0, "decided": 0.0, "worst": 0.0, "best": 0.0}
+"""The figures of a score of citations where there is none."""
+
+
 def merge_nugget_verdicts(verdicts: Sequence[Verdict], rule: MergeRule = "all") -> Verdict | None:
     """Merge the verdicts on a sentence's nuggets into one on the citation (BioACE, section 4.2.3).
 
@@ -33,10 +37,6 @@ def merge_nugget_verdicts(verdicts: Sequence[Verdict], rule: MergeRule = "all") 
     supported makes the document neutral, as its figure 5 says too; "any" is the other rule of the
     same section and of the authors' code: one supported nugget supports. A document that no nugget
     is about is not relevant.
-
-    Args:
-        verdicts: The verdict on each nugget of the sentence, against all nuggets of the document.
-        rule: The nuggets that must be supported.
 
     Returns:
         None without a nugget.
@@ -65,10 +65,8 @@ def merged_citations(
     A nugget whose comparison failed or is undecided leaves the citation unscored, unless another is
     contradicted: that decides. A failure counts before an undecided verdict.
 
-    Args:
-        cited: Number of a sentence, its citation, and the part of the document that was compared.
-        verdicts: Those on the nuggets of these sentences.
-        rule: See `merge_nugget_verdicts`.
+    `cited` are numbers of sentences, their citations, and the part of the document that was
+    compared.
     """
     by_pair: dict[tuple[int, str], list[NuggetVerdict]] = {}
     for verdict in verdicts:
@@ -129,54 +127,33 @@ def citation_scores(
     without asking: a sentence that cites nothing, a citation that points nowhere.
 
     An answer that cites nothing has 0 of each, with n 0, as in MedAESQA; the pooled scores of a run
-    leave it out. ALCE's measures are others: `ragassay.metrics.papers.citations`.
-
-    Args:
-        sentences: The answer's sentences.
-        citations: One verdict for each citation.
-        judge: The model that gave the verdicts.
+    leave it out. ALCE's measures are others: `alce_scores`.
     """
     given = [verdict.verdict for verdict in citations if verdict.verdict is not None]
     n_unscored = len(citations) - len(given)
     is_told = any(v.verdict is not None for v in citations if v.citation.document)
     n_cited = sum(1 for s in sentences if any(c.document for c in s.citations))
     n_open = sum(1 for s in sentences if _is_open(s))
+    of_verdict = (("citations.support", "supports"), ("citations.contradict", "contradicts"))
     scores = {
-        "citations.support": share(
-            "citations.support",
-            given.count("supports"),
-            len(given),
-            n_unscored,
-            judge,
-            is_told=is_told,
-        ),
-        "citations.contradict": share(
-            "citations.contradict",
-            given.count("contradicts"),
-            len(given),
-            n_unscored,
-            judge,
-            is_told=is_told,
-        ),
+        key: share(key, given.count(verdict), len(given), n_unscored, judge, is_told=is_told)
+        for key, verdict in of_verdict
+    } | {
         "citations.coverage": _coverage(sentences, citations, judge, is_told),
         "citations.document_precision": _document_precision(citations, judge, is_told),
         "citations.cited": share("citations.cited", n_cited, len(sentences) - n_open, n_open, ""),
     }
     if "not_attributable" in given:
         del scores["citations.contradict"]
-    return scores if citations or not sentences else scores | _of_no_citation(scores)
+    if citations or not sentences:
+        return scores
+    return {key: one if one.n else one.model_copy(update=NOTHING) for key, one in scores.items()}
 
 
 def _is_open(sentence: AnswerSentence) -> bool:
     """Return whether a sentence has citation marks and none could be resolved."""
     citations = sentence.citations
     return any(c.is_unresolved for c in citations) and not any(c.document for c in citations)
-
-
-def _of_no_citation(scores: Mapping[str, Score]) -> dict[str, Score]:
-    """Return zeros for the scores of citations, as there is none."""
-    nothing = {"value": 0.0, "decided": 0.0, "worst": 0.0, "best": 0.0}
-    return {key: s.model_copy(update=nothing) for key, s in scores.items() if not s.n}
 
 
 def _coverage(
@@ -199,13 +176,8 @@ def _document_precision(citations: Sequence[CitationVerdict], judge: str, is_tol
         # Citations that resolve to nothing are told apart by their text.
         name = verdict.citation.document or f"\n{verdict.citation.marker}"
         by_document.setdefault(name, []).append(verdict.verdict)
-    n_relevant = sum(1 for found in by_document.values() if RELEVANT.intersection(found))
-    n_unscored = sum(
-        1 for found in by_document.values() if None in found and not RELEVANT.intersection(found)
-    )
-    n = len(by_document) - n_unscored
-    key = "citations.document_precision"
-    return share(key, n_relevant, n, n_unscored, judge, is_told=is_told)
+    is_relevant = [is_among(found, RELEVANT) for found in by_document.values()]
+    return share_of_known("citations.document_precision", is_relevant, judge, is_told=is_told)
 
 
 RECALL, PRECISION = "attribution.recall", "attribution.precision"
@@ -238,7 +210,7 @@ class CitingSentence:
 
     @property
     def is_told(self) -> bool:
-        """Return whether anything that was asked of it could be told."""
+        """True where anything that was asked of it could be told."""
         asked = (*self.alone.values(), self.together, *self.without.values())
         return any(value is not None for value in asked)
 
@@ -263,10 +235,6 @@ def alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Sc
     ALCE's program leaves the citations of a sentence with an invalid one out of precision; here
     they count as not precise, the invalid one too.
 
-    Args:
-        sentences: All of the answer.
-        judge: Who compared.
-
     Returns:
         Keyed "attribution.recall" and "attribution.precision"; an unscored sentence or citation is
         left out, counted and bounded. Where nothing that was asked could be told, all are.
@@ -276,16 +244,9 @@ def alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Sc
     precise += [False for one in sentences if one.has_invalid]
     is_told = any(one.is_told for one in sentences)
     found = {
-        RECALL: _share(RECALL, recalled, judge, is_told),
-        PRECISION: _share(PRECISION, precise, judge, is_told),
+        RECALL: share_of_known(RECALL, recalled, judge, is_told=is_told),
+        PRECISION: share_of_known(PRECISION, precise, judge, is_told=is_told),
     }
     if sentences and not precise:
-        nothing = {"value": 0.0, "decided": 0.0, "worst": 0.0, "best": 0.0}
-        found[PRECISION] = found[PRECISION].model_copy(update=nothing)
+        found[PRECISION] = found[PRECISION].model_copy(update=NOTHING)
     return found
-
-
-def _share(key: str, values: Sequence[Support], judge: str, is_told: bool) -> Score:
-    known = [value for value in values if value is not None]
-    n_unscored = len(values) - len(known)
-    return share(key, sum(known), len(known), n_unscored, judge, is_told=is_told)

@@ -1,107 +1,64 @@
-"""The four scores of the nuggetizer: gold nuggets assigned to an answer by a judge."""
+"""The four scores of the nuggetizer: gold nuggets assigned to an answer by a judge.
+
+With N the gold nuggets and N_v the vital ones (Pradeep et al. 2025, arXiv 2504.15068):
+
+- strict_vital = |{n in N_v : a(n) = support}| / |N_v|
+- strict_all = |{n in N : a(n) = support}| / |N|
+- vital = (|{n in N_v : a(n) = support}| + |{n in N_v : a(n) = partial_support}| / 2) / |N_v|
+- all = (|{n in N : a(n) = support}| + |{n in N : a(n) = partial_support}| / 2) / |N|
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.intervals import build_score, mean_share_interval, round_score
+from ragassay.metrics.stats.intervals import build_score, mean_of, round_score, share_interval
 from ragassay.records import Assignment, Importance, Score
 
-STRICT: Mapping[Assignment, float] = {
-    "support": 1.0,
-    "partial_support": 0.0,
-    "not_support": 0.0,
-}
-PARTIAL: Mapping[Assignment, float] = {
-    "support": 1.0,
-    "partial_support": 0.5,
-    "not_support": 0.0,
-}
+PARTIAL_CREDITS = {"strict_vital": 0.0, "strict_all": 0.0, "vital": 0.5, "all": 0.5}
+"""Credit of a partly supported nugget, by score."""
 
 Labels = Sequence[Assignment | None]
 
 
-def strict_vital_score(labels: Labels, vital: Sequence[bool]) -> float | None:
-    """Return the fraction of vital nuggets that the answer supports in full.
-
-    V_strict = |{n in N_v : a(n) = support}| / |N_v|   (Pradeep et al. 2025, arXiv 2504.15068)
+def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[float | None]]:
+    """Return the credit of each nugget that counts in a score, by score.
 
     Args:
-        labels: shape (n_nuggets,); an unscored nugget is None and is left out.
+        labels: shape (n_nuggets,); None where unscored.
         vital: shape (n_nuggets,).
 
     Returns:
-        In [0, 1]; None where no vital nugget was scored.
+        Credits in [0, 1]; None where unscored.
+
+    Raises:
+        InputError: The lengths differ.
+    """
+    if len(labels) != len(vital):
+        raise InputError(
+            f"{len(labels)} labels for {len(vital)} nuggets: there must be one for each nugget"
+        )
+    found: dict[str, list[float | None]] = {}
+    for name, partial in PARTIAL_CREDITS.items():
+        worth = {"support": 1.0, "partial_support": partial, "not_support": 0.0, None: None}
+        wanted = vital if name.endswith("vital") else [True] * len(labels)
+        found[name] = [worth[one] for one, counts in zip(labels, wanted, strict=True) if counts]
+    return found
+
+
+def assignment_values(labels: Labels, vital: Sequence[bool]) -> dict[str, float | None]:
+    """Return the four scores, in [0, 1]; unscored nuggets are left out, None is a score of none.
 
     Raises:
         InputError: The lengths differ.
 
     Example:
-        >>> strict_vital_score(["support", "not_support", "partial_support"], [True, True, False])
-        0.5
+        >>> assignment_values(["support", "not_support", "partial_support"], [True, True, False])
+        {'strict_vital': 0.5, 'strict_all': 0.3333333333333333, 'vital': 0.5, 'all': 0.5}
     """
-    return _mean(_credits(_pick_vital(labels, vital), STRICT))
-
-
-def strict_all_score(labels: Labels) -> float | None:
-    """Return the fraction of all nuggets that the answer supports in full.
-
-    A_strict = |{n in N : a(n) = support}| / |N|   (Pradeep et al. 2025, arXiv 2504.15068)
-
-    Args:
-        labels: shape (n_nuggets,); an unscored nugget is None and is left out.
-
-    Returns:
-        In [0, 1]; None where no nugget was scored.
-
-    Example:
-        >>> strict_all_score(["support", "partial_support"])
-        0.5
-    """
-    return _mean(_credits(labels, STRICT))
-
-
-def vital_score(labels: Labels, vital: Sequence[bool]) -> float | None:
-    """Return the mean credit of vital nuggets: 1 for support, 0.5 for partial support, else 0.
-
-    V = (|{n in N_v : a(n) = support}| + |{n in N_v : a(n) = partial_support}| / 2) / |N_v|
-    (Pradeep et al. 2025, arXiv 2504.15068)
-
-    Args:
-        labels: shape (n_nuggets,); an unscored nugget is None and is left out.
-        vital: shape (n_nuggets,).
-
-    Returns:
-        In [0, 1]; None where no vital nugget was scored.
-
-    Raises:
-        InputError: The lengths differ.
-
-    Example:
-        >>> vital_score(["support", "partial_support"], [True, True])
-        0.75
-    """
-    return _mean(_credits(_pick_vital(labels, vital), PARTIAL))
-
-
-def all_score(labels: Labels) -> float | None:
-    """Return the mean credit of all nuggets: 1 for support, 0.5 for partial support, else 0.
-
-    A = (|{n in N : a(n) = support}| + |{n in N : a(n) = partial_support}| / 2) / |N|
-    (Pradeep et al. 2025, arXiv 2504.15068)
-
-    Args:
-        labels: shape (n_nuggets,); an unscored nugget is None and is left out.
-
-    Returns:
-        In [0, 1]; None where no nugget was scored.
-
-    Example:
-        >>> all_score(["support", "partial_support", "not_support"])
-        0.5
-    """
-    return _mean(_credits(labels, PARTIAL))
+    credits = assignment_credits(labels, vital)
+    return {name: mean_of(one for one in own if one is not None) for name, own in credits.items()}
 
 
 def assignment_scores(
@@ -121,14 +78,8 @@ def assignment_scores(
     Raises:
         InputError: The lengths differ.
     """
-    vital = _pick_vital(labels, [one == "vital" for one in importance])
-    chosen = {
-        "nuggets.strict_vital": (vital, STRICT),
-        "nuggets.strict_all": (labels, STRICT),
-        "nuggets.vital": (vital, PARTIAL),
-        "nuggets.all": (labels, PARTIAL),
-    }
-    return {key: _score(*parts, judge) for key, parts in chosen.items() if parts[0]}
+    credits = assignment_credits(labels, [one == "vital" for one in importance])
+    return {f"nuggets.{name}": _score(own, judge) for name, own in credits.items() if own}
 
 
 def nuggetizer_scores(labels: Labels, importance: Sequence[Importance | None]) -> dict[str, Score]:
@@ -136,10 +87,6 @@ def nuggetizer_scores(labels: Labels, importance: Sequence[Importance | None]) -
 
     A nugget whose assignment failed counts as not supported, and an answer without nuggets, or
     without vital ones, has 0. `assignment_scores` leaves both out.
-
-    Args:
-        labels: shape (n_nuggets,); None where the assignment failed.
-        importance: shape (n_nuggets,).
 
     Returns:
         Keyed "nuggetizer.strict_vital", "nuggetizer.strict_all", "nuggetizer.vital" and
@@ -154,38 +101,19 @@ def nuggetizer_scores(labels: Labels, importance: Sequence[Importance | None]) -
     """
     known: Labels = [label or "not_support" for label in labels]
     vital = [one == "vital" for one in importance]
-    values = {
-        "strict_vital": (strict_vital_score(known, vital), sum(vital)),
-        "strict_all": (strict_all_score(known), len(known)),
-        "vital": (vital_score(known, vital), sum(vital)),
-        "all": (all_score(known), len(known)),
-    }
     return {
-        f"nuggetizer.{name}": round_score(build_score(value or 0.0, n))
-        for name, (value, n) in values.items()
+        f"nuggetizer.{name}": round_score(
+            build_score(value or 0.0, sum(vital) if name.endswith("vital") else len(vital))
+        )
+        for name, value in assignment_values(known, vital).items()
     }
 
 
-def _score(labels: Labels, worth: Mapping[Assignment, float], judge: str) -> Score:
-    credits = _credits(labels, worth)
-    n_unscored = len(labels) - len(credits)
-    interval = mean_share_interval(sum(credits), len(credits))
-    bounds = sum(credits) / len(labels), (sum(credits) + n_unscored) / len(labels)
-    n = len(credits)
-    return round_score(build_score(_mean(credits), n, n_unscored, interval, bounds, judge=judge))
-
-
-def _pick_vital(labels: Labels, vital: Sequence[bool]) -> Labels:
-    if len(labels) != len(vital):
-        raise InputError(
-            f"{len(labels)} labels for {len(vital)} nuggets: there must be one for each nugget"
-        )
-    return [label for label, is_vital in zip(labels, vital, strict=True) if is_vital]
-
-
-def _credits(labels: Iterable[Assignment | None], worth: Mapping[Assignment, float]) -> list[float]:
-    return [worth[label] for label in labels if label is not None]
-
-
-def _mean(credits: Sequence[float]) -> float | None:
-    return sum(credits) / len(credits) if credits else None
+def _score(credits: Sequence[float | None], judge: str) -> Score:
+    known = [one for one in credits if one is not None]
+    n_unscored, total = len(credits) - len(known), sum(known)
+    bounds = total / len(credits), (total + n_unscored) / len(credits)
+    interval = share_interval(total, len(known))
+    return round_score(
+        build_score(mean_of(known), len(known), n_unscored, interval, bounds, judge=judge)
+    )

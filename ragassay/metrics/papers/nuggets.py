@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.records import MixtureComponent, NuggetMatch
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
@@ -18,12 +16,7 @@ def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
     Without this, as in BioACE, a copy of a nugget that is close to two gold nuggets is paired with
     the second one. With `align_optimally(similarity, counts & first_of_each(texts))` a copy never
     raises recall.
-
-    Args:
-        texts: shape (n_answer,).
     """
-    import numpy as np
-
     seen: set[str] = set()
     plain = [" ".join(text.casefold().split()) for text in texts]
     # `add` returns None: a new text becomes a seen one.
@@ -50,7 +43,6 @@ def same_probability(
     Returns:
         The shape of `similarity`, in [0, 1], non-decreasing in it.
     """
-    import numpy as np
     from scipy.special import expit
 
     position = int(components[1].mean > components[0].mean)
@@ -80,7 +72,6 @@ def _log_weights(components: Sequence[MixtureComponent]) -> list[float]:
 
 def _log_density(place: NDArray[np.float64], component: MixtureComponent) -> NDArray[np.float64]:
     """Return a component's expected log density, up to a constant that both share."""
-    import numpy as np
     from scipy.special import digamma
 
     freedom = component.degrees_of_freedom
@@ -124,13 +115,8 @@ def align_optimally(
 ) -> tuple[NuggetMatch, ...]:
     """Pair gold nuggets with the answer's nuggets one to one, as similar as possible in sum.
 
-    Args:
-        similarity: shape (n_gold, n_answer), cosine similarities.
-        counts: The same shape; the allowed pairs.
-
-    Returns:
-        The pairs with the largest sum of similarities, counted from -1 so that another pair never
-        lowers it. Ordered by gold nugget; empty where a side is empty.
+    Args and result as of `align_greedily`. Similarities are counted from -1, so that another pair
+    never lowers the sum.
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.metrics.papers.answer_scores import share
 from ragassay.metrics.papers.citations import RELEVANT
 from ragassay.metrics.stats.intervals import SEED
 from ragassay.records import AnswerSentence, Evaluation, Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 N_CLUSTERS = 10
 """Clusters of sentences for a question, as in MedAESQA."""
@@ -143,9 +141,6 @@ def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
     that cites it. In the bounds an undecided document, of this or another answer, may be relevant
     or not.
 
-    Args:
-        answers: All answers to one question.
-
     Returns:
         By record id; `n` counts documents, `n_unscored` the undecided ones of all answers. None
         where no answer cites a relevant document, or every one that this answer cites is undecided.
@@ -161,7 +156,7 @@ def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
 def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
     """Return a key that identifies a document across answers.
 
-    A PMID or DOI means the same everywhere; "1" or "s2" only within its record, so the text is part
+    A PMID or DOI means the same everywhere; another id only within its record, so the text is part
     of the key.
     """
     known = public_id(document)
@@ -191,7 +186,6 @@ def _clusters(
     places = {(e.record_id, s.index): s.text for e in answers for s in kind.sentences(e)}
     if not places:
         return {}
-    import numpy as np
     from sklearn.cluster import KMeans
 
     texts = sorted(places.values())

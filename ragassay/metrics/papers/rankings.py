@@ -64,9 +64,7 @@ class Ranking:
 def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> Relabelled:
     """Return answers with people's labels and with the judge's, and the scores computed from each.
 
-    Args:
-        alignment: From `align_labels`; an item without a majority or a verdict is left out.
-        evaluations: The run's evaluations; an answer without a system or a label is left out.
+    An item without a majority or a verdict is left out, and an answer without a system or a label.
     """
     answers = _labelled_answers(alignment, evaluations, lambda item: item.predicted is not None)
     return Relabelled(
@@ -78,9 +76,7 @@ def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> 
 def by_people(alignment: Alignment, evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
     """Return answers with all that people said of them, and the scores computed from it.
 
-    Args:
-        alignment: From `align_labels`; an item without a majority is left out.
-        evaluations: The answers, with a verdict for everything that could be labelled.
+    An item without a majority is left out. The answers need a verdict for all that can be labelled.
     """
     answers = _labelled_answers(alignment, evaluations, lambda item: True)
     return tuple(one.by("people", lambda item: item.truth) for one in answers)
@@ -91,8 +87,6 @@ class _LabelledAnswer:
     """An answer of a system, the items to score, and which tasks people labelled at all.
 
     Attributes:
-        evaluation: The answer.
-        items: The items.
         n_unlabelled: Sentences that people gave no label while they labelled others.
         has_citations: Whether people labelled the citations of any answer.
     """
@@ -155,12 +149,9 @@ def rankings(
 ) -> tuple[Ranking, ...]:
     """Compare rankings, score by score; empty for fewer than two systems.
 
-    Args:
-        human: From `relabel_answers`, with or without the scores of
-            `ragassay.metrics.papers.pooled`.
-        judge: The same.
-        run: The run's own evaluations. Their nugget recall is compared with people's recall,
-            as in BioACE's table 6.
+    `human` and `judge` are from `relabel_answers`, with or without the pooled scores. `run` are the
+    run's own evaluations, whose nugget recall is compared with people's recall, as in BioACE's
+    table 6.
     """
     pairs = [(key, name, human, judge, key) for key, name in RANKED.items()]
     pairs.append((NUGGET_RECALL, "nugget recall and recall", human, run, SENTENCE_RECALL))

@@ -44,14 +44,7 @@ class JudgedReason:
 
     Attributes:
         id: Unique: the answer's id, the rubric's name, the judge's name.
-        record_id: The answer's id.
         topic: The key that answers to the same question share; intervals resample questions.
-        question: The question.
-        answer: The answer.
-        sources: The answer's sources.
-        rubric: The rubric's name.
-        judge: The judge's name.
-        rating: The rating.
         scale: Its lowest and highest.
         reason: The reason; not empty.
     """
@@ -113,10 +106,6 @@ Labels = Mapping[str, Mapping[str, bool | None]]
 def recited_share(reason: str, rubric: str) -> float:
     """Return the share of a reason's words that it recites from the rubric's text.
 
-    Args:
-        reason: The reason.
-        rubric: The text of the rubric: its question and what each rating shows.
-
     Returns:
         In [0, 1]; a word counts where it stands in a run of three that the rubric has too. 0 for a
         reason of fewer words.
@@ -144,11 +133,8 @@ def named_of_answer(
     That is quotes of the answer, its numbers, references to a sentence, and words that reason and
     answer share.
 
-    Args:
-        reason: The reason.
-        answer: The answer.
-        common: Words that show nothing: judges use them everywhere (`common_words`).
-        beside: Text whose words show nothing either: the rubric and the question.
+    `common` words show nothing, as judges use them everywhere (`common_words`); nor do those
+    `beside`: of the rubric and the question.
 
     Example:
         >>> named_of_answer("It names the dose of 5 mg.", "Take 5 mg of aspirin.")
@@ -179,15 +165,7 @@ def common_words(reasons: Sequence[JudgedReason]) -> frozenset[str]:
 def measure_reasons(
     reasons: Sequence[JudgedReason], rubrics: Mapping[str, str]
 ) -> dict[str, ReasonMeasures]:
-    """Measure reasons by rule.
-
-    Args:
-        reasons: The reasons.
-        rubrics: The text of each rubric, by name; one that is missing cannot be recited.
-
-    Returns:
-        By the reasons' ids.
-    """
+    """Measure reasons by rule, by id; a rubric without a text in `rubrics` cannot be recited."""
     common = common_words(reasons)
     found: dict[str, ReasonMeasures] = {}
     for one in reasons:
@@ -209,10 +187,7 @@ def rubric_reasons(
 ) -> tuple[RubricReasons, ...]:
     """Return the figures of all reasons, then of each rubric's; intervals resample questions.
 
-    Args:
-        reasons: The reasons.
-        measures: From `measure_reasons`.
-        labels: Labels by who gave them; a reason may be missing, and is then nobody's.
+    `labels` are by who gave them; a reason may be missing, and is then nobody's.
     """
     rubrics = sorted({one.rubric for one in reasons})
     groups = [("", list(reasons))]

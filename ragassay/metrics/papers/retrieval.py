@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import subprocess
+from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.intervals import SHARE_SCALE, build_score, mean_interval, mean_score
-from ragassay.records import MOST_EXAM_RATING, ExamGrade, ExamGrader, RelevanceGrade, Score
+from ragassay.metrics.stats.intervals import SHARE_SCALE, clustered_mean, mean_score
+from ragassay.records import MOST_EXAM_RATING, ExamGrade, RelevanceGrade, Score
 
 if TYPE_CHECKING:
     from ir_measures.measures import Measure
@@ -27,15 +28,16 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
     mean rating, 0 to 5, `exam.answered` the share of items that something was extracted for, and
     that it answers rightly where answers are known.
     """
-    rated, extracted = _of(grades, "rating"), _of(grades, "extraction")
+    rated = [grade for grade in grades if grade.grader == "rating"]
+    extracted = [grade for grade in grades if grade.grader == "extraction"]
     scores: dict[str, Score] = {}
     if rated:
-        covered = [None if g.rating is None else float(g.rating >= COVERED_FROM) for g in rated]
+        covered = [None if g.rating is None else g.rating >= COVERED_FROM for g in rated]
         scores["exam.cover"] = mean_score(covered, SHARE_SCALE, judge)
         scale = (0.0, float(MOST_EXAM_RATING))
         scores["exam.rating"] = mean_score([grade.score for grade in rated], scale, judge)
     if extracted:
-        found = [None if g.is_correct is None else float(g.is_correct) for g in extracted]
+        found = [grade.is_correct for grade in extracted]
         scores["exam.answered"] = mean_score(found, SHARE_SCALE, judge)
     return scores
 
@@ -43,15 +45,9 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
 def relevance_scores(grades: Sequence[RelevanceGrade], judge: str) -> dict[str, Score]:
     """Return whether a passage is relevant, by each direct grader: 1, 0, or unscored."""
     return {
-        f"relevance.{grade.grader}": mean_score(
-            [None if grade.is_relevant is None else float(grade.is_relevant)], SHARE_SCALE, judge
-        )
-        for grade in grades
+        f"relevance.{one.grader}": mean_score([one.is_relevant], SHARE_SCALE, judge)
+        for one in grades
     }
-
-
-def _of(grades: Sequence[ExamGrade], grader: ExamGrader) -> list[ExamGrade]:
-    return [grade for grade in grades if grade.grader == grader]
 
 
 def alpha_ndcg(
@@ -79,37 +75,31 @@ def alpha_ndcg(
         >>> alpha_ndcg(["a", "b"], {"a": {"s", "t"}, "b": {"s"}})
         1.0
     """
-    ideal = _dcg(_ideal(subtopics, k, alpha))
+    ideal = _dcg(_ideal_gains(subtopics, k, alpha))
     if not ideal:
         return None
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     gains: list[float] = []
-    for name in ranking[:k]:
-        found = subtopics.get(name, ())
+    for found in (subtopics.get(name, ()) for name in ranking[:k]):
         gains.append(_gain(found, seen, alpha))
-        _see(found, seen)
+        seen.update(found)
     return _dcg(gains) / ideal
 
 
-def _ideal(subtopics: Mapping[str, Collection[str]], k: int, alpha: float) -> list[float]:
-    left = {name: subtopics[name] for name in sorted(subtopics, reverse=True) if subtopics[name]}
-    seen: dict[str, int] = {}
+def _ideal_gains(subtopics: Mapping[str, Collection[str]], k: int, alpha: float) -> list[float]:
+    left = [subtopics[name] for name in sorted(subtopics, reverse=True) if subtopics[name]]
+    seen: Counter[str] = Counter()
     gains: list[float] = []
     while left and len(gains) < k:
-        best = max(left, key=lambda name: _gain(left[name], seen, alpha))
-        found = left.pop(best)
-        gains.append(_gain(found, seen, alpha))
-        _see(found, seen)
+        best = max(left, key=lambda found: _gain(found, seen, alpha))
+        left.remove(best)
+        gains.append(_gain(best, seen, alpha))
+        seen.update(best)
     return gains
 
 
-def _gain(found: Iterable[str], seen: Mapping[str, int], alpha: float) -> float:
-    return math.fsum((1 - alpha) ** seen.get(one, 0) for one in found)
-
-
-def _see(found: Iterable[str], seen: dict[str, int]) -> None:
-    for one in found:
-        seen[one] = seen.get(one, 0) + 1
+def _gain(found: Iterable[str], seen: Counter[str], alpha: float) -> float:
+    return math.fsum((1 - alpha) ** seen[one] for one in found)
 
 
 def _dcg(gains: Sequence[float]) -> float:
@@ -128,11 +118,9 @@ def retrieval_scores(
 ) -> dict[str, Score]:
     """Score a ranking.
 
-    Args:
-        qrels: Grades of documents, query by query; 0 and below is not relevant.
-        run: Scores of the found documents, query by query; higher is better. A query of the qrels
-            that is missing here counts as having found nothing.
-        skips_empty: See `run_values`.
+    Query by query, `qrels` grade documents (0 and below is not relevant), and `run` scores those
+    that were found. A query that is missing from the run has found nothing. For `skips_empty` see
+    `run_values`.
 
     Returns:
         By measure; each in [0, 1], its n the number of queries.
@@ -143,7 +131,7 @@ def retrieval_scores(
         0.5
     """
     values = run_values(qrels, {"": run}, MEASURES, skips_empty=skips_empty)
-    return {name: _score(list(by_run[""].values())) for name, by_run in values.items()}
+    return {name: clustered_mean(list(by_run[""].values())) for name, by_run in values.items()}
 
 
 def run_values(
@@ -239,8 +227,3 @@ def _measure(name: str, level: int) -> Measure:
 def _with_relevant(qrels: Qrels, measure: Measure) -> list[str]:
     least = measure.params.get("rel", 1)
     return [query for query, grades in qrels.items() if max(grades.values(), default=0) >= least]
-
-
-def _score(values: list[float]) -> Score:
-    mean = sum(values) / len(values) if values else None
-    return build_score(mean, len(values), interval=mean_interval(values))

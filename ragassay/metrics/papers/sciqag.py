@@ -175,10 +175,6 @@ def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ..
     elsewhere in it; `is_near` asks for more: the same unit, and words around it that the answer has
     around it too. That goes beyond the paper.
 
-    Args:
-        answer: The answer.
-        source: The numbers of its paper.
-
     Returns:
         In order; empty for an answer without a number. `where` is the place most like the answer.
 
@@ -255,9 +251,6 @@ def _value(one: Quantity) -> Fraction:
 def answers_with_numbers(answers: Sequence[Sequence[AnswerNumber]]) -> Score:
     """Return the share of answers that state a number, with Wilson's interval.
 
-    Args:
-        answers: The numbers of each answer.
-
     Returns:
         In [0, 1]; without a value for no answer.
     """
@@ -271,9 +264,6 @@ def numbers_found(answers: Sequence[Sequence[AnswerNumber]]) -> Score:
     Numbers of one answer resemble each other; Wilson's interval takes them as apart, and is
     therefore somewhat narrow.
 
-    Args:
-        answers: The numbers of each answer.
-
     Returns:
         In [0, 1]; without a value for no number.
     """
@@ -283,9 +273,6 @@ def numbers_found(answers: Sequence[Sequence[AnswerNumber]]) -> Score:
 
 def numbers_near(answers: Sequence[Sequence[AnswerNumber]]) -> Score:
     """Return the share of the answers' numbers that stand in their paper among like words.
-
-    Args:
-        answers: The numbers of each answer.
 
     Returns:
         In [0, 1]; without a value for no number.

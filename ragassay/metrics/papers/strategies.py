@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.agreement import COEFFICIENT_SCALE, krippendorff_alpha
-from ragassay.metrics.stats.intervals import build_score, mean_interval, ratio_interval
+from ragassay.metrics.stats.intervals import clustered_mean, ratio_score
 from ragassay.records import Score
 
 PERTURBED = "perturbed"
@@ -18,9 +18,7 @@ PERTURBED = "perturbed"
 class StrategyReply:
     """The judge's reply under one prompting strategy.
 
-    Attributes:
-        rating: None where it is missing.
-        reason: Its justification; empty where there is none.
+    The rating is None, the reason empty, where it gave none.
     """
 
     rating: int | None
@@ -32,7 +30,6 @@ class StrategyAnswer:
     """One answer on one rubric.
 
     Attributes:
-        record_id: The answer.
         question: The key that answers to the same question share; intervals resample questions.
         people: People's ratings, in any order; may be empty.
         replies: The judge's replies by strategy; a strategy may be missing.
@@ -56,8 +53,6 @@ class RubricRobustness:
     """One rubric's rows of the paper's four tables.
 
     Attributes:
-        rubric: The rubric's name.
-        scale: Its lowest and highest rating.
         alignment: Table 1: alpha of people and the judge, by strategy.
         people: Table 2: alpha among people.
         judge: Table 2: alpha among the judge's ratings under the strategies.
@@ -89,12 +84,7 @@ def rubric_robustness(
 ) -> RubricRobustness:
     """Return all figures of one rubric. Alphas are ordinal; intervals resample questions.
 
-    Args:
-        rubric: The rubric's name.
-        scale: Its lowest and highest rating.
-        answers: May be empty; every figure is then undefined.
-        strategies: Strategies that do not mislead.
-        base: The strategy that the hint is added to.
+    `base` is the strategy that the hint is added to. Without answers every figure is undefined.
 
     Raises:
         InputError: A rating is not on the scale.
@@ -174,11 +164,8 @@ def mean_polarity(answers: Sequence[StrategyAnswer], ways: Sequence[str]) -> Sco
     ]
     values = [(question, polarity(reason)) for question, reason in given if reason.strip()]
     numbers = [value for _, value in values]
-    interval = mean_interval(numbers, [question for question, _ in values])
-    mean = sum(numbers) / len(numbers) if numbers else None
-    return build_score(
-        mean, len(values), len(given) - len(values), interval, scale=COEFFICIENT_SCALE
-    )
+    questions = [question for question, _ in values]
+    return clustered_mean(numbers, questions, len(given) - len(values), COEFFICIENT_SCALE)
 
 
 def polarity(text: str) -> float:
@@ -208,11 +195,8 @@ def _share(
 ) -> Score:
     n_asked = sum(PERTURBED in answer.replies for answer in asked)
     n_unscored = max(0, n_asked - len(scored))
-    if not hits:
-        return build_score(None, 0, n_unscored, None)
     values = [float(hit) for _, hit in hits]
-    interval = ratio_interval(values, [1.0] * len(hits), [question for question, _ in hits])
-    return build_score(sum(values) / len(values), len(hits), n_unscored, interval)
+    return ratio_score(values, [1.0] * len(hits), [question for question, _ in hits], n_unscored)
 
 
 def _alpha(

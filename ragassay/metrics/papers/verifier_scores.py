@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from ragassay.errors import InputError
 from ragassay.records.base import Frozen
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 PERCENTILE_BINS = (
     *(0.0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37, 0.90, 0.91, 0.92, 0.93),
@@ -31,9 +27,7 @@ def summac_zs(entailment: NDArray[np.float64], contradiction: NDArray[np.float64
     mean over sentences j of (max over i of E[i, j] - max over i of C[i, j]) (Laban et al. 2022,
     section 3.2, as their program computes it: both maxima are taken apart)
 
-    Args:
-        entailment: shape (n_document_sentences, n_text_sentences).
-        contradiction: The same shape.
+    Both have the shape (n_document_sentences, n_text_sentences).
 
     Returns:
         In [-1, 1]; 0 where either has no sentence.
@@ -65,7 +59,6 @@ def summac_conv(
     Returns:
         In [0, 1].
     """
-    import numpy as np
     from scipy.special import softmax
 
     columns = entailment.T[:N_ROWS] if entailment.size else np.zeros((1, 1))
@@ -81,8 +74,7 @@ def align_score(aligned: NDArray[np.float64]) -> float:
 
     mean over sentences j of max over chunks i of P(aligned | i, j) (Zha et al. 2023, section 3.3)
 
-    Args:
-        aligned: shape (n_chunks, n_text_sentences), in [0, 1].
+    `aligned` has the shape (n_chunks, n_text_sentences).
 
     Returns:
         In [0, 1]; 0 without a sentence.
@@ -119,11 +111,6 @@ def filled_chunks(
 
     A chunk takes sentences until the next one would make it longer than `size`; a longer sentence
     is a chunk of its own.
-
-    Args:
-        sentences: The document's.
-        size: Greatest length of a chunk.
-        length_of: Measures a sentence.
 
     Returns:
         At least one chunk; an empty one for no sentences.
@@ -183,8 +170,6 @@ def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArr
         >>> decided_shares(np.array([[0.2, 0.0, 0.8]]), Thresholds(supports=0.2)).round(2).tolist()
         [[0.5, 0.0, 0.5]]
     """
-    import numpy as np
-
     supports, contradicts = thresholds.supports, thresholds.contradicts
     if contradicts is None:
         rest = shares[:, 1] + shares[:, 2]
@@ -209,9 +194,7 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
     released program counts unsupported claims as the positive ones; section 4.2 says that
     supported ones are, as here.)
 
-    Args:
-        scores: shape (n,), higher is more attributable.
-        truth: shape (n,), whether people called the claim attributable.
+    A higher score is more attributable; `truth` says whether people called the claim so.
 
     Returns:
         In the middle between the lowest score at or above it and the one below; below all scores,
@@ -224,8 +207,6 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
         >>> best_threshold([0.9, 0.6, 0.2], [True, True, False])
         (0.4, 1.0)
     """
-    import numpy as np
-
     if len(scores) != len(truth):
         raise InputError(f"{len(scores)} scores for {len(truth)} labels")
     n_true = sum(truth)
@@ -245,9 +226,8 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
 def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[Thresholds, float]:
     """Return the two thresholds with the highest macro-F1 over three labels, and that macro-F1.
 
-    Args:
-        shares: shape (n, 3), of supports, contradicts, neutral.
-        truth: shape (n,), people's labels: 0, 1 or 2, as the columns.
+    `shares` are of supports, contradicts, neutral, shape (n, 3); `truth` people's labels: 0, 1 or
+    2.
 
     Returns:
         On a grid of steps of 1 / `N_STEPS`; of equal ones that closest to no threshold at all.
@@ -255,8 +235,6 @@ def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[
     Raises:
         InputError: The lengths differ, or there is no claim.
     """
-    import numpy as np
-
     if not len(truth) or len(shares) != len(truth):
         raise InputError(f"{len(shares)} shares for {len(truth)} labels")
     given = np.array(truth)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER, f1_of_parts
 from ragassay.metrics.papers.nuggets import f1_score
 from ragassay.metrics.stats.intervals import (
@@ -13,6 +15,7 @@ from ragassay.metrics.stats.intervals import (
     bootstrap_interval,
     build_score,
     mean_interval,
+    mean_of,
     ratio_interval,
     round_score,
     sums_by_cluster,
@@ -25,13 +28,7 @@ class Matrix:
     """A mean for each pair of names.
 
     Attributes:
-        key: Used in file names.
-        title: Shown to people.
-        rows: Names of the rows.
-        columns: Names of the columns.
         cells: shape (n_rows, n_columns); `n` and `n_unscored` count units of `unit`.
-        row_title: Title of the rows.
-        column_title: Title of the columns.
         unit: What a cell counts, in the plural: "questions", "ratings".
         n_questions: Questions behind any cell.
         own: Row and column of cells that compare something with itself.
@@ -63,13 +60,7 @@ def clustered_score(
 ) -> Score:
     """Return a mean with a bootstrap interval over questions.
 
-    Args:
-        values: shape (n,).
-        questions: shape (n,), the question of each.
-        n_unscored: The number of missing values.
-        scale: Least and greatest value; without a greatest, unscored values leave no upper bound.
-        judge: The model that gave the values.
-        lower_is_better: Whether the lowest value is the best.
+    Without a greatest value in `scale`, unscored values leave no upper bound.
 
     Returns:
         Rounded to four digits; without a value where there is none.
@@ -126,21 +117,45 @@ def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
 
 def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
     """Return one of `question_scores`; without a value where no answer has the score."""
-    values = values_by_question(evaluations, key)
-    counted = {
-        question: bounds
-        for question, scores in _by_question(evaluations, key).items()
-        if (bounds := [bounds_of(key, s) for s in scores if s.decided is not None or s.n_unscored])
+    return _mean_of_groups(key, list(_by_question(evaluations, key).items()))
+
+
+def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
+    """Return the mean of each score over the answers that it applies to, by first appearance.
+
+    An answer without gold nuggets, or without a citation, is not counted as unscored; one whose
+    every verdict failed is. The bounds also cover what is unscored within an answer.
+    """
+    keys = dict.fromkeys(key for e in evaluations for key in e.scores)
+    return {
+        key: _mean_of_groups(
+            key, [(question_of(e), [e.scores[key]]) for e in evaluations if key in e.scores]
+        )
+        for key in keys
     }
-    interval = mean_interval(list(values.values()), list(values))
-    first = next((e.scores[key] for e in evaluations if key in e.scores), None)
-    worst, best = (_mean([_mean_end(bounds, end) for bounds in counted.values()]) for end in (0, 1))
+
+
+def _mean_of_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> Score:
+    """Return the mean over groups of scores, with their questions, of each group's mean."""
+    values: list[float] = []
+    questions: list[str] = []
+    bounds: list[tuple[float, float]] = []
+    for question, scores in groups:
+        known = [score.decided for score in scores if score.decided is not None]
+        if known:
+            values.append(math.fsum(known) / len(known))
+            questions.append(question)
+        ends = [bounds_of(key, s) for s in scores if s.decided is not None or s.n_unscored]
+        if ends:
+            worst, best = (math.fsum(side) / len(ends) for side in zip(*ends, strict=True))
+            bounds.append((worst, best))
+    first = groups[0][1][0] if groups else None
     found = build_score(
-        _mean(list(values.values())),
+        mean_of(values),
         len(values),
-        len(counted) - len(values),
-        interval,
-        (worst, best),
+        len(bounds) - len(values),
+        mean_interval(values, questions),
+        (mean_of(worst for worst, _ in bounds), mean_of(best for _, best in bounds)),
         scale=first.scale if first else SHARE_SCALE,
         judge=first.judge if first else "",
     )
@@ -188,8 +203,6 @@ def _pool_score(key: str, evaluations: Sequence[Outlined]) -> Score:
 def _pooled_f1(
     parts: tuple[str, str], pooled: Mapping[str, Score], evaluations: Sequence[Outlined]
 ) -> Score:
-    import numpy as np
-
     precision, recall = (pooled[part] for part in parts)
     having = [e for e in evaluations if all(part in e.scores for part in parts)]
     rows = [[f(e.scores[part]) for part in parts for f in (_hits, _size)] for e in having]
@@ -224,14 +237,6 @@ def _by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, list[Sc
         if key in evaluation.scores:
             found.setdefault(question_of(evaluation), []).append(evaluation.scores[key])
     return found
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
-
-
-def _mean_end(bounds: Sequence[tuple[float, float]], end: int) -> float:
-    return math.fsum(pair[end] for pair in bounds) / len(bounds)
 
 
 def _first(*values: float | None) -> float:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.classification import Average, Averaged, average_labels
 from ragassay.metrics.stats.intervals import (
     N_SLOW_DRAWS,
-    Statistic,
-    bootstrap_interval,
-    build_score,
-    ratio_interval,
+    cluster_names,
+    statistic_score,
     sums_by_cluster,
 )
 from ragassay.records import Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 KappaWeights = Literal["linear", "quadratic"]
 AlphaLevel = Literal["nominal", "ordinal", "interval"]
@@ -29,15 +26,11 @@ COEFFICIENT_SCALE = (-1.0, 1.0)
 
 @dataclass(frozen=True)
 class ClassAgreement:
-    """One label: the judge's precision and recall on it.
+    """The judge's precision and recall on one label.
 
-    Attributes:
-        label: The label.
-        n_truth: How often people gave it.
-        n_predicted: How often the judge gave it.
-        precision: None where the judge never gave it.
-        recall: None where people never gave it.
-        f1: None where nobody gave it.
+    `n_truth` and `n_predicted` count how often people and the judge gave it. Without a value are
+    the precision where the judge never gave it, the recall where people never did, f1 where nobody
+    did.
     """
 
     label: str
@@ -53,13 +46,10 @@ class Agreement:
     """A judge compared with people. Every score has its n, its unscored count and its interval.
 
     Attributes:
-        labels: All labels, in order.
         accuracy: Share of items on which they agree; the bounds cover what is unscored.
         averages: Precision, recall and F1 over labels, by the way of averaging.
-        kappa: Cohen's kappa.
         linear_kappa: With linear weights; None where the labels have no order.
         quadratic_kappa: With quadratic weights; None where the labels have no order.
-        classes: By label.
         confusion: Counts, in the order of `labels`: rows are people's labels, columns the judge's.
     """
 
@@ -82,7 +72,7 @@ def agreement(
     is_ordered: bool = False,
     averages: Sequence[Average] = ("macro", "weighted"),
 ) -> Agreement:
-    """Compare labels item by item. scikit-learn computes the values.
+    """Compare labels item by item; a test holds the values to those of scikit-learn.
 
     Args:
         truth: shape (n_items,), people's labels.
@@ -95,34 +85,28 @@ def agreement(
     Raises:
         InputError: Lengths differ, or a label is not among `labels`.
     """
-    import numpy as np
-
-    groups = list(questions) if questions is not None else [str(i) for i in range(len(truth))]
+    groups = cluster_names(questions, len(truth))
     _check(truth, predicted, labels, groups)
     place = {label: i for i, label in enumerate(labels)}
-    rows = [
-        (place[t], place[p], q)
-        for t, p, q in zip(truth, predicted, groups, strict=True)
-        if p is not None
-    ]
+    given = zip(truth, predicted, groups, strict=True)
+    rows = [(place[t], place[p], q) for t, p, q in given if p is not None]
     n_unscored = len(truth) - len(rows)
     counts = np.zeros((len(rows), len(labels), len(labels)))
     for i, (t, p, _) in enumerate(rows):
         counts[i, t, p] = 1
     tables = sums_by_cluster(counts, [q for *_, q in rows])
-    pairs = [t for t, *_ in rows], [p for _, p, _ in rows]
     weights: tuple[KappaWeights, KappaWeights] = ("linear", "quadratic")
     linear, quadratic = (
-        _kappa(*pairs, tables, n_unscored, name) if is_ordered else None for name in weights
+        _kappa(tables, n_unscored, name) if is_ordered else None for name in weights
     )
     return Agreement(
         labels=tuple(labels),
-        accuracy=_accuracy(rows, n_unscored),
-        averages={way: average_labels(*pairs, tables, n_unscored, way) for way in averages},
-        kappa=_kappa(*pairs, tables, n_unscored, None),
+        accuracy=_accuracy(tables, n_unscored),
+        averages={way: average_labels(tables, n_unscored, way) for way in averages},
+        kappa=_kappa(tables, n_unscored, None),
         linear_kappa=linear,
         quadratic_kappa=quadratic,
-        classes=tuple(_class(label, i, rows, n_unscored) for i, label in enumerate(labels)),
+        classes=tuple(_class(label, i, tables, n_unscored) for i, label in enumerate(labels)),
         confusion=tuple(tuple(map(int, row)) for row in counts.sum(axis=0)),
     )
 
@@ -149,41 +133,35 @@ def krippendorff_alpha(
     Raises:
         InputError: A label is not among `labels`.
     """
-    import numpy as np
-
     place = {label: i for i, label in enumerate(labels)}
     unknown = next((x for unit in units for x in unit if x not in place), None)
     if unknown is not None:
         raise InputError(f"{unknown!r} is not one of the labels {', '.join(labels)}")
-    names = list(questions) if questions is not None else [str(i) for i in range(len(units))]
     counts = np.zeros((len(units), len(labels)), dtype=int)
     for i, unit in enumerate(units):
         for label in unit:
             counts[i, place[label]] += 1
-    domain = [float(label) for label in labels] if level == "interval" else list(labels)
-    tables = sums_by_cluster(_coincidences(counts), names)
+    tables = sums_by_cluster(_coincidences(counts), cluster_names(questions, len(units)))
 
     def of_draws(drawn: NDArray[np.int64]) -> NDArray[np.float64]:
-        return _alphas(np.tensordot(drawn, tables, axes=1), domain, level)
+        return _alphas(np.tensordot(drawn, tables, axes=1), labels, level)
 
-    value = _alpha(counts, domain, level)
-    n_clusters = len(set(names))
-    interval = bootstrap_interval(of_draws, n_clusters, N_SLOW_DRAWS) if value is not None else None
     n_paired = int((counts.sum(axis=1) >= 2).sum())
-    return build_score(value, n_paired, len(units) - n_paired, interval, scale=COEFFICIENT_SCALE)
+    n_single = len(units) - n_paired
+    return statistic_score(
+        of_draws, len(tables), n_paired, n_single, COEFFICIENT_SCALE, N_SLOW_DRAWS
+    )
 
 
 def _coincidences(counts: NDArray[np.int_]) -> NDArray[np.float64]:
     """Return each item's part of the table of pairs of labels: shape (n_items, n, n)."""
-    import numpy as np
-
     n_raters = counts.sum(axis=1)
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(counts.shape[1])
     return pairs / np.maximum(n_raters - 1, 1)[:, None, None]
 
 
 def _alphas(
-    tables: NDArray[np.float64], domain: Sequence[str] | Sequence[float], level: AlphaLevel
+    tables: NDArray[np.float64], labels: Sequence[str], level: AlphaLevel
 ) -> NDArray[np.float64]:
     """Return alpha of drawn tables of pairs, 1 - sum(d * observed) / sum(d * expected).
 
@@ -192,11 +170,9 @@ def _alphas(
 
     Args:
         tables: shape (n_draws, n_labels, n_labels).
-        domain: The labels.
+        labels: Numbers, for the level "interval".
         level: What the differences `d` are.
     """
-    import numpy as np
-
     sums = tables.sum(axis=2)
     total = sums.sum(axis=1)[:, None, None]
     expected = sums[:, :, None] * sums[:, None, :] / (total - 1)
@@ -205,21 +181,12 @@ def _alphas(
         below = sums.cumsum(axis=1) - sums / 2
         differences = (below[:, :, None] - below[:, None, :]) ** 2
     elif level == "interval":
-        places = np.array(domain, dtype=float)
+        places = np.array(labels, dtype=float)
         differences = ((places[:, None] - places) ** 2)[None]
     else:
-        differences = 1 - np.eye(len(domain))[None]
+        differences = 1 - np.eye(len(labels))[None]
     observed = (tables * differences).sum(axis=(1, 2))
     return 1 - observed / (expected * differences).sum(axis=(1, 2))
-
-
-def _alpha(
-    counts: NDArray[np.int_], domain: Sequence[str] | Sequence[float], level: AlphaLevel
-) -> float | None:
-    paired = counts[counts.sum(axis=1) >= 2]
-    if (paired.sum(axis=0) > 0).sum() < 2:
-        return None
-    return float(_alphas(_coincidences(paired).sum(axis=0)[None], domain, level)[0])
 
 
 def _check(
@@ -238,83 +205,50 @@ def _check(
         raise InputError(f"{unknown[0]!r} is not one of the labels {', '.join(labels)}")
 
 
-def _accuracy(rows: Sequence[tuple[int, int, str]], n_unscored: int) -> Score:
-    hits = [float(t == p) for t, p, _ in rows]
-    found = _share(hits, [1.0] * len(rows), [q for *_, q in rows], n_unscored)
-    total = len(rows) + n_unscored
+def _accuracy(tables: NDArray[np.float64], n_unscored: int) -> Score:
+    hits, sizes = tables.trace(axis1=1, axis2=2), tables.sum(axis=(1, 2))
+    found = _share(hits, sizes, n_unscored)
+    total = found.n + n_unscored
     if not total:
         return found
-    ends = {"worst": sum(hits) / total, "best": (sum(hits) + n_unscored) / total}
-    return found.model_copy(update=ends)
+    ends = {"worst": hits.sum() / total, "best": (hits.sum() + n_unscored) / total}
+    return found.model_copy(update={end: float(value) for end, value in ends.items()})
 
 
-def _kappa(
-    truth: Sequence[int],
-    predicted: Sequence[int],
-    tables: NDArray[np.float64],
-    n_unscored: int,
-    weights: KappaWeights | None,
-) -> Score:
-    """Return kappa; None where all labels are the same: no disagreement is expected then."""
-    import numpy as np
-    from sklearn.metrics import cohen_kappa_score
+def _kappa(tables: NDArray[np.float64], n_unscored: int, weights: KappaWeights | None) -> Score:
+    """Return 1 - sum(w * observed) / sum(w * expected) (Cohen 1968).
 
-    if len({*truth, *predicted}) < 2:
-        return build_score(None, len(truth), n_unscored, None, scale=COEFFICIENT_SCALE)
-    n_labels = tables.shape[1]
-    value = cohen_kappa_score(truth, predicted, labels=list(range(n_labels)), weights=weights)
-    interval = bootstrap_interval(
-        _kappa_draws(tables, _disagreement(n_labels, weights)), len(tables)
-    )
-    value = float(value) if np.isfinite(value) else None
-    return build_score(value, len(truth), n_unscored, interval, scale=COEFFICIENT_SCALE)
-
-
-def _disagreement(n_labels: int, weights: KappaWeights | None) -> NDArray[np.float64]:
-    import numpy as np
-
-    places = np.arange(n_labels, dtype=float)
+    None where all labels are the same: no disagreement is expected then.
+    """
+    places = np.arange(tables.shape[1], dtype=float)
     distance = np.abs(places[:, None] - places)
     if weights is None:
-        return (distance > 0).astype(float)
-    return distance if weights == "linear" else distance**2
-
-
-def _kappa_draws(tables: NDArray[np.float64], weights: NDArray[np.float64]) -> Statistic:
-    """Return kappa of drawn questions: 1 - sum(w * observed) / sum(w * expected) (Cohen 1968)."""
-    import numpy as np
+        distance = (distance > 0).astype(float)
+    elif weights == "quadratic":
+        distance = distance**2
 
     def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         drawn = np.tensordot(counts, tables, axes=1)
         total = drawn.sum(axis=(1, 2))
-        expected = np.einsum("di,dj,ij->d", drawn.sum(axis=2), drawn.sum(axis=1), weights) / total
-        return 1 - (drawn * weights).sum(axis=(1, 2)) / expected
+        expected = np.einsum("di,dj,ij->d", drawn.sum(axis=2), drawn.sum(axis=1), distance) / total
+        return 1 - (drawn * distance).sum(axis=(1, 2)) / expected
 
-    return of_draws
+    return statistic_score(of_draws, len(tables), int(tables.sum()), n_unscored, COEFFICIENT_SCALE)
 
 
-def _class(
-    label: str, place: int, rows: Sequence[tuple[int, int, str]], n_unscored: int
-) -> ClassAgreement:
-    questions = [q for *_, q in rows]
-    given = [float(t == place) for t, *_ in rows]
-    predicted_it = [float(p == place) for _, p, _ in rows]
-    both = [g * s for g, s in zip(given, predicted_it, strict=True)]
-    either = [g + s for g, s in zip(given, predicted_it, strict=True)]
+def _class(label: str, i: int, tables: NDArray[np.float64], n_unscored: int) -> ClassAgreement:
+    both, given, said = tables[:, i, i], tables[:, i].sum(axis=1), tables[:, :, i].sum(axis=1)
     return ClassAgreement(
         label=label,
-        n_truth=round(sum(given)),
-        n_predicted=round(sum(predicted_it)),
-        precision=_share(both, predicted_it, questions, n_unscored),
-        recall=_share(both, given, questions, n_unscored),
-        f1=_share([2 * b for b in both], either, questions, n_unscored),
+        n_truth=int(given.sum()),
+        n_predicted=int(said.sum()),
+        precision=_share(both, said, n_unscored),
+        recall=_share(both, given, n_unscored),
+        f1=_share(2 * both, given + said, n_unscored),
     )
 
 
-def _share(
-    hits: Sequence[float], sizes: Sequence[float], questions: Sequence[str], n_unscored: int
-) -> Score:
-    n = round(sum(sizes))
-    if not n:
-        return build_score(None, 0, n_unscored, None)
-    return build_score(sum(hits) / n, n, n_unscored, ratio_interval(hits, sizes, questions))
+def _share(hits: NDArray[np.float64], sizes: NDArray[np.float64], n_unscored: int) -> Score:
+    """Return the ratio of two sums over questions."""
+    n = int(sizes.sum())
+    return statistic_score(lambda w: (w @ hits) / (w @ sizes), len(sizes), n, n_unscored)

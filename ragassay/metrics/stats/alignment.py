@@ -41,9 +41,7 @@ class AlignedItem:
     """Something that both people and the judge labelled.
 
     Attributes:
-        task: The task.
         question: The question's id, by which intervals are clustered.
-        record_id: The answer.
         sentence: 1-based, for relevance and citation.
         item: The cited document, the nugget, the rubric or dimension, the item of the verdict.
         people: People's labels, one an annotator.
@@ -51,7 +49,6 @@ class AlignedItem:
         predicted: The judge's label; None where unscored, and for accuracy, which no judge is asked
             for.
         is_undecided: Whether the judge left it open.
-        confidence: The probability that the judge gave to its label.
         score: The judge's rating as an expectation, for ratings.
         labels: All labels that could have been given, where they depend on the verdict.
     """
@@ -99,10 +96,6 @@ def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]
 
     An answer is found by its record id, or else by topic (or question) and system. A label that
     comes without an annotator's name counts as another person's each time.
-
-    Args:
-        labels: People's labels.
-        evaluations: The run's evaluations.
     """
     index = _Index(evaluations)
     found: dict[tuple[str, LabelTask, int | None, str], AlignedItem] = {}

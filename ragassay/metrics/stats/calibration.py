@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.intervals import (
     SEED,
-    bootstrap_interval,
-    build_score,
-    mean_interval,
+    cluster_names,
+    clustered_mean,
     share_interval,
+    statistic_score,
     sums_by_cluster,
 )
 from ragassay.records import Bound, BoundLevel, Failure, Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 N_BINS = 10
 
@@ -32,9 +29,6 @@ class ReliabilityBin:
     Attributes:
         low: Lower end of the bin, excluded (except 0).
         high: Upper end, included.
-        n: Labels in it.
-        confidence: Their mean confidence; None without one.
-        accuracy: The share of them that are right; None without one.
     """
 
     low: float
@@ -81,9 +75,7 @@ def calibration(
     Raises:
         InputError: Lengths differ, or a confidence is not a probability.
     """
-    import numpy as np
-
-    names = list(questions) if questions is not None else [str(i) for i in range(len(is_right))]
+    names = cluster_names(questions, len(is_right))
     if not len(confidences) == len(is_right) == len(names):
         raise InputError(f"{len(confidences)} confidences for {len(is_right)} labels")
     kept = [
@@ -103,37 +95,17 @@ def calibration(
     cells = np.zeros((len(kept), n_bins, 3))
     cells[np.arange(len(kept)), places] = np.column_stack([np.ones(len(kept)), confidence, right])
     n_unscored = len(is_right) - len(kept)
-    return Calibration(
-        error=_error(sums_by_cluster(cells, clusters), len(kept), n_unscored),
-        brier=_brier(confidence, right, clusters, n_unscored),
-        bins=tuple(_bin(i, n_bins, *cell) for i, cell in enumerate(cells.sum(axis=0))),
-    )
+    sums = sums_by_cluster(cells, clusters)
 
-
-def _error(sums: NDArray[np.float64], n: int, n_unscored: int) -> Score:
-    import numpy as np
-
-    def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def errors_of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         drawn = np.tensordot(counts, sums, axes=1)
         return np.abs(drawn[:, :, 1] - drawn[:, :, 2]).sum(axis=1) / drawn[:, :, 0].sum(axis=1)
 
-    value = float(of_draws(np.ones((1, len(sums)), dtype=np.int64))[0]) if n else None
-    return build_score(value, n, n_unscored, bootstrap_interval(of_draws, len(sums)))
-
-
-def _brier(
-    confidence: NDArray[np.float64],
-    right: NDArray[np.float64],
-    clusters: Sequence[str],
-    n_unscored: int,
-) -> Score:
-    from sklearn.metrics import brier_score_loss
-
-    if not len(right):
-        return Score(value=None, n=0, n_unscored=n_unscored)
-    value = float(brier_score_loss(right, confidence, pos_label=1, labels=[0, 1]))
-    interval = mean_interval(list((confidence - right) ** 2), clusters)
-    return build_score(value, len(right), n_unscored, interval)
+    return Calibration(
+        error=statistic_score(errors_of_draws, len(sums), len(kept), n_unscored),
+        brier=clustered_mean(list((confidence - right) ** 2), clusters, n_unscored),
+        bins=tuple(_bin(i, n_bins, *cell) for i, cell in enumerate(cells.sum(axis=0))),
+    )
 
 
 def _bin(place: int, n_bins: int, n: float, confidence: float, right: float) -> ReliabilityBin:
@@ -197,9 +169,7 @@ def risk_bound(
         >>> found.threshold, found.coverage, found.precision
         (0.4988, 0.5, 1.0)
     """
-    import numpy as np
-
-    groups = list(clusters) if clusters is not None else list(map(str, range(len(confidences))))
+    groups = cluster_names(clusters, len(confidences))
     if not len(confidences) == len(is_right) == len(groups):
         raise InputError("a confidence, a bool and a cluster are needed for each verdict")
     drawn = _one_of_each(groups)
@@ -227,8 +197,6 @@ def risk_bound(
 
 def _one_of_each(groups: Sequence[str]) -> list[int]:
     """Draw the place of one member of each group."""
-    import numpy as np
-
     order = np.random.default_rng(SEED).permutation(len(groups))
     drawn = {groups[place]: int(place) for place in order}
     return sorted(drawn.values())
@@ -270,11 +238,7 @@ def explain_undecided(
 ) -> Failure | None:
     """Return why a leaning is not enough for a verdict, in words; None where it is.
 
-    Args:
-        bound: Of the leaning.
-        leaning: The label.
-        confidence: Its probability, in [0, 1].
-        cosine: Of the claim with the closest sentence, for a bound with a least cosine.
+    `cosine` is that of the claim with the closest sentence, for a bound with a least cosine.
 
     Example:
         >>> bound = Bound(label="contradicts", threshold=0.93, risk=0.2, delta=0.1, n=300,

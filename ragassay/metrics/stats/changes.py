@@ -10,7 +10,7 @@ from typing import Literal
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
 from ragassay.metrics.stats.aggregates import question_of, question_score
-from ragassay.metrics.stats.intervals import SHARE_SCALE
+from ragassay.metrics.stats.intervals import SHARE_SCALE, mean_of
 from ragassay.metrics.stats.leaderboard import ALPHA, PairTest, holm, paired_tests
 from ragassay.records import Evaluation, Finding, Score
 
@@ -107,8 +107,6 @@ class ScoreChange:
     """A score over the pairs of answers that have it on both sides.
 
     Attributes:
-        key: Its key.
-        scale: Its range.
         lower_is_better: Whether a fall is an improvement.
         old: Mean over the shared questions; None without one.
         new: The same of the new side.
@@ -159,10 +157,6 @@ class AnswerChange:
     """Two answers to a question.
 
     Attributes:
-        old: The old answer.
-        new: The new answer.
-        appeared: Findings of the new answer that the old one has not.
-        gone: Findings of the old answer that the new one has not.
         kept: Findings that both have, as the new answer has them.
         gain: Mean change of the compared scores, as a share of their scales; above 0 is better.
             None where the two share no score whose ranges do not overlap.
@@ -196,9 +190,6 @@ class Change:
     """One set of answers after another.
 
     Attributes:
-        old: Name of the baseline.
-        new: Name of what is compared with it.
-        scores: Each score that was compared.
         answers: Each pair of answers, the worst change first.
         only_old: Answers to a question that the new side does not answer.
         only_new: Answers to a question that the old side does not answer.
@@ -310,8 +301,8 @@ def _score_change(
         key=key,
         scale=first.scale if first else SHARE_SCALE,
         lower_is_better=key == SERIOUS_KEY or key in LOWER_IS_BETTER,
-        old=_mean(olds.values()),
-        new=_mean(news.values()),
+        old=mean_of(olds.values()),
+        new=mean_of(news.values()),
         test=replace(test, first=new, second=old[0]),
         n_questions=len({question_of(e) for e in old[1] if _value(e, key, is_serious) is not None}),
         ranges=ranges,
@@ -336,7 +327,7 @@ def _answer_change(
         and (gain := gain_of(key, old.scores.get(key), new.scores.get(key))) is not None
     ]
     n_serious = sum(map(is_serious, new.heads)) - sum(map(is_serious, old.heads))
-    return AnswerChange(old, new, appeared, gone, kept, _mean(gains), n_serious)
+    return AnswerChange(old, new, appeared, gone, kept, mean_of(gains), n_serious)
 
 
 def gain_of(key: str, old: Score | None, new: Score | None) -> float | None:
@@ -346,8 +337,3 @@ def gain_of(key: str, old: Score | None, new: Score | None) -> float | None:
     low, high = new.scale
     share = (new.value - old.value) / (high - low) if high > low else 0.0
     return -share if key in LOWER_IS_BETTER else share
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return math.fsum(known) / len(known) if known else None

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.intervals import bootstrap_interval, build_score, mean_interval
+from ragassay.metrics.stats.intervals import (
+    build_score,
+    cluster_names,
+    clustered_mean,
+    statistic_score,
+)
 from ragassay.records import Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 Average = Literal["binary", "macro", "weighted"]
 
@@ -39,58 +42,30 @@ class Averaged:
     f1_of_means: Score
 
 
-def average_labels(
-    truth: Sequence[int],
-    predicted: Sequence[int],
-    tables: NDArray[np.float64],
-    n_unscored: int,
-    average: Average,
-) -> Averaged:
-    """Average over labels. scikit-learn computes the values.
+def average_labels(tables: NDArray[np.float64], n_unscored: int, average: Average) -> Averaged:
+    """Average over labels; a test holds the values to those of scikit-learn.
 
     Args:
-        truth: shape (n,), places of people's labels among all labels.
-        predicted: shape (n,), places of the judge's.
-        tables: shape (n_questions, n_labels, n_labels), confusion counts by question; intervals
-            resample questions.
+        tables: shape (n_questions, n_labels, n_labels), confusion counts by question: rows people's
+            labels, columns the judge's; intervals resample questions.
         n_unscored: Items without a label of the judge.
         average: See `Averaged`.
     """
-    if not truth:
+    total, n = tables.sum(axis=0), int(tables.sum())
+    if not n:
         return Averaged(average, *[build_score(None, 0, n_unscored)] * 4)
     # As in scikit-learn, a label that neither used is not averaged over.
-    used = sorted({0, *truth, *predicted} if average == "binary" else {*truth, *predicted})
-    own = tables[:, used][:, :, used]
+    is_used = total.sum(axis=0) + total.sum(axis=1) > 0
+    is_used[0] = is_used[0] or average == "binary"
+    own = tables[:, is_used][:, :, is_used]
 
-    def score(name: str, value: float) -> Score:
+    def score(name: str) -> Score:
         def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-            import numpy as np
-
             return figures_of_tables(np.tensordot(counts, own, axes=1), average)[name]
 
-        interval = bootstrap_interval(of_draws, len(tables))
-        return build_score(value, len(truth), n_unscored, interval)
+        return statistic_score(of_draws, len(tables), n, n_unscored)
 
-    values = _values(truth, predicted, average)
-    return Averaged(average, **{name: score(name, value) for name, value in values.items()})
-
-
-def _values(
-    truth: Sequence[int], predicted: Sequence[int], average: Average
-) -> Mapping[str, float]:
-    from sklearn.metrics import precision_recall_fscore_support
-
-    is_binary = average == "binary"
-    found = precision_recall_fscore_support(
-        truth,
-        predicted,
-        labels=[0] if is_binary else None,
-        average="macro" if is_binary else average,
-        zero_division=0.0,  # pyright: ignore[reportArgumentType]
-    )
-    precision, recall, f1 = (float(value) for value in found[:3])
-    mean = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return {"precision": precision, "recall": recall, "f1": f1, "f1_of_means": mean}
+    return Averaged(average, *map(score, ("precision", "recall", "f1", "f1_of_means")))
 
 
 def figures_of_tables(
@@ -105,8 +80,6 @@ def figures_of_tables(
     Returns:
         By name, each of shape (n_draws,); what divides by zero is 0, as in scikit-learn.
     """
-    import numpy as np
-
     hits = np.diagonal(tables, axis1=1, axis2=2)
     given, said = tables.sum(axis=2), tables.sum(axis=1)
 
@@ -146,7 +119,7 @@ def discrimination(
     *,
     lower_is_better: bool = False,
 ) -> Discrimination:
-    """Return the area under the ROC curve of a score (scikit-learn), also paired by question.
+    """Return the area under the ROC curve of a score, also paired by question.
 
     Args:
         values: shape (n,), the score of each answer; None is unscored: left out and counted.
@@ -161,9 +134,7 @@ def discrimination(
     Raises:
         InputError: The lengths differ.
     """
-    import numpy as np
-
-    names = list(questions) if questions is not None else [str(i) for i in range(len(is_good))]
+    names = cluster_names(questions, len(is_good))
     if not len(values) == len(is_good) == len(names):
         raise InputError(f"{len(values)} scores for {len(is_good)} answers")
     sign = -1.0 if lower_is_better else 1.0
@@ -173,11 +144,19 @@ def discrimination(
     scores = np.array([v for v, *_ in kept])
     good = np.array([g for _, g, _ in kept], dtype=bool)
     found, places = np.unique(np.array([q for *_, q in kept], dtype=object), return_inverse=True)
-    wins = _wins(scores, good, places.reshape(-1), len(found))
+    wins = _wins(scores, good, places, len(found))
     n_unscored = len(is_good) - len(kept)
+    n_good, n_bad = (np.bincount(places[kind], minlength=len(wins)) for kind in (good, ~good))
+
+    def area_of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        won = ((counts @ wins) * counts).sum(axis=1)
+        return won / ((counts @ n_good) * (counts @ n_bad))
+
+    both = np.flatnonzero(n_good * n_bad)
+    areas = [float(wins[i, i] / (n_good[i] * n_bad[i])) for i in both]
     return Discrimination(
-        _auroc(scores, good, places.reshape(-1), wins, n_unscored),
-        _score_pairs(good, places.reshape(-1), wins, found, n_unscored),
+        statistic_score(area_of_draws, len(wins), len(good), n_unscored),
+        clustered_mean(areas, [found[i] for i in both], n_unscored),
     )
 
 
@@ -185,49 +164,8 @@ def _wins(
     scores: NDArray[np.float64], good: NDArray[np.bool_], places: NDArray[np.intp], n: int
 ) -> NDArray[np.float64]:
     """Count pairs that a good answer wins, ties as half; shape (n_questions, n_questions)."""
-    import numpy as np
-
     above = scores[good][:, None] - scores[~good]
     won = np.where(above == 0, 0.5, (above > 0).astype(float))
     wins = np.zeros((n, n))
     np.add.at(wins, (places[good][:, None], places[~good][None, :]), won)
     return wins
-
-
-def _auroc(
-    scores: NDArray[np.float64],
-    good: NDArray[np.bool_],
-    places: NDArray[np.intp],
-    wins: NDArray[np.float64],
-    n_unscored: int,
-) -> Score:
-    import numpy as np
-    from sklearn.metrics import roc_auc_score
-
-    if good.all() or not good.any():
-        return Score(value=None, n=len(good), n_unscored=n_unscored)
-    n_good, n_bad = (np.bincount(places[kind], minlength=len(wins)) for kind in (good, ~good))
-
-    def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        won = ((counts @ wins) * counts).sum(axis=1)
-        return won / ((counts @ n_good) * (counts @ n_bad))
-
-    value = float(roc_auc_score(good, scores))
-    return build_score(value, len(good), n_unscored, bootstrap_interval(of_draws, len(wins)))
-
-
-def _score_pairs(
-    good: NDArray[np.bool_],
-    places: NDArray[np.intp],
-    wins: NDArray[np.float64],
-    names: NDArray[np.object_],
-    n_unscored: int,
-) -> Score:
-    import numpy as np
-
-    n_good, n_bad = (np.bincount(places[kind], minlength=len(wins)) for kind in (good, ~good))
-    both = np.flatnonzero(n_good * n_bad)
-    areas = [float(wins[i, i] / (n_good[i] * n_bad[i])) for i in both]
-    interval = mean_interval(areas, [names[i] for i in both])
-    value = sum(areas) / len(areas) if areas else None
-    return build_score(value, len(areas), n_unscored, interval)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.intervals import (
     N_SLOW_DRAWS,
     Statistic,
-    bootstrap_interval,
     build_score,
+    cluster_names,
+    statistic_score,
 )
 from ragassay.records import Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SCALE = (-1.0, 1.0)
 
@@ -43,27 +42,23 @@ class RankCorrelation:
 
 
 def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return Spearman's rank correlation (scipy); None where undefined.
+    """Return Spearman's rank correlation; None where undefined. A test compares with scipy's.
 
     Example:
         >>> round(spearman_rho([1, 2, 3], [1, 3, 2]), 3)
         0.5
     """
-    from scipy.stats import spearmanr
-
-    return _coefficient(lambda x, y: _first(spearmanr(x, y)), first, second)
+    return _coefficient(_spearman, first, second)
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b (scipy); None where undefined.
+    """Return Kendall's tau-b; None where undefined. A test compares with scipy's.
 
     Example:
         >>> round(kendall_tau([1, 2, 3], [1, 3, 2]), 3)
         0.333
     """
-    from scipy.stats import kendalltau
-
-    return _coefficient(lambda x, y: _first(kendalltau(x, y)), first, second)
+    return _coefficient(_kendall, first, second)
 
 
 def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
@@ -91,12 +86,7 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
         >>> tau_ap([4, 3, 2, 1], [4, 3, 1, 2])  # 1/1, 2/2, 2/3
         0.777777777778
     """
-    import numpy as np
-
-    def compute(first: Sequence[float], second: Sequence[float]) -> float:
-        return _one_tau_ap(np.asarray(first, dtype=float), np.asarray(second, dtype=float))
-
-    return _coefficient(compute, estimated, truth)
+    return _coefficient(_one_way, estimated, truth)
 
 
 def tau_ap_b(first: Sequence[float], second: Sequence[float]) -> float | None:
@@ -110,14 +100,6 @@ def tau_ap_b(first: Sequence[float], second: Sequence[float]) -> float | None:
     """
     both = tau_ap(first, second), tau_ap(second, first)
     return None if both[0] is None or both[1] is None else round((both[0] + both[1]) / 2, 12)
-
-
-def _one_tau_ap(estimated: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
-    above = estimated[None, :] > estimated[:, None]
-    n_above = above.sum(axis=1)
-    n_right = (above & (truth[None, :] > truth[:, None])).sum(axis=1)
-    lower = n_above > 0
-    return float(2 * (n_right[lower] / n_above[lower]).mean() - 1)
 
 
 def correlate_scores(
@@ -139,9 +121,7 @@ def correlate_scores(
     Raises:
         InputError: The lengths differ.
     """
-    import numpy as np
-
-    names = list(clusters) if clusters is not None else [str(i) for i in range(len(first))]
+    names = cluster_names(clusters, len(first))
     if not len(first) == len(second) == len(names):
         raise InputError(f"{len(first)} scores cannot be correlated with {len(second)}")
     kept = [
@@ -154,7 +134,7 @@ def correlate_scores(
 
     def of_draws(coefficient: Coefficient) -> Statistic:
         def statistic(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-            drawn = (np.repeat(pairs, row[places.reshape(-1)], axis=0) for row in counts)
+            drawn = (np.repeat(pairs, row[places], axis=0) for row in counts)
             found = (coefficient(*scores.T) for scores in drawn)
             return np.array([np.nan if value is None else value for value in found])
 
@@ -172,12 +152,8 @@ def correlate_systems(
 
     A system's mean is over the questions for which it has both values.
 
-    Args:
-        first: System to question to value.
-        second: The same, for another judge or another score.
+    Both are by system and question, of two judges or two scores.
     """
-    import numpy as np
-
     shared = {
         name: sorted(first[name].keys() & second[name].keys()) for name in first if name in second
     }
@@ -214,24 +190,21 @@ def _correlation(
     n_left_out: int,
     n_questions: int,
 ) -> RankCorrelation:
-    def score(coefficient: Coefficient, of_draws: Statistic) -> Score:
-        value = coefficient(*pairs.T)
-        interval = None
-        if value is not None:
-            interval = bootstrap_interval(of_draws, n_clusters, N_SLOW_DRAWS)
-        return build_score(value, len(pairs), n_left_out, interval, scale=SCALE)
-
-    spearman, kendall = score(spearman_rho, draws[0]), score(kendall_tau, draws[1])
-    weighted = score(tau_ap_b, draws[2]) if len(draws) > 2 else None
-    return RankCorrelation(spearman, kendall, weighted, n_questions)
+    n = len(pairs)
+    spearman, kendall, *weighted = (
+        statistic_score(one, n_clusters, n, n_left_out, SCALE, N_SLOW_DRAWS)
+        if n
+        else build_score(None, 0, n_left_out, scale=SCALE)
+        for one in draws
+    )
+    return RankCorrelation(spearman, kendall, weighted[0] if weighted else None, n_questions)
 
 
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rho of each of many pairs of rankings, both (n, n_systems), nan left out.
 
-    scipy's function takes one pair at a time, 0.7 ms each.
+    scipy's functions take one pair at a time, 0.7 ms each.
     """
-    import numpy as np
     from scipy.stats import rankdata
 
     ranks = rankdata(np.stack([first, second]), axis=-1, nan_policy="omit")
@@ -241,7 +214,6 @@ def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArra
 
 def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the tau-b of each, as `_spearman` does its rho."""
-    import numpy as np
 
     def signs(row: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.nan_to_num(np.sign(np.subtract.outer(row, row))).reshape(-1)
@@ -251,15 +223,8 @@ def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
 
 
 def _tau_ap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the tau_AP,b of each, as `_spearman` does its rho."""
-    import numpy as np
-
-    found = (
-        tau_ap_b(x[known].tolist(), y[known].tolist())
-        for x, y in zip(first, second, strict=True)
-        for known in [~(np.isnan(x) | np.isnan(y))]
-    )
-    return np.array([np.nan if value is None else value for value in found])
+    """Return the tau_AP,b of each, as `_spearman` does its rho; what is nan is above nothing."""
+    return ((_one_way(first, second) + _one_way(second, first)) / 2).round(12)
 
 
 def _cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -267,17 +232,22 @@ def _cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[
     return ((first * second).sum(-1) / lengths**0.5).round(12)
 
 
+def _one_way(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the tau_AP of each estimated ranking with the true one."""
+    above = first[:, None, :] > first[:, :, None]
+    n_above = above.sum(axis=-1)
+    n_right = (above & (second[:, None, :] > second[:, :, None])).sum(axis=-1)
+    shares = n_right / np.maximum(n_above, 1)
+    return 2 * shares.sum(axis=-1) / (n_above > 0).sum(axis=-1) - 1
+
+
 def _coefficient(
-    compute: Callable[[Sequence[float], Sequence[float]], float],
+    compute: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
     first: Sequence[float],
     second: Sequence[float],
 ) -> float | None:
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
+    both = (np.array([one], dtype=float) for one in (first, second))
     # Floating point can fall short of 1, or exceed it.
-    return round(compute(first, second), 12)
-
-
-def _first(result: object) -> float:
-    """Return the coefficient of scipy's results, whose types do not name their fields."""
-    return float(cast("tuple[float, float]", result)[0])
+    return round(float(compute(*both)[0]), 12)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.metrics.papers.nuggets import f1_score
 from ragassay.records import Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 Interval = tuple[float, float]
 
@@ -28,44 +25,32 @@ Z_95 = 1.959963984540054
 """The normal distribution's 97.5 % point."""
 
 
-def share_interval(n_hits: int, n: int) -> Interval | None:
-    """Return Wilson's score interval of a share.
+def mean_of(values: Iterable[float]) -> float | None:
+    """Return the mean; None without a value."""
+    known = list(values)
+    return math.fsum(known) / len(known) if known else None
+
+
+def cluster_names(clusters: Sequence[str] | None, n: int) -> list[str]:
+    """Return the cluster of each of n values; where none are named, each is its own."""
+    return list(map(str, range(n))) if clusters is None else list(clusters)
+
+
+def share_interval(total: float, n: int) -> Interval | None:
+    """Return Wilson's score interval of a share, or of a mean of values in [0, 1].
+
+    Values such as half credits vary at most as much as hits and misses with the same mean, so their
+    interval is never too narrow.
 
     Args:
-        n_hits: At most `n`.
-        n: Trials.
-
-    Returns:
-        In [0, 1]; None without a trial.
-
-    Example:
-        >>> low, high = share_interval(8, 10)
-        >>> round(low, 3), round(high, 3)
-        (0.49, 0.943)
-    """
-    if n == 0:
-        return None
-    from scipy.stats import binomtest
-
-    found = binomtest(n_hits, n).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
-
-
-def mean_share_interval(total: float, n: int) -> Interval | None:
-    """Return Wilson's score interval of a mean of values in [0, 1], such as half credits.
-
-    Such values vary at most as much as hits and misses with the same mean, so the interval is never
-    too narrow; for hits and misses it equals `share_interval`.
-
-    Args:
-        total: Sum of the values, at most `n`.
+        total: Hits, or sum of the values; at most `n`.
         n: The number of values.
 
     Returns:
         In [0, 1]; None without a value.
 
     Example:
-        >>> low, high = mean_share_interval(8.0, 10)
+        >>> low, high = share_interval(8, 10)
         >>> round(low, 3), round(high, 3)
         (0.49, 0.943)
     """
@@ -91,9 +76,7 @@ def mean_interval(
     Returns:
         None for fewer than two clusters.
     """
-    import numpy as np
-
-    names = list(clusters) if clusters is not None else [str(i) for i in range(len(values))]
+    names = cluster_names(clusters, len(values))
     groups: dict[str, list[float]] = {}
     for name, value in zip(names, values, strict=True):
         groups.setdefault(name, []).append(value)
@@ -144,8 +127,6 @@ def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval
     """
     if not precision[1] or not recall[1]:
         return None
-    import numpy as np
-
     rng = np.random.default_rng(SEED)
     p, r = (rng.beta(hits + 0.5, n - hits + 0.5, size=N_DRAWS) for hits, n in (precision, recall))
     low, high = np.quantile(2 * p * r / (p + r), [0.025, 0.975])
@@ -157,7 +138,7 @@ def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval
 N_SLOW_DRAWS = 1000
 """Draws of a statistic that a library computes one draw at a time."""
 
-Statistic = Callable[["NDArray[np.int64]"], "NDArray[np.float64]"]
+Statistic = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """A function of how often each cluster was drawn, shape (n_draws, n_clusters); returns shape
 (n_draws,), with nan for a draw in which the statistic is undefined."""
 
@@ -167,19 +148,12 @@ def bootstrap_interval(
 ) -> Interval | None:
     """Return a 95 % percentile bootstrap interval, drawing whole clusters with replacement.
 
-    Args:
-        statistic: Computed from the drawn clusters.
-        n_clusters: The number of clusters.
-        n_draws: The number of draws.
-
     Returns:
         None for fewer than two clusters, and where the statistic is undefined in more than half
         of the draws; other undefined draws are left out.
     """
     if n_clusters < 2:
         return None
-    import numpy as np
-
     rng = np.random.default_rng(SEED)
     even = np.full(n_clusters, 1 / n_clusters)
     n_rows = max(1, MOST_PICKS // n_clusters)
@@ -206,8 +180,6 @@ def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> ND
     Returns:
         shape (n_clusters, ...), sorted by name, so that the order of the values does not matter.
     """
-    import numpy as np
-
     names, places = np.unique(np.asarray(clusters, dtype=object), return_inverse=True)
     sums = np.zeros((len(names), *np.shape(values)[1:]))
     np.add.at(sums, places.reshape(-1), np.asarray(values, dtype=float))
@@ -217,18 +189,15 @@ def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> ND
 def ratio_interval(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str]
 ) -> Interval | None:
-    """Return a bootstrap interval of a ratio of sums: a share, a precision, an F1, a pooled score.
+    """Return a bootstrap interval of sum(hits) / sum(sizes); None for fewer than two clusters.
+
+    Such ratios are a share, a precision, an F1, a pooled score.
 
     Args:
         hits: shape (n,).
-        sizes: shape (n,); the value is sum(hits) / sum(sizes).
+        sizes: shape (n,).
         clusters: shape (n,), the question of each.
-
-    Returns:
-        None for fewer than two clusters.
     """
-    import numpy as np
-
     sums = sums_by_cluster(np.column_stack([hits, sizes]), clusters)
     return bootstrap_interval(lambda w: (w @ sums[:, 0]) / (w @ sums[:, 1]), len(sums))
 
@@ -263,6 +232,52 @@ def build_score(
     )
 
 
+def statistic_score(
+    statistic: Statistic,
+    n_clusters: int,
+    n: int,
+    n_unscored: int = 0,
+    scale: tuple[float, float] = SHARE_SCALE,
+    n_draws: int = N_DRAWS,
+) -> Score:
+    """Return a statistic of all clusters, with its bootstrap interval; without it where undefined.
+
+    Args:
+        statistic: Computed from how often each cluster counts: once, or as often as it was drawn.
+        n_clusters: Without one the statistic is asked of an empty draw.
+        n: What the score counts.
+        n_unscored: What is missing.
+        scale: The statistic's least and greatest value.
+        n_draws: Draws of the interval.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(statistic(np.ones((1, n_clusters), dtype=np.int64))[0])
+    if not math.isfinite(value):
+        return build_score(None, n, n_unscored, scale=scale)
+    interval = bootstrap_interval(statistic, n_clusters, n_draws)
+    return build_score(value, n, n_unscored, interval, scale=scale)
+
+
+def ratio_score(
+    hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str], n_unscored: int = 0
+) -> Score:
+    """Return sum(hits) / sum(sizes) with its `ratio_interval`; `n` is the sum of the sizes."""
+    n = round(sum(sizes))
+    interval = ratio_interval(hits, sizes, clusters) if n else None
+    return build_score(sum(hits) / n if n else None, n, n_unscored, interval)
+
+
+def clustered_mean(
+    values: Sequence[float],
+    clusters: Sequence[str] | None = None,
+    n_unscored: int = 0,
+    scale: tuple[float, float] = SHARE_SCALE,
+) -> Score:
+    """Return the mean of values with its `mean_interval`."""
+    interval = mean_interval(values, clusters)
+    return build_score(mean_of(values), len(values), n_unscored, interval, scale=scale)
+
+
 def mean_score(
     values: Sequence[float | None],
     scale: tuple[float, float] = SHARE_SCALE,
@@ -280,9 +295,9 @@ def mean_score(
     """
     known = [value for value in values if value is not None]
     total, n, n_missing = math.fsum(known), len(known), len(values) - len(known)
-    interval = mean_share_interval(total, n) if scale == SHARE_SCALE and n > 1 else None
+    interval = share_interval(total, n) if scale == SHARE_SCALE and n > 1 else None
     worst, best = ((total + n_missing * end) / len(values) if values else None for end in scale)
-    mean = total / n if n else None
+    mean = mean_of(known)
     return round_score(build_score(mean, n, n_missing, interval, (worst, best), scale, judge))
 
 

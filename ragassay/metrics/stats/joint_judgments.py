@@ -100,11 +100,7 @@ def cascade_of(
 ) -> Cascade:
     """Count the questions of a run, and sum the second judge's cost.
 
-    Args:
-        asked: The judge's verdicts, by kind of question.
-        judge: The first judge.
-        second: The second one.
-        when: The condition.
+    `asked` are the first judge's verdicts by kind of question; each kind becomes a part.
 
     Returns:
         A part for each kind of question, in the given order.
@@ -137,15 +133,7 @@ def _part(kind: str, verdicts: Sequence[VerdictBase]) -> CascadePart:
 
 
 def full_cost_usd(usage: Usage, n_questions: int) -> float | None:
-    """Estimate the cost of all questions from those asked: cost / calls * questions.
-
-    Args:
-        usage: The usage of the calls made.
-        n_questions: Number of all questions, one call each.
-
-    Returns:
-        None if the price is unknown or no call was made.
-    """
+    """Estimate the cost of n questions: cost / calls * n; None for an unknown price or no call."""
     if usage.cost_usd is None or not usage.n_calls:
         return None
     return usage.cost_usd / usage.n_calls * n_questions
@@ -167,10 +155,8 @@ def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHA
     The score is the expectation of the mixed distribution. The reasons are those of both, or of the
     one with the lower rating, which found a fault.
 
-    Args:
-        tuned: The fine-tuned judge's.
-        measured: The rating by signals; where it is unscored, `tuned` is returned.
-        share: Weight of `tuned`, in [0, 1].
+    `share` is the weight of the fine-tuned judge, in [0, 1]. Of an unscored judgment and another,
+    the other is returned.
     """
     if measured.score is None or tuned.score is None:
         return tuned if tuned.score is not None else measured

@@ -6,17 +6,14 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
 from ragassay.metrics.stats.aggregates import question_score, values_by_question
 from ragassay.metrics.stats.intervals import SEED, mean_interval
 from ragassay.records import Evaluation, Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 ALPHA = 0.05
 """Level below which a corrected p-value counts as significant."""
@@ -33,14 +30,10 @@ class PairTest:
     """Two systems on the questions that both have.
 
     Attributes:
-        first: A system's name.
-        second: Another's.
         n_questions: Questions for which both have the score.
         difference: Mean of first minus second over them; None without a question.
         low: Lower end of its 95 % interval (bootstrap over questions); None where undefined.
-        high: Upper end.
         p_value: Two-sided; None without a question.
-        p_holm: Corrected for all pairs that were tested.
         is_exact: Whether all permutations were taken.
     """
 
@@ -67,8 +60,7 @@ def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, 
     sign of each difference is permuted (scipy's `permutation_test`, "samples"). The statistic is
     the mean difference, two-sided.
 
-    Args:
-        systems: Name to question to value.
+    `systems` are by name and question; the tests stand in their order.
 
     Returns:
         One test a pair, in the order of the systems.
@@ -116,8 +108,6 @@ def _p_values(
     differences: Mapping[tuple[str, str], Sequence[float]],
 ) -> dict[tuple[str, str], float]:
     """Return p-values; pairs with the same questions go through the same permutations at once."""
-    import numpy as np
-
     by_questions: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for pair, questions in shared.items():
         if questions:
@@ -131,7 +121,6 @@ def _p_values(
 
 def _permute_differences(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return p-values of rows of differences, shape (n_pairs, n_questions)."""
-    import numpy as np
     from scipy.stats import permutation_test
 
     def mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
@@ -179,14 +168,12 @@ class LeaderboardRow:
     """A system's place.
 
     Attributes:
-        system: Its name.
         score: Macro mean over its questions; `n` and `n_unscored` count questions.
         n_answers: Answers that have the score, or lack it because a verdict failed.
         rank: By the mean, 1 is the best; means equal to four digits share a rank. None without a
             mean, and where what is unscored leaves open whether another system is better.
         rank_low: The best rank that the tests leave open: one more than the systems that are
             significantly better.
-        rank_high: The worst rank that the tests leave open.
         ties: Systems with a mean that do not differ significantly from this one.
         overlaps: Systems that may be better or worse, as their ranges overlap with this one's.
     """
@@ -206,8 +193,6 @@ class Leaderboard:
     """One score of several systems.
 
     Attributes:
-        key: The score's key.
-        lower_is_better: Whether the lowest is the best.
         rows: The best first; systems without a mean at the end.
         tests: Every pair of systems that have a mean, but those whose ranges overlap.
         n_questions: Questions for which some system has the score.
@@ -228,10 +213,6 @@ def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leader
     A system's mean is over its own questions; a pair is tested on the questions that both have. Two
     systems are tied where the test, after Holm's correction over all pairs, is not significant.
     Ties are not transitive, so each system has its own range of ranks.
-
-    Args:
-        systems: Name to the system's evaluations.
-        key: The score to rank by.
     """
     values = {name: values_by_question(found, key) for name, found in systems.items()}
     ranked = {name: of_system for name, of_system in values.items() if of_system}

@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.metrics.stats.aggregates import question_of
 from ragassay.metrics.stats.agreement import COEFFICIENT_SCALE, krippendorff_alpha
 from ragassay.metrics.stats.intervals import (
-    bootstrap_interval,
-    build_score,
     mean_interval,
-    ratio_interval,
+    mean_of,
+    ratio_score,
+    statistic_score,
     sums_by_cluster,
 )
 from ragassay.metrics.stats.joint_judgments import is_disputed, standing
 from ragassay.records import Evaluation, Judgment, PanelAgreement, PanelMember, PanelPair, Score
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 Rated = tuple[str, str, str]
 """What was rated: the answer's question, its record id, the rubric."""
@@ -43,11 +40,7 @@ def ratings_alone(evaluations: Sequence[Evaluation]) -> dict[str, dict[Rated, Ju
 
 
 def agreeing_pairs(ratings: Mapping[str, Mapping[Rated, Judgment]]) -> tuple[PanelPair, ...]:
-    """Return the agreement beyond chance of each two judges: Krippendorff's alpha, ordinal.
-
-    Args:
-        ratings: From `ratings_alone`.
-    """
+    """Return the agreement beyond chance of each two judges: Krippendorff's alpha, ordinal."""
     scales = [one.scale for own in ratings.values() for one in own.values()]
     if not scales:
         return ()
@@ -67,9 +60,7 @@ def erring_pairs(
 ) -> tuple[PanelPair, ...]:
     """Return the correlation of the errors of each two judges, against people's ratings.
 
-    Args:
-        ratings: From `ratings_alone`.
-        truth: People's ratings, by record id and rubric.
+    `ratings` are from `ratings_alone`, `truth` people's by record id and rubric.
     """
     errors = {
         judge: {
@@ -93,34 +84,19 @@ def error_correlation(
 ) -> Score:
     """Return Pearson's correlation of two judges' errors.
 
-    Args:
-        first: shape (n,).
-        second: shape (n,).
-        questions: shape (n,); the interval resamples questions.
-
     Returns:
         In [-1, 1]; None for fewer than two errors, and where all errors of a judge are the same.
     """
-    import numpy as np
-
-    if not first:
-        return build_score(None, 0, 0, None, scale=COEFFICIENT_SCALE)
     x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     moments = np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
     sums = sums_by_cluster(moments, questions)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = float(_pearson(sums.sum(axis=0)[None])[0])
-    known = value if math.isfinite(value) else None
-    interval = bootstrap_interval(lambda drawn: _pearson(drawn @ sums), len(sums))
-    return build_score(
-        known, len(x), 0, interval if known is not None else None, scale=COEFFICIENT_SCALE
+    return statistic_score(
+        lambda drawn: _pearson(drawn @ sums), len(sums), len(x), scale=COEFFICIENT_SCALE
     )
 
 
 def _pearson(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the correlation from sums of 1, x, y, x^2, y^2, xy: shape (n_draws, 6)."""
-    import numpy as np
-
     n, x, y, xx, yy, xy = sums.T
     spread = np.maximum(n * xx - x * x, 0.0) * np.maximum(n * yy - y * y, 0.0)
     # Rounding leaves a trace of a spread where there is none.
@@ -136,9 +112,6 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
     r is the mean of the pairs' values, at least 0. From errors it is the number; from agreement it
     is the least number, as if all agreement were errors that are alike.
 
-    Args:
-        pairs: All pairs of the panel.
-
     Returns:
         From 1 to n; None where a pair has no value, and without a pair.
 
@@ -151,7 +124,7 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
     if not pairs or len(values) < len(pairs):
         return None
     n = len({judge for pair in pairs for judge in (pair.first, pair.second)})
-    mean = max(0.0, math.fsum(values) / len(values))
+    mean = max(0.0, mean_of(values) or 0.0)
     return n / (1 + (n - 1) * mean)
 
 
@@ -231,7 +204,4 @@ def _exact(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Sco
     given = [[one.rating for one in unit if one.rating is not None] for unit in units]
     several = [(q, unit) for q, unit in zip(questions, given, strict=True) if len(unit) > 1]
     hits = [float(len(set(unit)) == 1) for _, unit in several]
-    names = [question for question, _ in several]
-    interval = ratio_interval(hits, [1.0] * len(hits), names) if hits else None
-    value = sum(hits) / len(hits) if hits else None
-    return build_score(value, len(hits), len(units) - len(hits), interval)
+    return ratio_score(hits, [1.0] * len(hits), [q for q, _ in several], len(units) - len(hits))

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragassay.metrics.stats.aggregates import bounds_of, pooled_scores, question_of, question_scores
-from ragassay.metrics.stats.intervals import build_score, mean_interval, round_score
+from ragassay.metrics.stats.aggregates import mean_scores, pooled_scores, question_scores
 from ragassay.metrics.stats.panel_agreement import panel_agreement
 from ragassay.records import (
     FAILED_CALLS,
     NO_FAULT,
     Evaluation,
     Finding,
-    Outlined,
-    Score,
     SentenceCorrectness,
     Summary,
     Usage,
@@ -37,12 +33,7 @@ def summarize(
 ) -> Summary:
     """Average every score in each of three ways; intervals resample questions.
 
-    Args:
-        evaluations: One an answer.
-        n_records: Records that were read.
-        n_failed: Records without an evaluation.
-        n_rejected: Lines that could not be read.
-        failed: The usage of records without an evaluation.
+    `failed` is the usage of records without an evaluation.
     """
     outlines = outlines_of(evaluations)
     systems = list(dict.fromkeys(e.system for e in outlines if e.system is not None))
@@ -75,11 +66,7 @@ def summarize(
 
 @dataclass
 class _Tally:
-    """Counts over all verdicts.
-
-    Attributes:
-        failures: Failed verdicts by reason.
-    """
+    """Counts over all verdicts."""
 
     failures: Counter[str] = field(default_factory=Counter)
     n_undecided: int = 0
@@ -123,38 +110,3 @@ def _single(evaluation: Evaluation) -> Iterator[VerdictBase]:
 
 def _kinds(findings: Iterable[Finding]) -> dict[str, int]:
     return dict(sorted(Counter(finding.kind for finding in findings).items()))
-
-
-def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return the mean of each score over the answers that have it, by first appearance."""
-    keys = dict.fromkeys(key for e in evaluations for key in e.scores)
-    return {key: _mean(key, evaluations) for key in keys}
-
-
-def _mean(key: str, evaluations: Sequence[Outlined]) -> Score:
-    """Return the mean of one score over the answers that it applies to.
-
-    An answer without gold nuggets, or without a citation, is not counted as unscored; one whose
-    every verdict failed is. The bounds also cover what is unscored within an answer.
-    """
-    present = [e for e in evaluations if key in e.scores]
-    scored = [e for e in present if e.scores[key].decided is not None]
-    values = [value for e in scored if (value := e.scores[key].decided) is not None]
-    unscored = [e for e in present if e.scores[key].decided is None and e.scores[key].n_unscored]
-    bounds = [bounds_of(key, e.scores[key]) for e in (*scored, *unscored)]
-    first = present[0].scores[key]
-    interval = mean_interval(values, [question_of(e) for e in scored])
-    found = build_score(
-        _mean_of(values),
-        len(values),
-        len(unscored),
-        interval,
-        (_mean_of([worst for worst, _ in bounds]), _mean_of([best for _, best in bounds])),
-        scale=first.scale,
-        judge=first.judge,
-    )
-    return round_score(found)
-
-
-def _mean_of(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None

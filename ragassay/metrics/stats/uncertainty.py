@@ -110,9 +110,6 @@ def entropy_bits(shares: Iterable[float]) -> float | None:
 
     H = - sum p log2 p, over the shares normalised to 1.
 
-    Args:
-        shares: Non-negative shares of any number of outcomes.
-
     Returns:
         In bits: from 0 for a single outcome to log2 n for n equal ones. None if all shares are 0.
 
