@@ -16,6 +16,7 @@ from ragassay.text.citation_styles import (
     Target,
     address_target,
     is_no_author,
+    join_identifiers,
     read_targets,
     with_address,
 )
@@ -30,9 +31,6 @@ from ragassay.text.markup import (
     SUP_END,
     PlainText,
 )
-
-MAX_PARENTHETIC = 99
-"""`(12)` may point to a source, `(2015)` never does."""
 
 _OPENING = re.escape("".join(opening for opening, _, _ in BRACKETS))
 _CLOSING = re.escape("".join(closing for _, closing, _ in BRACKETS))
@@ -82,13 +80,28 @@ _LINK_WORDS = re.compile(
     re.IGNORECASE,
 )
 _AFTER_NUMBER = re.compile(
-    r"\d[\d.,%]{0,12}\s?(?:%|\w{1,6}/\w{1,6}|years?|days?|months?|weeks?)?\s?$"
+    r"(?<![\w.,])(?P<number>\d{1,9}(?:[.,]\d{1,6}){0,3})%?\s?"
+    r"(?:%|\w{1,6}/\w{1,6}|years?|days?|months?|weeks?)?\s?$"
 )
+_AFTER_COUNT = re.compile(
+    r"\b(?P<word>one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\s?$", re.IGNORECASE
+)
+_COUNTS: list[str] = "one two three four five six seven eight nine ten eleven twelve".split()
+_BEFORE_WORD = re.compile(
+    r"\s?(?:[%\u00b0]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
+)
+"""What follows a statistic: a unit or the noun that is counted."""
+_SCALE_BEFORE = re.compile(
+    r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?:?\s?$",
+    re.IGNORECASE,
+)
+_LATEX_BEFORE = re.compile(r"[\w_^}\\]$|\\[A-Za-z]{1,20}\s?$")
+_MATH = re.compile(r"\$\$?[^$\n]{0,400}[\\_^][^$\n]{0,400}\$\$?|\\\([^\n]{0,400}?\\\)")
 
 _SEPARATOR = r"(?:\s{0,3}(?:[,;/&\u02d2]|\band\b)\s{0,3}|\s{1,3})?"
 _WRAPPED = re.compile(
     r"(?P<open>[\[({\u3010\uff08])\s?(?:(?:see|cf\.|e\.g\.,?|see also|as in|from|refs?\.?"
-    r"|sources?|references?)(?!\w)[.:,]{0,2}\s{0,3}){0,2}"
+    r"|sources?|references?|siehe|vgl|v\u00e9ase|ver|voir)(?!\w)[.:,]{0,2}\s{0,3}){0,2}"
     rf"{MASK}(?:{_SEPARATOR}{MASK}){{0,60}}\s?(?P<close>[\])}}\u3011\uff09])",
     re.IGNORECASE,
 )
@@ -97,12 +110,12 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(rf"(?<={MASK})\s?(?:[,;/&\u02d2]|\band\b|,\s?and\b)\s?(?={MASK})")
-_RANGE = re.compile(r"\d+\s?(?:[-\u2010-\u2015\u2212]|to)\s?\d+")
+_PAIR = re.compile(r"(?P<first>\d{1,9})\s?(?P<to>[-\u2010-\u2015\u2212,;]|to)\s?(?P<last>\d{1,9})")
 _RANGE_BETWEEN = re.compile(r"\s?[-\u2010-\u2015\u2212]\s?")
 _COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={MASK}\s{{0,3}}(?:[.;!?\n]|$))")
 
 _EXPONENT_AFTER = re.compile(
-    r"(?:\d|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
+    r"(?:[\d}]|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
     r"Ca|Mg|Na|Fe|Zn|Cu|Cl|PO|SO|CO|HCO|NO|NH|log|exp|chi))$"
 )
 """What has exponents and charges: "10\u2075", "R\u00b2", "cm\u00b2", "Ca\u00b2\u207a"."""
@@ -197,11 +210,13 @@ def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mar
     """Yield lists of numbers, PMIDs and DOIs, in either bracket."""
     for found, items in find_number_lists(plain.text):
         is_round = found[2] is not None and all(item.isdigit() for item in items)
-        if is_round and len(items) == 1 and _is_enumerated(found):
+        if is_round and len(items) == 1 and (_is_enumerated(found) or _is_count(found)):
             continue
-        is_range = _is_interval(found, found[1] or found[2])
-        style: MarkStyle = "round" if is_round else "unsure" if is_range else ""
-        yield _mark(found, map(_target_of_item, items), style=style)
+        doubt = _doubt_statistic(found, found[1] or found[2])
+        if doubt == "sure":
+            continue
+        style: MarkStyle = "round" if is_round else "unsure" if doubt else ""
+        yield _mark(found, join_identifiers(map(_target_of_item, items)), style=style)
 
 
 def _target_of_item(item: str) -> Target:
@@ -213,15 +228,48 @@ def _target_of_item(item: str) -> Target:
 
 
 def _is_enumerated(found: re.Match[str]) -> bool:
+    """Return whether a number in parentheses opens an item: "(1) age, (2) sex and (3) height"."""
     before = found.string[max(0, found.start() - 8) : found.start()]
-    return bool(_ENUMERATION.search(before))
+    if _ENUMERATION.search(before):
+        return True
+    next_item = (
+        rf"\s(?!(?:and|or)\s\()\w[^()]{{1,150}}?(?:[,;]|\s(?:and|or))\s(?:and\s|or\s)?"
+        rf"\({int(found[2]) + 1}\)\s\w"
+    )
+    after = found.string[found.end() : found.end() + 200]
+    return found[2].isdigit() and bool(re.match(next_item, after))
 
 
-def _is_interval(found: re.Match[str], content: str) -> bool:
-    """Return whether a range follows a number: "14 [12-18]" is a median with its quartiles."""
+def _is_count(found: re.Match[str]) -> bool:
+    """Return whether a number in parentheses repeats or goes with a count.
+
+    "seven (7) days", "3 (1) patients", "66 (11) years".
+    """
     before = found.string[max(0, found.start() - 24) : found.start()]
-    is_range = bool(_RANGE.fullmatch(content.strip()))
-    return is_range and bool(_AFTER_NUMBER.search(before)) and before[-1:] in " \u00a0"
+    spelled = _AFTER_COUNT.search(before)
+    if spelled and _COUNTS.index(spelled["word"].lower()) + 1 == int(found[2]):
+        return True
+    is_before_word = bool(_BEFORE_WORD.match(found.string, found.end()))
+    return bool(_AFTER_NUMBER.search(before)) and is_before_word
+
+
+def _doubt_statistic(found: re.Match[str], content: str) -> Literal["", "unsure", "sure"]:
+    """Return whether two numbers are an interval or a scale: "14 [12-18] days", "[0, 100]"."""
+    pair = _PAIR.fullmatch(content.strip())
+    if not pair:
+        return ""
+    first, last = int(pair["first"]), int(pair["last"])
+    before = found.string[max(0, found.start() - 24) : found.start()]
+    estimate = _AFTER_NUMBER.search(before) if before[-1:] in " \u00a0" else None
+    is_list = pair["to"] in ",;"
+    if estimate is None:
+        scale = _SCALE_BEFORE.search(before)
+        if scale and first < last and (scale["range"] or (scale["scale"] and not is_list)):
+            return "sure"
+        return "unsure" if first == 0 < last else ""
+    if first <= float(re.split(r"[.,]", estimate["number"])[0]) <= last:
+        return "sure" if _BEFORE_WORD.match(found.string, found.end()) else "unsure"
+    return "" if is_list else "unsure"
 
 
 def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
@@ -231,11 +279,23 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
             continue
         content = re.sub(f"[{DELIMITERS}]", "", found["content"])
         targets = read_targets(content, is_square=is_square, names=names)
-        if not targets or (found["open"] == "{" and not content.strip().isdigit()):
+        if not targets or (found["open"] == "{" and not _is_braced_number(found, content)):
+            continue
+        doubt = _doubt_statistic(found, content)
+        if doubt == "sure":
             continue
         is_zero = any(one.kind == "number" and one.value == "0" for one in targets)
-        is_unsure = (is_zero and len(targets) > 1) or _is_interval(found, content)
+        is_organisation = any(one.kind == "author" and not one.is_sure for one in targets)
+        is_unsure = (is_zero and len(targets) > 1) or is_organisation or bool(doubt)
         yield _mark(found, targets, style="unsure" if is_unsure else "")
+
+
+def _is_braced_number(found: re.Match[str], content: str) -> bool:
+    r"""Return whether braces hold a number and belong to no formula: "FEV_{1}", "\frac{1}{4}"."""
+    text, start = found.string, found.start()
+    if not content.strip().isdigit() or _LATEX_BEFORE.search(text[max(0, start - 24) : start]):
+        return False
+    return not any(math.start() < start < math.end() for math in _MATH.finditer(text))
 
 
 def _find_superscripts(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:

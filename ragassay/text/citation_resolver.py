@@ -20,6 +20,13 @@ _IDENTIFIERS = re.compile(
 _HEAD_CHARS = 600
 """Characters of a source in which its authors and year are looked for."""
 
+_LABEL_CHARS = 300
+"""Characters of a source in which its own PMID and DOI are looked for."""
+
+_LABELLED_PMID = re.compile(r"\bPMIDs?[:\s#]{1,3}(\d{5,9})\b", re.IGNORECASE)
+_LABELLED_DOI = re.compile(
+    r"(?:\bdoi[:\s]{1,3}|doi\.org/)(10\.\d{4,9}/[^\s,;\])]{1,200})", re.IGNORECASE
+)
 LEAST_HEAD_WORDS = 4
 """Words before a subtitle that name a source without it."""
 
@@ -50,7 +57,8 @@ class CitationResolver:
             for s in reversed(sources)
             for key in (same_identifier(s.id), bare(s.id), s.id)
         }
-        self._ids = by_url | by_doi | by_id
+        self._ids = _labelled_identifiers(sources) | by_url | by_doi | by_id
+        self._kinds = {kind for key in self._ids if (kind := _kind_of(key))}
         self._given = frozenset(s.id for s in sources)
         self._titles = _by_title(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
@@ -120,8 +128,7 @@ class CitationResolver:
         """Return the citations of a statement in order, each marker, DOI and document once."""
         found: dict[str, Citation] = {}
         documents: set[str] = set()
-        for target in targets:
-            one = self.resolve(target)
+        for one in (one for target in targets for one in self._resolve_all(target)):
             key = doi_of(one.marker) or one.marker
             if key in found or one.document in documents:
                 continue
@@ -129,6 +136,11 @@ class CitationResolver:
             if one.document is not None:
                 documents.add(one.document)
         return tuple(found.values())
+
+    def _resolve_all(self, target: Target) -> list[Citation]:
+        """Return the citations of all identifiers of a target; of the known ones, where one is."""
+        found = [self.resolve(one) for one in (target, *target.others)]
+        return [one for one in found if one.document is not None] or found
 
     def resolve(self, target: Target) -> Citation:
         """Return the citation that a target makes."""
@@ -138,7 +150,9 @@ class CitationResolver:
         is_number = target.kind in ("number", "index")
         is_identifier = target.kind in ("pmid", "doi", "name") and target.is_sure
         has_references = is_number and target.value.casefold() in self._references
-        is_beyond = bool(self._sources) if is_number else bool(self._sources or self._lookup)
+        kind = _kind_of(bare(target.text))
+        is_comparable = bool(self._sources) and (not kind or kind in self._kinds)
+        is_beyond = bool(self._sources) if is_number else is_comparable or bool(self._lookup)
         is_invalid = (is_number or is_identifier) and is_beyond
         if is_number and (self._are_ids or (has_references and any(self._matched_documents()))):
             is_invalid = False
@@ -146,7 +160,8 @@ class CitationResolver:
 
     def _other(self, target: Target, known: str) -> str | None:
         position = int(target.value) if re.fullmatch(r"\d{1,9}", target.value) else 0
-        if self._are_ids or target.kind != "number" or target.value not in self._given:
+        is_counted = target.kind == "number" and not self._is_from_zero
+        if self._are_ids or not is_counted or target.value not in self._given:
             return None
         if not 1 <= position <= self.n_sources:
             return None
@@ -183,7 +198,7 @@ class CitationResolver:
             return labelled
         if target.value.casefold() in self._references and any(self._matched_documents()):
             return None
-        if target.value in self._given:
+        if target.value in self._given and not self._is_from_zero:
             return target.value
         if self._are_ids:
             return None
@@ -256,6 +271,30 @@ class CitationResolver:
         if known is None and entries[0].isdigit() and not any(self._matched_documents()):
             return self._document_at(int(entries[0]) - 1)
         return known
+
+
+def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
+    """Return ids of sources by the PMID and DOI that they begin with: "PMID: 123", "doi:10.1/a".
+
+    A head with two of a kind may cite one of them, and counts for neither.
+    """
+    found: dict[str, str] = {}
+    for source in reversed(sources):
+        head = f"{source.title}\n{source.text[:_LABEL_CHARS]}"
+        for pattern in (_LABELLED_PMID, _LABELLED_DOI):
+            labelled = {bare(value.rstrip(".")) for value in pattern.findall(head)}
+            if len(labelled) == 1:
+                found[labelled.pop()] = source.id
+    return found
+
+
+def _kind_of(identifier: str) -> str:
+    """Return whether an identifier is a PMID, a DOI or a PMC number; "" where it is none."""
+    if re.fullmatch(r"[0-9]{5,9}", identifier):
+        return "pmid"
+    if doi_of(identifier):
+        return "doi"
+    return "pmc" if re.fullmatch(r"PMC\d{3,9}", identifier, re.IGNORECASE) else ""
 
 
 def _listed_target(text: str) -> Target:

@@ -8,7 +8,7 @@ looks like.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -49,6 +49,9 @@ LEAST_NAME = 3
 LETTERS = "SDRPCEAKN"
 """Letters for a source: "[S1]", "[D2]"."""
 
+AMBIGUOUS_LETTERS = "PEAKN"
+"""Those of `LETTERS` that name other things, too: "[E2]" (oestradiol), "[N1]" (a stage)."""
+
 _LOCATOR = (
     r"(?:pp?\.?|pages?|tables?|tab\.|figs?\.?|figures?|sections?|sect?\.|chapters?|ch\.|chap\.|lines?|l|"
     r"paras?\.?|paragraphs?|\u00b6{1,2}|\u00a7{1,2}|appendix|suppl(?:ement)?\.?|box|vol\.?|s\.)\s?"
@@ -75,6 +78,8 @@ NARRATIVE = (
     rf"(?<!\w)(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)"
     rf"(?P<mark>\s?[(\[](?P<years>{_YEARS})[)\]])"
 )
+_ORGANISATION = rf"{_NAME}(?:\s(?:(?:of|for|and|on|the|de)\s){{0,2}}{_NAME}){{1,6}}"
+ORGANISATION_YEAR = re.compile(rf"(?P<authors>{_ORGANISATION})\s?,?\s?(?P<year>{_YEAR})")
 NO_AUTHORS = frozenset(
     "January February March April May June July August September October November December Jan Feb "
     "Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Spring Summer Autumn Fall Winter Since In From Until "
@@ -100,12 +105,14 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     ("index", r"(?:cite)?turn\d{1,3}[a-z]{1,12}(?P<value>\d{1,3})", "turn0search1"),
     (
         "number",
-        rf"\^?(?:{WORDS}|{SQUARE_WORDS})s?\.?[\s_:#.-]{{0,3}}(?P<value>\d{{1,4}})",
+        rf"\^?(?:{WORDS}|{SQUARE_WORDS})s?(?:[_ ]?id)?\.?[\s_:=#.-]{{0,3}}(?P<value>\d{{1,4}})"
+        r"(?:\s?[\u00a7\u00b6]\s?[\d.]{1,9})?",
         "Source 1",
     ),
+    ("number", rf"(?P<value>\d{{1,3}})\s?[:\u2013-]\s{AUTHOR_YEAR}", "1: Smith 2020"),
     ("number", r"(?:\^|#|n\.?\s?\u00b0|no\.?\s?)?(?P<value>\d{1,18})\^?", "^1"),
     ("number", rf"[{LETTERS}](?P<value>\d{{1,3}})", "S1"),
-    ("name", r"(?P<value>PMC\d{3,9})", "PMC1234567"),
+    ("name", r"(?:PMCID[:\s]{0,3})?(?P<value>PMC\d{3,9})", "PMC1234567"),
     ("name", r"@(?P<value>[\w:.+/-]{1,80})", "@smith2020"),
 )
 _ENTRIES: tuple[tuple[TargetKind, re.Pattern[str]], ...] = tuple(
@@ -169,6 +176,7 @@ class Target:
         value: The number, identifier or address.
         text: As a reader quotes it: "1", "PMID 123", "doc1".
         address: Address of a link around it, which decides where it is known.
+        others: Further identifiers of the same article: "PMID 123; doi:10.1000/abc".
         is_sure: Whether it is a citation even where nothing is found for it.
     """
 
@@ -177,6 +185,7 @@ class Target:
     text: str
     address: str = ""
     is_sure: bool = True
+    others: tuple[Target, ...] = ()
 
 
 def read_targets(
@@ -212,7 +221,24 @@ def read_targets(
         targets += found
     is_described = any(one.kind in ("pmid", "doi") for one in targets)
     kept = [one for one in _like_before(targets) if not (is_described and one.kind == "author")]
-    return tuple(dict.fromkeys(kept))
+    return join_identifiers(dict.fromkeys(kept))
+
+
+def join_identifiers(targets: Iterable[Target]) -> tuple[Target, ...]:
+    """Return targets with a PMID, a DOI and a PMC number of one mark as one: they name one article.
+
+    Several of a kind ("PMID 123, 456") are several articles, and stay.
+    """
+    found = tuple(targets)
+    kinds = [_identifier_kind(one) for one in found]
+    if len(found) < 2 or "" in kinds or len(set(kinds)) < len(kinds):
+        return found
+    return (replace(found[0], others=found[1:]),)
+
+
+def _identifier_kind(target: Target) -> str:
+    is_pmc = target.kind == "name" and bool(re.fullmatch(r"PMC\d+", target.value, re.IGNORECASE))
+    return "pmc" if is_pmc else target.kind if target.kind in ("pmid", "doi") else ""
 
 
 def _like_before(targets: Sequence[Target]) -> Iterator[Target]:
@@ -237,6 +263,9 @@ def _without_prefix(text: str) -> str:
 
 
 def _read_group(group: str, is_square: bool, names: Collection[str]) -> list[Target]:
+    titled = re.fullmatch(rf"(?P<title>.{{1,300}}?),?\s{_YEAR}", group)
+    if titled and titled["title"].casefold() in names:
+        return [Target("name", titled["title"], titled["title"])]
     authors = list(_authors(group))
     if authors:
         return authors
@@ -244,6 +273,8 @@ def _read_group(group: str, is_square: bool, names: Collection[str]) -> list[Tar
     last_word = ""
     for entry in _split_entries(group):
         if targets and re.fullmatch(_LOCATOR, entry, re.IGNORECASE):
+            continue
+        if targets and targets[-1].kind in ("name", "pmid", "doi") and re.fullmatch(_YEAR, entry):
             continue
         found = _read_entry(entry, is_square or bool(last_word), names)
         if not found:
@@ -337,6 +368,11 @@ def _authors(group: str) -> Iterator[Target]:
     if found and not is_no_author(found["authors"], bool(found["several"])):
         for year in re.findall(_YEAR, found["years"]):
             yield Target("author", f"{found['authors']}, {year}", f"{found['authors']}, {year}")
+        return
+    found = ORGANISATION_YEAR.fullmatch(group)
+    if found and not is_no_author(found["authors"], False):
+        text = f"{found['authors']}, {found['year']}"
+        yield Target("author", text, text, is_sure=False)
 
 
 def is_no_author(authors: str, is_several: bool) -> bool:
@@ -345,7 +381,7 @@ def is_no_author(authors: str, is_several: bool) -> bool:
 
 
 def surnames_of(authors: str) -> list[str]:
-    """Return the surnames of authors in lower case.
+    """Return the surnames of authors, or the words of an organisation, in lower case.
 
     Example:
         >>> surnames_of("Smith JA and de la Cruz")
@@ -353,11 +389,8 @@ def surnames_of(authors: str) -> list[str]:
     """
     parts = re.split(r",|\band\b|&|\bund\b|\bet\b|\by\b", re.sub(_ET_AL, "", authors))
     names = [re.findall(_NAME, part) for part in parts]
-    return [
-        own[-1].casefold() if own[-1].upper() != own[-1] else own[0].casefold()
-        for own in names
-        if own
-    ]
+    kept = (own[:1] if own[-1].upper() == own[-1] else own for own in names if own)
+    return [name.casefold() for own in kept for name in own]
 
 
 def with_address(targets: Sequence[Target], address: str) -> tuple[Target, ...]:

@@ -229,6 +229,8 @@ class _Builder:
         place = len(self.characters)
         self.copy(answer, start, end)
         opened = [n for n, (mark, _) in enumerate(self._emphasis) if mark == run]
+        if run == "*" and is_word and after.isdigit() and not opened:  # an allele: "CYP2C9*2"
+            return
         if not before.isspace() and opened:
             _, first = self._emphasis[opened[-1]]
             del self._emphasis[opened[-1] :]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from ragassay.text.blocks import Block
 from ragassay.text.citation_marks import (
-    MAX_PARENTHETIC,
     Mark,
     find_marks,
     joined_ranges,
     removable_spans,
 )
 from ragassay.text.citation_resolver import CitationResolver
-from ragassay.text.citation_styles import Target, read_targets
+from ragassay.text.citation_styles import AMBIGUOUS_LETTERS, Target, read_targets
 from ragassay.text.markup import DELIMITERS, SUP, PlainText, Span, plain_text, readable
 from ragassay.text.sentences import split_sentences
 
@@ -67,35 +67,33 @@ class _Acceptance:
 
     resolver: CitationResolver
     is_bracketed: bool
-    points: bool
     letters: frozenset[str]
 
     @classmethod
     def of(cls, marks: Sequence[Mark], resolver: CitationResolver) -> _Acceptance:
         numbered = [m for m in marks if any(t.kind == "number" for t in m.targets)]
         is_bracketed = any(mark.style == "" and mark.text[0] not in "(\uff08" for mark in numbered)
-        points = any(
-            mark.style == "round" and all(map(resolver.is_position, mark.targets))
-            for mark in numbered
-        )
-        letters = frozenset(
-            t.text[0]
+        lettered = {
+            t.text
             for m in marks
             for t in m.targets
             if not t.is_sure and t.kind == "number" and resolver.points_to_source(t)
+        }
+        counts = Counter(text[0] for text in lettered)
+        letters = frozenset(
+            letter for letter, n in counts.items() if n > 1 or letter not in AMBIGUOUS_LETTERS
         )
-        return cls(resolver, is_bracketed, points, letters)
+        return cls(resolver, is_bracketed, letters)
 
     def __call__(self, mark: Mark, part: BlockPart) -> bool:
         """Return whether a mark counts.
 
-        A number in parentheses counts where the answer has no other numbered marks, has sources,
-        and one such number points to one of them: `(1, 2)`, not `(n = 5)`, `(95)`, `(2015)`.
+        A number in parentheses counts where the answer has no other numbered marks, and it is the
+        position of a source: `(1, 2)`, not `(n = 5)`, `(95)`, `(2015)`.
         """
         if mark.style == "round":
-            most = min(MAX_PARENTHETIC, 2 * self.resolver.n_sources + 5)
-            fits = all(int(target.value) <= most for target in mark.targets)
-            return fits and self.points and not self.is_bracketed
+            fits = all(map(self.resolver.is_position, mark.targets))
+            return fits and not self.is_bracketed
         if mark.style == "raised":
             before = part.plain.text[: mark.start]
             resolves = all(map(self.resolver.points_to_source, mark.targets))

@@ -74,9 +74,9 @@ def cited(sentence: AnswerSentence) -> list[str]:
         ("(doi:10.1000/abc)", ["10.1000/abc"]),
         ("(https://doi.org/10.1000/abc)", ["10.1000/abc"]),
         ("(10.1000/abc)", ["10.1000/abc"]),
-        ("[PMID 123; doi:10.1000/abc]", ["PMID 123", "10.1000/abc"]),
+        ("[PMID 123; doi:10.1000/abc]", ["PMID 123"]),
         ("[doi:10.1000/abc, PMID 123, 456]", ["10.1000/abc", "PMID 123", "PMID 456"]),
-        ("(doi:10.1000/abc; PMID: 123)", ["10.1000/abc", "PMID 123"]),
+        ("(doi:10.1000/abc; PMID: 123)", ["PMID 123"]),
         ("[10.1000/abc;doi:10.1000/d,10.1000/e]", ["10.1000/abc", "10.1000/d", "10.1000/e"]),
         ("[10.1000/abc;31180123]", ["10.1000/abc", "31180123"]),
         ("[1, 10.1000/abc]", ["1", "10.1000/abc"]),
@@ -117,11 +117,65 @@ def test_marker_is_read_and_leaves_the_sentence(marker: str, found: list[str]) -
         "The tumour grew [10.1000/abc and more].",
         "The tumour grew [10.1000/a(bc].",
         "The tumour grew [10.1000/abc; 3-1].",
+        "The follow-up was 2 [1, 3] months.",
+        "The stay was 2 [1; 3] days, or 2 (1-3) days.",
+        "The score had a range [1, 3], on a scale [1-3].",
+        "The score is [0, 100].",
+        "The mean age was 66 (1) years, in 3 (1) patients.",
+        "Take one (1) tablet for three (3) days.",
+        "Criteria were (1) age over 65, (2) diabetes, and (3) hypertension.",
+        "Two outcomes fell, namely (1) death and (2) admission.",
+        "FEV$_{1}$ fell by $\\frac{1}{3}$.",
+        "Carriers of CYP2C9*2 and CYP2C9*3 bleed.",
+        "Levels of [E2] rise.",
     ],
 )
 def test_what_is_no_marker_stays(text: str) -> None:
     (sentence,) = cut(text)
     assert (sentence.text, sentence.citations) == (text, ())
+
+
+@each_case(
+    ("answer", "found"),
+    [
+        ("It fell (PMID: 31535829).", [("PMID 31535829", "a")]),
+        ("It rose [doi:10.1056/NEJMoa1].", [("10.1056/NEJMoa1", "b")]),
+        ("It fell (PMID: 31535829; DOI: 10.1000/none).", [("PMID 31535829", "a")]),
+        ("It fell (PMID 31535829, PMC6123456, 2019).", [("PMID 31535829", "a")]),
+        ("It fell (Care Standards, 2024).", [("Care Standards", "c")]),
+        ("It rose (World Health Organization, 2021).", [("World Health Organization, 2021", "c")]),
+        ("It rose [doc_id=2, source id: 3].", [("doc_id=2", "b"), ("source id: 3", "c")]),
+        ("It rose [1: Smith 2020].", [("1: Smith 2020", "a")]),
+        ("It fell (vgl. [1]).", [("1", "a")]),
+    ],
+)
+def test_a_source_is_known_by_what_it_says_of_itself(answer, found) -> None:
+    sources = (
+        Document(id="a", text="PMID: 31535829\nTitle: A trial\nIt fell."),
+        Document(id="b", text="doi:10.1056/NEJMoa1. It rose."),
+        Document(id="c", title="Care Standards", text="World Health Organization, 2021."),
+    )
+    (sentence,) = cut(answer, sources)
+    assert [(c.marker, c.document) for c in sentence.citations] == found
+    assert sentence.text in ("It fell.", "It rose.")
+
+
+def test_an_identifier_is_invalid_only_beside_sources_with_one_of_its_kind() -> None:
+    texts, articles = (Document(id="1", text="T"),), (Article(id="99000301", text="T"),)
+    for sources, is_unresolved in ((texts, True), (articles, False)):
+        record = Record(id="r", question="Q?", answer="It fell (PMID: 31535829).", sources=sources)
+        _, (sentence,), _ = segment(record)
+        assert [c.is_unresolved for c in sentence.citations] == [is_unresolved]
+
+
+def test_positions_from_zero_count_from_zero_beside_plain_texts() -> None:
+    sources = tuple(Document(id=str(n), text="T") for n in (1, 2, 3))
+    found = cut("It fell [0]. It rose [1]. It stayed [2].", sources)
+    assert [(c.document, c.other) for s in found for c in s.citations] == [
+        ("1", None),
+        ("2", None),
+        ("3", None),
+    ]
 
 
 def test_number_in_parentheses_is_no_citation_beside_square_brackets() -> None:
@@ -154,7 +208,7 @@ def test_positions_pmids_and_the_corpus_resolve() -> None:
 
 
 @each_case("doi", DOIS)
-@each_case("form", ["[{}]", "[doi:{}]", "(DOI {})", "[PMID 123; {}]", "({}, PMID 9)"])
+@each_case("form", ["[{}]", "[doi:{}]", "(DOI {})", "[PMID 77; {}]", "({}, PMID 9)"])
 def test_doi_is_cut_out_whole_and_what_follows_stays(doi: str, form: str) -> None:
     first, second = cut(f"It grew {form.format(doi)} (n = 5), [see] 10.1000/z). It shrank (a;2-2).")
     assert doi in cited(first)
@@ -407,12 +461,12 @@ def test_dois_leave_the_words_and_their_places_as_they_are(
     words: list[str], suffixes: list[str]
 ) -> None:
     dois = list(dict.fromkeys(f"10.1000/{suffix}" for suffix in suffixes))
-    marker = f"[{'; '.join(['PMID 123', *dois])}]"
+    marker = f"[{'; '.join(['PMID 77', *dois])}]"
     answer = f"We saw {' '.join(words)} grow {marker} fast"
     sentences = cut(answer)
     shown = "".join("".join(s.text for s in sentences).split())
     assert shown == "".join(answer.replace(marker, "").split())
-    assert [c for s in sentences for c in cited(s)] == ["PMID 123", *dois]
+    assert [c for s in sentences for c in cited(s)] == ["PMID 77", *dois]
     for sentence in sentences:
         plain = answer[sentence.start : sentence.end].replace(marker, "")
         assert "".join(plain.split()) == "".join(sentence.text.split())
