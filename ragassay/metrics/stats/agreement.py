@@ -1,6 +1,4 @@
-"""How well labels agree with people's and with each other, and how well a score tells good from
-bad.
-"""
+"""Agreement of labels, and how well a score tells good answers from bad ones."""
 
 from __future__ import annotations
 
