@@ -25,8 +25,9 @@ import numpy as np
 
 import ragassay
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.metrics.papers.nuggets import align_optimally, f1_score
-from ragassay.metrics.stats.classification import discrimination
+from ragassay.metrics.papers.nuggets import align_optimally
+from ragassay.metrics.stats.agreement import discrimination
+from ragassay.metrics.stats.intervals import f1_score
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS
 from ragassay.models.verifiers import minilm_verifier

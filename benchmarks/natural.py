@@ -37,8 +37,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ragassay.metrics.stats.agreement import discrimination
 from ragassay.metrics.stats.calibration import bound_of
-from ragassay.metrics.stats.classification import discrimination
 from ragassay.metrics.stats.intervals import share_interval
 from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models.adapters import bounds_of_means

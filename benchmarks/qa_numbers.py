@@ -33,12 +33,9 @@ from pathlib import Path
 from ragassay.metrics.papers.sciqag import (
     SourceNumbers,
     answer_numbers,
-    answers_with_numbers,
-    numbers_found,
 )
 from ragassay.metrics.stats.intervals import share_interval
 from ragassay.perturbations.numbers import WRONG
-from ragassay.records import Score
 from ragassay.records.qa import AnswerNumber
 from ragassay.text.quantities import read_quantities
 from ragassay.text.questions import context_marks
@@ -242,18 +239,15 @@ def share(n_hits: int, n: int) -> str:
     return f"{n_hits / max(n, 1):7.1%}  {n_hits:5d} of {n:5d}  [{low:.1%}, {high:.1%}]"
 
 
-def _shown(score: Score) -> str:
-    return share(round((score.value or 0.0) * score.n), score.n)
-
-
 def show_numbers(name: str, answers: Sequence[Answered]) -> None:
     checked = Checked(answers)
-    stated, found = answers_with_numbers(checked.numbers), numbers_found(checked.numbers)
+    stated = [bool(own) for own in checked.numbers]
+    found = [one.is_found for own in checked.numbers for one in own]
     print(f"\n## Numbers of {name}")
     with_digit = sum(any(c.isdigit() for c in one.answer) for one in answers)
     print(f"answers with a digit                 {share(with_digit, len(answers))}")
-    print(f"answers with numbers                 {_shown(stated)}")
-    print(f"found, as quantities                 {_shown(found)}")
+    print(f"answers with numbers                 {share(sum(stated), len(stated))}")
+    print(f"found, as quantities                 {share(sum(found), len(found))}")
     print(f"found, as strings of digits          {share(*digits_found(answers))}")
     right = [number for _, numbers in checked.whole() for number in numbers]
     n_accused = sum(not number.is_near for number in right)

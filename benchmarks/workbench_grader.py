@@ -27,8 +27,8 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from ragassay.instruments.exam_grader import EmbeddedExamGrader, measure
+from ragassay.metrics.stats.agreement import discrimination
 from ragassay.metrics.stats.calibration import bound_of
-from ragassay.metrics.stats.classification import discrimination
 from ragassay.models.embeddings import Embedder
 from ragassay.models.fitted_raters import ExamWeights, shipped_exam_model
 from ragassay.models.verifiers import minilm_verifier

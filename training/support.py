@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ragassay.metrics.stats.classification import discrimination
+from ragassay.metrics.stats.agreement import discrimination
 from ragassay.models.embeddings import Embedder
 from ragassay.text.quantities import numbers_of
 from ragassay.text.search import rank, tokenize

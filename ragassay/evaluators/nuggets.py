@@ -10,10 +10,10 @@ from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import CaseFile
 from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.papers.answer_scores import nugget_scores
-from ragassay.metrics.papers.nuggetizer import assignment_scores
 from ragassay.metrics.papers.nuggets import (
     align_greedily,
     align_optimally,
+    assignment_scores,
     first_of_each,
     same_probability,
 )

@@ -66,9 +66,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         instrument = run.grading.instrument
         if instrument is not None:
             case = file.case
-            return await in_thread(
-                instrument.grade, items, case.judged_answer, case.question, grader
-            )
+            return await in_thread(instrument.grade, items, case.judged_answer, grader)
         if grader == "rating":
             rater = run.agents.rater(items[0].kind)
             rated: Any = await run.judge.ask(rater, case=file.case, items=items)

@@ -46,18 +46,13 @@ class ExamInstrument(ABC):
 
     @abstractmethod
     def grade(
-        self,
-        items: Sequence[ExamItem],
-        passage: str,
-        query: str = "",
-        grader: ExamGrader = "rating",
+        self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "rating"
     ) -> list[ExamGrade]:
         """Grade a passage by all items of a bank, in one batch.
 
         Args:
             items: Questions and nuggets, in any order; may be empty.
             passage: The passage.
-            query: The query's text, for those that use it.
             grader: One of `graders`.
 
         Returns:
@@ -181,16 +176,12 @@ class EmbeddedExamGrader(ExamInstrument):
         return (self.name, self.digest, embedder, self._verifier.digest)
 
     def grade(
-        self,
-        items: Sequence[ExamItem],
-        passage: str,
-        query: str = "",
-        grader: ExamGrader = "rating",
+        self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "rating"
     ) -> list[ExamGrade]:
         """See `ExamInstrument`; the answer is the sentence closest to a covered item.
 
-        The query is not used. The items of a bank are measured together: how close the passage is
-        to the bank counts for each of them.
+        The items of a bank are measured together: how close the passage is to the bank counts for
+        each of them.
         """
         if grader not in self.graders:
             self.refuse(grader)

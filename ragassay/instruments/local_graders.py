@@ -78,13 +78,9 @@ class Text2TextGrader(ExamInstrument):
         return (self.name, self.digest, grader_prompts_sha256())
 
     def grade(
-        self,
-        items: Sequence[ExamItem],
-        passage: str,
-        query: str = "",
-        grader: ExamGrader = "rating",
+        self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "rating"
     ) -> list[ExamGrade]:
-        """See `ExamInstrument`; the query is not used."""
+        """See `ExamInstrument`."""
         around = (item_prompt(item, grader) for item in items)
         prompts = [(before, passage, behind) for before, behind in around]
         failures = [self._unreadable(prompt) for prompt in prompts]
@@ -132,13 +128,9 @@ class ReaderGrader(ExamInstrument):
         self.name, self.digest, self._model = model.name, folder_digest(model.name), model
 
     def grade(
-        self,
-        items: Sequence[ExamItem],
-        passage: str,
-        query: str = "",
-        grader: ExamGrader = "extraction",
+        self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "extraction"
     ) -> list[ExamGrade]:
-        """See `ExamInstrument`; the query is not used."""
+        """See `ExamInstrument`."""
         if grader not in self.graders:
             self.refuse(grader)
         is_empty = not passage.strip()

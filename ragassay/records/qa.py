@@ -208,15 +208,6 @@ class Paper(Frozen):
         rest = [section.text for section in self._of(EVIDENCE) if section.kind not in PROSE]
         return SECTION_BREAK.join([self.text, *rest])
 
-    def section_at(self, offset: int) -> PaperSection | None:
-        """Return the section that holds a character of `text`; None outside."""
-        end = 0
-        for section in self._of(PROSE):
-            end += len(section.text) + len(SECTION_BREAK)
-            if offset < end:
-                return section
-        return None
-
     def _of(self, kinds: tuple[SectionKind, ...]) -> list[PaperSection]:
         return [section for section in self.sections if section.kind in kinds and section.text]
 

@@ -27,7 +27,7 @@ from ragassay.formats.reviews import ReviewedRun
 from ragassay.formats.rows import NuggetEntry, Row
 from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
-from ragassay.metrics.papers.nuggetizer import assignment_values
+from ragassay.metrics.papers.nuggets import assignment_values
 from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
 from ragassay.optimizers.nugget_matching import fit_matcher

@@ -9,7 +9,7 @@ from ragassay.formats import read_labels, read_records
 from ragassay.formats.assignments import AssignedAnswer, read_assignments
 from ragassay.formats.nuggetizer import ASSIGNED
 from ragassay.formats.problems import nothing_in
-from ragassay.metrics.papers.nuggetizer import assignment_scores, nuggetizer_scores
+from ragassay.metrics.papers.nuggets import assignment_scores, nuggetizer_scores
 from ragassay.metrics.papers.rankings import by_people
 from ragassay.metrics.stats.alignment import align_labels
 from ragassay.records import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ragassay.metrics.papers.answer_scores import LIKERT
-from ragassay.metrics.stats.classification import discrimination
+from ragassay.metrics.stats.agreement import discrimination
 from ragassay.metrics.stats.intervals import (
     SHARE_SCALE,
     build_score,

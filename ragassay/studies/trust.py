@@ -9,10 +9,15 @@ from dataclasses import dataclass
 from typing import get_args
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
-from ragassay.metrics.stats.agreement import Agreement, AlphaLevel, agreement, krippendorff_alpha
+from ragassay.metrics.stats.agreement import (
+    Agreement,
+    AlphaLevel,
+    agreement,
+    discrimination,
+    krippendorff_alpha,
+)
 from ragassay.metrics.stats.alignment import RATED, TASK_LABELS, AlignedItem, Alignment
 from ragassay.metrics.stats.calibration import Calibration, calibration
-from ragassay.metrics.stats.classification import discrimination
 from ragassay.metrics.stats.correlation import correlate_scores
 from ragassay.metrics.stats.intervals import build_score, mean_interval, mean_score
 from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, OwnTask, Score

@@ -121,10 +121,9 @@ def _words(text: str) -> list[_Word]:
     return words
 
 
-def _verb(words: Words, start: int = 0) -> int | None:
+def _verb(words: Words) -> int | None:
     """Return the place of the first finite verb."""
-    for place in range(start, len(words)):
-        word = words[place]
+    for place, word in enumerate(words):
         behind = words[place + 1].text if place + 1 < len(words) else ""
         is_participle = word.text.endswith("ed") and behind in ("by", "with")
         is_finite = word.text in _AUXILIARIES or word.tag in ("MD", "VBZ", "VBP", "VBD")

@@ -107,7 +107,7 @@ def test_below_its_bound_a_grade_is_undecided_and_says_which_way_it_leans():
 
 def test_all_items_are_measured_in_one_batch_and_keep_their_order():
     verifier = Fixed()
-    found = grader(fitted({"sentence": 1.0}), verifier).grade([OTHER, ITEM], PASSAGE, "a query")
+    found = grader(fitted({"sentence": 1.0}), verifier).grade([OTHER, ITEM], PASSAGE)
     assert [grade.exam_item for grade in found] == ["q/2", "q/1"]
     assert [claim for claim, _ in verifier.asked] == [OTHER.text, ITEM.text]
     assert grader(fitted({})).grade([], PASSAGE) == []

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.classification import discrimination
+from ragassay.metrics.stats.agreement import discrimination
 
 sklearn_metrics = LazyModule("sklearn.metrics")
 

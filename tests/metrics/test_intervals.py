@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from ragassay.metrics.papers.nuggets import f1_score
 from ragassay.metrics.stats import intervals
 from ragassay.metrics.stats.intervals import (
     f1_interval,
+    f1_score,
     mean_interval,
     rating_interval,
     share_interval,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.metrics.papers.nuggetizer import assignment_scores, assignment_values
+from ragassay.metrics.papers.nuggets import assignment_scores, assignment_values
 from ragassay.records import ASSIGNMENTS, Assignment, Importance
 
 LABELS: list[Assignment | None] = ["support", "partial_support", "not_support", "support"]

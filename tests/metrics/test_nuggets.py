@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ragassay.metrics.papers.nuggets import align_greedily, align_optimally, f1_score, first_of_each
+from ragassay.metrics.papers.nuggets import align_greedily, align_optimally, first_of_each
+from ragassay.metrics.stats.intervals import f1_score
 from ragassay.records import NuggetMatch
 
 

@@ -7,7 +7,7 @@ import pytest
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.classification import Average, figures_of_tables
+from ragassay.metrics.stats.agreement import Average, figures_of_tables
 from ragassay.studies.verifiers.measuring import verification
 
 sklearn_metrics = LazyModule("sklearn.metrics")

@@ -84,173 +84,139 @@ REWORDED = [
     ("Bleeding is far from rare with apixaban.", APIXABAN),
 ]
 
-TRIPLES = [
-    (
-        "Rivaroxaban caused more gastrointestinal bleeding than dabigatran in elderly patients.",
-        "Dabigatran caused more gastrointestinal bleeding than rivaroxaban.",
-        "Elderly patients bled less often with dabigatran than with rivaroxaban.",
-    ),
-    (
-        "In-hospital mortality was 4.1% with early surgery and 9.8% with delayed surgery.",
-        "In-hospital mortality was 4.1% with delayed surgery and 9.8% with early surgery.",
-        "Early surgery had an in-hospital mortality of 4.1%, delayed surgery of 9.8%.",
-    ),
-    (
-        "The probiotic group had fewer days of diarrhoea than those in the placebo group.",
-        "The placebo group had fewer days of diarrhoea than those in the probiotic group.",
-        "Diarrhoea lasted fewer days with probiotics than with placebo.",
-    ),
-    (
-        "Empagliflozin lowered HbA1c by 0.7% versus 0.3% for sitagliptin.",
-        "Sitagliptin lowered HbA1c by 0.7% versus 0.3% for empagliflozin.",
-        "HbA1c fell by 0.7% with empagliflozin and by 0.3% with sitagliptin.",
-    ),
-    (
-        "Smokers had a higher rate of wound infection than non-smokers.",
-        "Non-smokers had a higher rate of wound infection than smokers.",
-        "Wound infection was more common among smokers than among non-smokers.",
-    ),
-    (
-        "Rifampicin decreases the plasma concentration of dolutegravir.",
-        "Dolutegravir decreases the plasma concentration of rifampicin.",
-        "The plasma concentration of dolutegravir is decreased by rifampicin.",
-    ),
-    (
-        "The switch from adalimumab to ustekinumab improved skin scores.",
-        "The switch from ustekinumab to adalimumab improved skin scores.",
-        "Skin scores improved after a switch from adalimumab to ustekinumab.",
-    ),
-    (
-        "Laparoscopic repair led to less pain than open repair.",
-        "Open repair led to less pain than laparoscopic repair.",
-        "Pain was less after laparoscopic than after open repair.",
-    ),
-    (
-        "Intensive blood pressure control reduced strokes compared with standard control.",
-        "Standard blood pressure control reduced strokes compared with intensive control.",
-        "Strokes were fewer with intensive than with standard blood pressure control.",
-    ),
-    (
-        "Vaccine efficacy was higher in adults under 60 than in older adults.",
-        "Vaccine efficacy was higher in older adults than in adults under 60.",
-        "Older adults had lower vaccine efficacy than adults under 60.",
-    ),
-    (
-        "Ticagrelor was superior to clopidogrel in preventing stent thrombosis.",
-        "Clopidogrel was superior to ticagrelor in preventing stent thrombosis.",
-        "Ticagrelor prevented stent thrombosis better than clopidogrel.",
-    ),
-    (
-        "Patients given azithromycin recovered faster than patients given doxycycline.",
-        "Patients given doxycycline recovered faster than patients given azithromycin.",
-        "Recovery was faster with azithromycin than with doxycycline.",
-    ),
-    (
-        "Insulin glargine caused hypoglycaemia in 15% and insulin degludec in 8% of participants.",
-        "Insulin degludec caused hypoglycaemia in 15% and insulin glargine in 8% of participants.",
-        "Hypoglycaemia occurred in 8% on insulin degludec and in 15% on insulin glargine.",
-    ),
-    (
-        "CT detected more nodules than chest radiography did.",
-        "Chest radiography detected more nodules than CT did.",
-        "Fewer nodules were detected by chest radiography than by CT.",
-    ),
-    (
-        "Guideline panels recommend oxytocin over misoprostol for postpartum haemorrhage.",
-        "Guideline panels recommend misoprostol over oxytocin for postpartum haemorrhage.",
-        "For postpartum haemorrhage, oxytocin is recommended over misoprostol.",
-    ),
-    (
-        "Men developed myocarditis more often than women after the second dose.",
-        "Women developed myocarditis more often than men after the second dose.",
-        "After the second dose, myocarditis was more frequent in men than in women.",
-    ),
-    (
-        "Relative to placebo, zinc shortened the duration of colds.",
-        "Relative to zinc, placebo shortened the duration of colds.",
-        "Zinc shortened colds compared with placebo.",
-    ),
-    (
-        "Blood loss was 300 ml in the tranexamic acid group and 450 ml in the saline group.",
-        "Blood loss was 450 ml in the tranexamic acid group and 300 ml in the saline group.",
-        "Blood loss with tranexamic acid was 300 ml, and 450 ml with saline.",
-    ),
-    (
-        "Median survival was 14.2 months with nivolumab compared with 9.1 months with docetaxel.",
-        "Median survival was 14.2 months with docetaxel compared with 9.1 months with nivolumab.",
-        "Nivolumab gave a median survival of 14.2 months, docetaxel of 9.1 months.",
-    ),
-    (
-        "Cranberry juice did not reduce infections more than water did.",
-        "Water did not reduce infections more than cranberry juice did.",
-        "Infections were not reduced more by cranberry juice than by water.",
-    ),
-    (
-        "Fluoxetine raises the serum level of clozapine.",
-        "Clozapine raises the serum level of fluoxetine.",
-        "The serum level of clozapine is raised by fluoxetine.",
-    ),
-    (
-        "In the exercise group, falls decreased by 34% more than in the education group.",
-        "In the education group, falls decreased by 34% more than in the exercise group.",
-        "Falls decreased more in the exercise group than in the education group.",
-    ),
-    (
-        "Early palliative care improved quality of life over usual oncology care.",
-        "Usual oncology care improved quality of life over early palliative care.",
-        "Quality of life was better with early palliative care than with usual oncology care.",
-    ),
-    (
-        "Allopurinol should be preferred to febuxostat in patients with heart disease.",
-        "Febuxostat should be preferred to allopurinol in patients with heart disease.",
-        "In heart disease, allopurinol is preferred to febuxostat.",
-    ),
-    (
-        "Women were less likely than men to receive thrombolysis.",
-        "Men were less likely than women to receive thrombolysis.",
-        "Men were more likely than women to receive thrombolysis.",
-    ),
-    (
-        "Drug-eluting stents reduced restenosis when compared with bare-metal stents.",
-        "Bare-metal stents reduced restenosis when compared with drug-eluting stents.",
-        "Restenosis was less frequent with drug-eluting stents than with bare-metal stents.",
-    ),
-    (
-        "Gabapentin outperformed placebo, while amitriptyline did not.",
-        "Placebo outperformed gabapentin, while amitriptyline did not.",
-        "Gabapentin was better than placebo, while amitriptyline was not.",
-    ),
-    (
-        "Serotonin syndrome occurred in 2 of 40 patients on linezolid and in 6 of 41 on tramadol.",
-        "Serotonin syndrome occurred in 6 of 41 patients on linezolid and in 2 of 40 on tramadol.",
-        "Serotonin syndrome occurred in 6 of 41 patients on tramadol and in 2 of 40 on linezolid.",
-    ),
-    (
-        "Vitamin D levels were lower in winter than in summer.",
-        "Vitamin D levels were lower in summer than in winter.",
-        "Vitamin D levels were higher in summer than in winter.",
-    ),
-    (
-        "Inhaled budesonide is safer than oral prednisone in pregnancy.",
-        "Oral prednisone is safer than inhaled budesonide in pregnancy.",
-        "In pregnancy, inhaled budesonide is safer than oral prednisone.",
-    ),
-    (
-        "High-dose vaccine produced higher titres than standard-dose vaccine.",
-        "Standard-dose vaccine produced higher titres than high-dose vaccine.",
-        "Titres were higher after high-dose vaccine than after standard-dose vaccine.",
-    ),
-    (
-        "Patients on haemodialysis had more infections than patients on peritoneal dialysis.",
-        "Patients on peritoneal dialysis had more infections than patients on haemodialysis.",
-        "Infections were more common with haemodialysis than with peritoneal dialysis.",
-    ),
-    (
-        "Grapefruit juice increases exposure to simvastatin.",
-        "Simvastatin increases exposure to grapefruit juice.",
-        "Exposure to simvastatin is increased by grapefruit juice.",
-    ),
-]
+TRIPLES = """
+Rivaroxaban caused more gastrointestinal bleeding than dabigatran in elderly patients.
+Dabigatran caused more gastrointestinal bleeding than rivaroxaban.
+Elderly patients bled less often with dabigatran than with rivaroxaban.
+
+In-hospital mortality was 4.1% with early surgery and 9.8% with delayed surgery.
+In-hospital mortality was 4.1% with delayed surgery and 9.8% with early surgery.
+Early surgery had an in-hospital mortality of 4.1%, delayed surgery of 9.8%.
+
+The probiotic group had fewer days of diarrhoea than those in the placebo group.
+The placebo group had fewer days of diarrhoea than those in the probiotic group.
+Diarrhoea lasted fewer days with probiotics than with placebo.
+
+Empagliflozin lowered HbA1c by 0.7% versus 0.3% for sitagliptin.
+Sitagliptin lowered HbA1c by 0.7% versus 0.3% for empagliflozin.
+HbA1c fell by 0.7% with empagliflozin and by 0.3% with sitagliptin.
+
+Smokers had a higher rate of wound infection than non-smokers.
+Non-smokers had a higher rate of wound infection than smokers.
+Wound infection was more common among smokers than among non-smokers.
+
+Rifampicin decreases the plasma concentration of dolutegravir.
+Dolutegravir decreases the plasma concentration of rifampicin.
+The plasma concentration of dolutegravir is decreased by rifampicin.
+
+The switch from adalimumab to ustekinumab improved skin scores.
+The switch from ustekinumab to adalimumab improved skin scores.
+Skin scores improved after a switch from adalimumab to ustekinumab.
+
+Laparoscopic repair led to less pain than open repair.
+Open repair led to less pain than laparoscopic repair.
+Pain was less after laparoscopic than after open repair.
+
+Intensive blood pressure control reduced strokes compared with standard control.
+Standard blood pressure control reduced strokes compared with intensive control.
+Strokes were fewer with intensive than with standard blood pressure control.
+
+Vaccine efficacy was higher in adults under 60 than in older adults.
+Vaccine efficacy was higher in older adults than in adults under 60.
+Older adults had lower vaccine efficacy than adults under 60.
+
+Ticagrelor was superior to clopidogrel in preventing stent thrombosis.
+Clopidogrel was superior to ticagrelor in preventing stent thrombosis.
+Ticagrelor prevented stent thrombosis better than clopidogrel.
+
+Patients given azithromycin recovered faster than patients given doxycycline.
+Patients given doxycycline recovered faster than patients given azithromycin.
+Recovery was faster with azithromycin than with doxycycline.
+
+Insulin glargine caused hypoglycaemia in 15% and insulin degludec in 8% of participants.
+Insulin degludec caused hypoglycaemia in 15% and insulin glargine in 8% of participants.
+Hypoglycaemia occurred in 8% on insulin degludec and in 15% on insulin glargine.
+
+CT detected more nodules than chest radiography did.
+Chest radiography detected more nodules than CT did.
+Fewer nodules were detected by chest radiography than by CT.
+
+Guideline panels recommend oxytocin over misoprostol for postpartum haemorrhage.
+Guideline panels recommend misoprostol over oxytocin for postpartum haemorrhage.
+For postpartum haemorrhage, oxytocin is recommended over misoprostol.
+
+Men developed myocarditis more often than women after the second dose.
+Women developed myocarditis more often than men after the second dose.
+After the second dose, myocarditis was more frequent in men than in women.
+
+Relative to placebo, zinc shortened the duration of colds.
+Relative to zinc, placebo shortened the duration of colds.
+Zinc shortened colds compared with placebo.
+
+Blood loss was 300 ml in the tranexamic acid group and 450 ml in the saline group.
+Blood loss was 450 ml in the tranexamic acid group and 300 ml in the saline group.
+Blood loss with tranexamic acid was 300 ml, and 450 ml with saline.
+
+Median survival was 14.2 months with nivolumab compared with 9.1 months with docetaxel.
+Median survival was 14.2 months with docetaxel compared with 9.1 months with nivolumab.
+Nivolumab gave a median survival of 14.2 months, docetaxel of 9.1 months.
+
+Cranberry juice did not reduce infections more than water did.
+Water did not reduce infections more than cranberry juice did.
+Infections were not reduced more by cranberry juice than by water.
+
+Fluoxetine raises the serum level of clozapine.
+Clozapine raises the serum level of fluoxetine.
+The serum level of clozapine is raised by fluoxetine.
+
+In the exercise group, falls decreased by 34% more than in the education group.
+In the education group, falls decreased by 34% more than in the exercise group.
+Falls decreased more in the exercise group than in the education group.
+
+Early palliative care improved quality of life over usual oncology care.
+Usual oncology care improved quality of life over early palliative care.
+Quality of life was better with early palliative care than with usual oncology care.
+
+Allopurinol should be preferred to febuxostat in patients with heart disease.
+Febuxostat should be preferred to allopurinol in patients with heart disease.
+In heart disease, allopurinol is preferred to febuxostat.
+
+Women were less likely than men to receive thrombolysis.
+Men were less likely than women to receive thrombolysis.
+Men were more likely than women to receive thrombolysis.
+
+Drug-eluting stents reduced restenosis when compared with bare-metal stents.
+Bare-metal stents reduced restenosis when compared with drug-eluting stents.
+Restenosis was less frequent with drug-eluting stents than with bare-metal stents.
+
+Gabapentin outperformed placebo, while amitriptyline did not.
+Placebo outperformed gabapentin, while amitriptyline did not.
+Gabapentin was better than placebo, while amitriptyline was not.
+
+Serotonin syndrome occurred in 2 of 40 patients on linezolid and in 6 of 41 on tramadol.
+Serotonin syndrome occurred in 6 of 41 patients on linezolid and in 2 of 40 on tramadol.
+Serotonin syndrome occurred in 6 of 41 patients on tramadol and in 2 of 40 on linezolid.
+
+Vitamin D levels were lower in winter than in summer.
+Vitamin D levels were lower in summer than in winter.
+Vitamin D levels were higher in summer than in winter.
+
+Inhaled budesonide is safer than oral prednisone in pregnancy.
+Oral prednisone is safer than inhaled budesonide in pregnancy.
+In pregnancy, inhaled budesonide is safer than oral prednisone.
+
+High-dose vaccine produced higher titres than standard-dose vaccine.
+Standard-dose vaccine produced higher titres than high-dose vaccine.
+Titres were higher after high-dose vaccine than after standard-dose vaccine.
+
+Patients on haemodialysis had more infections than patients on peritoneal dialysis.
+Patients on peritoneal dialysis had more infections than patients on haemodialysis.
+Infections were more common with haemodialysis than with peritoneal dialysis.
+
+Grapefruit juice increases exposure to simvastatin.
+Simvastatin increases exposure to grapefruit juice.
+Exposure to simvastatin is increased by grapefruit juice.
+"""
 """A source, a claim turned round, and a rewording."""
 
 
@@ -264,7 +230,7 @@ def test_a_rewording_is_confirmed(claim, source):
     assert unconfirmed_roles(claim, ["Adults took part in this trial.", source]) == ""
 
 
-@each_case("source, turned, reworded", TRIPLES)
+@each_case("source, turned, reworded", [one.splitlines() for one in TRIPLES.strip().split("\n\n")])
 def test_turned_and_reworded_claims_are_told_apart(source, turned, reworded):
     sentences = ["Adults took part in this trial.", source]
     assert unconfirmed_roles(turned, sentences)

@@ -288,11 +288,8 @@ def test_answer_without_words_has_no_sentence(answer: str | tuple[SentenceInput,
 @pytest.mark.parametrize(
     "word",
     [
-        "\u05d2\u05d3\u05dc",
-        "caf\u0065\u0301",
+        *("\u05d2\u05d3\u05dc", "caf\u0065\u0301", "a\x00b", "\u202etxt"),
         "\U0001f9ea\U0001f469\u200d\U0001f52c",
-        "a\x00b",
-        "\u202etxt",
     ],
 )
 def test_offsets_count_characters_whatever_the_script(word: str) -> None:
@@ -374,14 +371,8 @@ def test_citations_of_a_wordless_listed_sentence_go_to_its_neighbour() -> None:
     ("record_id", "n_sentences"),
     # Counted by hand in answers.jsonl; the README of the sample names the sentences.
     [
-        ("alpha-t1", 8),
-        ("beta-t1", 7),
-        ("alpha-t2", 8),
-        ("beta-t2", 6),
-        ("alpha-t3", 7),
-        ("beta-t3", 7),
-        ("alpha-t4", 6),
-        ("beta-t5", 7),
+        *(("alpha-t1", 8), ("beta-t1", 7), ("alpha-t2", 8), ("beta-t2", 6)),
+        *(("alpha-t3", 7), ("beta-t3", 7), ("alpha-t4", 6), ("beta-t5", 7)),
     ],
 )
 def test_sample_answers_are_cut_as_a_reader_cuts_them(record_id: str, n_sentences: int) -> None:
@@ -407,29 +398,10 @@ def test_long_answers_are_cut_in_order(piece: str) -> None:
     assert bool(cut(piece * 10_000)) != says_nothing
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "It grew",
-                "approx",
-                "Vit",
-                "5",
-                " ",
-                ".",
-                "\n",
-                "[1]",
-                "(2)",
-                "[PMID 9]",
-                "[",
-                ")",
-                "\u05d0",
-                "!",
-            ]
-        ),
-        max_size=40,
-    ).map("".join)
-)
+PIECES = ("It grew", "approx", "Vit", "5", " ", ".", "\n", "[1]", "(2)", "[PMID 9]", "[", ")", "!")
+
+
+@given(st.lists(st.sampled_from([*PIECES, "\u05d0"]), max_size=40).map("".join))
 def test_sentences_are_ordered_disjoint_and_hold_every_word(answer: str) -> None:
     sentences = cut(answer)
     for word in ("grew", "Vit", "\u05d0"):
@@ -447,13 +419,8 @@ WORDS = st.text(
     min_size=1,
     max_size=12,
 )
-SUFFIXES = st.lists(
-    st.sampled_from(
-        ["(20)", "[a:b]", "<1::c>", "a;2-2", "x,y", ".z", "-6", "/3", "\u05d0", "\u00e9"]
-    ),
-    min_size=1,
-    max_size=5,
-).map("".join)
+ENDS = ("(20)", "[a:b]", "<1::c>", "a;2-2", "x,y", ".z", "-6", "/3", "\u05d0", "\u00e9")
+SUFFIXES = st.lists(st.sampled_from(ENDS), min_size=1, max_size=5).map("".join)
 
 
 @given(words=st.lists(WORDS, min_size=2, max_size=6), suffixes=st.lists(SUFFIXES, max_size=3))
@@ -472,30 +439,11 @@ def test_dois_leave_the_words_and_their_places_as_they_are(
         assert "".join(plain.split()) == "".join(sentence.text.split())
 
 
-@given(
-    st.lists(
-        st.one_of(
-            st.sampled_from(
-                [
-                    "[",
-                    "]",
-                    "(",
-                    ")",
-                    ";",
-                    ",",
-                    " ",
-                    "\n",
-                    "doi:",
-                    "10.1000/",
-                    "https://doi.org/",
-                    "1",
-                ]
-            ),
-            st.text(max_size=3),
-        ),
-        max_size=30,
-    ).map("".join)
-)
+DOI_PIECES = ("[", "]", "(", ")", ";", ",", " ", "\n", "doi:", "10.1000/", "https://doi.org/", "1")
+AROUND_DOIS = st.one_of(st.sampled_from(DOI_PIECES), st.text(max_size=3))
+
+
+@given(st.lists(AROUND_DOIS, max_size=30).map("".join))
 @example(answer="\ue001")
 def test_any_text_around_dois_is_kept_but_for_its_markers(answer: str) -> None:
     position = 0

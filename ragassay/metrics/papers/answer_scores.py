@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ragassay.metrics.papers.nuggets import f1_score
 from ragassay.metrics.stats.intervals import (
     Interval,
     build_score,
     f1_interval,
+    f1_score,
     rating_interval,
     round_score,
     share_interval,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ragassay.metrics.stats.intervals import build_score, mean_score, round_score, share_interval
+from ragassay.metrics.stats.intervals import mean_score
 from ragassay.records import MOST_INTENT, RACAR, RACAR_SCALE, IntentSimilarity, RacarRating, Score
 from ragassay.records.qa import AnswerNumber
 from ragassay.text.quantities import Quantity, read_quantities
@@ -132,7 +132,7 @@ class SourceNumbers:
         quantities = tuple(one for one in read_quantities(text) if not one.is_name)
         source = cls(
             quantities,
-            tuple(sorted(quantities, key=_value)),
+            tuple(sorted(quantities, key=lambda one: one.value)),
             defaultdict(list),
             defaultdict(list),
             defaultdict(list),
@@ -163,8 +163,8 @@ class SourceNumbers:
     def _near(self, about: Quantity) -> list[Quantity]:
         """Return what "about 3" may be: 2.98, rounded to its last figure, and not far off."""
         off = min(MOST_ROUNDING * abs(about.value), Fraction(10) ** -about.digits / 2)
-        first = bisect.bisect_left(self.by_size, about.value - off, key=_value)
-        last = bisect.bisect_right(self.by_size, about.value + off, key=_value)
+        first = bisect.bisect_left(self.by_size, about.value - off, key=lambda one: one.value)
+        last = bisect.bisect_right(self.by_size, about.value + off, key=lambda one: one.value)
         return [one for one in self.by_size[first:last][:MOST_PLACES] if _is_like(about, one)]
 
 
@@ -242,47 +242,6 @@ def _is_like(one: Quantity, other: Quantity) -> bool:
     if one.unit is None or other.unit is None:
         return True
     return (one.unit.powers, one.unit.factor) == (other.unit.powers, other.unit.factor)
-
-
-def _value(one: Quantity) -> Fraction:
-    return one.value
-
-
-def answers_with_numbers(answers: Sequence[Sequence[AnswerNumber]]) -> Score:
-    """Return the share of answers that state a number, with Wilson's interval.
-
-    Returns:
-        In [0, 1]; without a value for no answer.
-    """
-    n_hits = sum(bool(numbers) for numbers in answers)
-    return _share(n_hits, len(answers))
-
-
-def numbers_found(answers: Sequence[Sequence[AnswerNumber]]) -> Score:
-    """Return the share of the answers' numbers that their paper has (equation 2).
-
-    Numbers of one answer resemble each other; Wilson's interval takes them as apart, and is
-    therefore somewhat narrow.
-
-    Returns:
-        In [0, 1]; without a value for no number.
-    """
-    numbers = [one for answer in answers for one in answer]
-    return _share(sum(one.is_found for one in numbers), len(numbers))
-
-
-def numbers_near(answers: Sequence[Sequence[AnswerNumber]]) -> Score:
-    """Return the share of the answers' numbers that stand in their paper among like words.
-
-    Returns:
-        In [0, 1]; without a value for no number.
-    """
-    numbers = [one for answer in answers for one in answer]
-    return _share(sum(one.is_near for one in numbers), len(numbers))
-
-
-def _share(n_hits: int, n: int) -> Score:
-    return round_score(build_score(n_hits / n if n else None, n, 0, share_interval(n_hits, n)))
 
 
 def racar_scores(ratings: Sequence[RacarRating], judge: str) -> dict[str, Score]:

@@ -148,10 +148,6 @@ class Thresholds(Frozen):
     contradicts: float | None = Field(default=None, ge=0, le=1)
 
 
-UNFITTED = Thresholds(supports=0.5, contradicts=0.5)
-"""With these the largest share is the label."""
-
-
 def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArray[np.float64]:
     """Weigh shares so that the largest is the label that thresholds decide on.
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER, f1_of_parts
-from ragassay.metrics.papers.nuggets import f1_score
 from ragassay.metrics.stats.intervals import (
     SHARE_SCALE,
     bootstrap_interval,
     build_score,
+    f1_score,
     mean_interval,
     mean_of,
     ratio_interval,

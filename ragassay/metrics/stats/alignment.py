@@ -18,8 +18,6 @@ from ragassay.records import (
     Evaluation,
     HumanLabel,
     LabelTask,
-    NuggetAssignment,
-    SentenceLabel,
     VerdictBase,
 )
 
@@ -197,11 +195,14 @@ def _relevance(item: AlignedItem, evaluation: Evaluation) -> AlignedItem | str:
     return "no such sentence in the answer"
 
 
-def _add_verdict(
-    item: AlignedItem, verdict: SentenceLabel | CitationVerdict | NuggetAssignment
-) -> AlignedItem:
-    is_open, confidence = verdict.is_undecided, None if verdict.is_undecided else verdict.confidence
-    return replace(item, predicted=verdict.value, is_undecided=is_open, confidence=confidence)
+def _add_verdict(item: AlignedItem, verdict: VerdictBase) -> AlignedItem:
+    value, is_open = verdict.value, verdict.is_undecided
+    return replace(
+        item,
+        predicted=None if value is None else str(value),
+        is_undecided=is_open,
+        confidence=None if is_open else verdict.confidence,
+    )
 
 
 def _citation(item: AlignedItem, evaluation: Evaluation, document: str) -> AlignedItem | str:
@@ -274,12 +275,10 @@ def _own(
         return f"{label!r} is not a label of this task"
     said, value = verdict.said, verdict.value
     return replace(
-        item,
+        _add_verdict(item, verdict),
         item=about,
         predicted=None if said is None else str(said),
-        confidence=None if verdict.is_undecided else verdict.confidence,
         score=None if isinstance(value, str) else value,
-        is_undecided=verdict.is_undecided,
         labels=labels,
     )
 

@@ -30,28 +30,14 @@ def match_answers(
     for evaluation in new:
         waiting[question_of(evaluation)].append(evaluation)
     partners: dict[int, Evaluation] = {}
-    for alike in (_same_record, _same_system, _any):
+    for key in (lambda e: (e.record_id, e.system), lambda e: e.system, lambda e: None):
         for place, one in enumerate(old):
             candidates = waiting[question_of(one)]
-            found = next(
-                (two for two in candidates if place not in partners and alike(one, two)), None
-            )
-            if found is not None:
+            found = next((two for two in candidates if key(one) == key(two)), None)
+            if found is not None and place not in partners:
                 partners[place] = found
                 waiting[question_of(one)] = [two for two in candidates if two is not found]
     return [(one, partners[place]) for place, one in enumerate(old) if place in partners]
-
-
-def _same_record(one: Evaluation, two: Evaluation) -> bool:
-    return (one.record_id, one.system) == (two.record_id, two.system)
-
-
-def _same_system(one: Evaluation, two: Evaluation) -> bool:
-    return one.system == two.system
-
-
-def _any(one: Evaluation, two: Evaluation) -> bool:
-    return True
 
 
 def match_findings(

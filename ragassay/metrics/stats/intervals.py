@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.metrics.papers.nuggets import f1_score
 from ragassay.records import Score
 
 Interval = tuple[float, float]
@@ -113,6 +112,18 @@ def rating_interval(distribution: Sequence[float], lowest: int = 1) -> Interval:
             high = float(rating)
     highest = float(lowest + len(distribution) - 1)
     return highest if low is None else low, highest if high is None else high
+
+
+def f1_score(precision: float | None, recall: float | None) -> float | None:
+    """Return the harmonic mean of precision and recall; 0 where both are 0, None where undefined.
+
+    Example:
+        >>> f1_score(0.5, 1.0)
+        0.6666666666666666
+    """
+    if precision is None or recall is None:
+        return None
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:

@@ -230,7 +230,7 @@ def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leader
         key=key,
         lower_is_better=lower,
         rows=tuple(
-            _row(name, scores, len(_select_counted(systems[name], key)), ranked, better, lower)
+            _row(name, scores, _count_answers(systems[name], key), ranked, better, lower)
             for name in order
         ),
         tests=tests,
@@ -256,12 +256,9 @@ def _betters(tests: Sequence[PairTest], lower: bool) -> set[tuple[str, str]]:
     }
 
 
-def _select_counted(evaluations: Sequence[Evaluation], key: str) -> list[Evaluation]:
-    return [
-        e
-        for e in evaluations
-        if key in e.scores and (e.scores[key].decided is not None or e.scores[key].n_unscored)
-    ]
+def _count_answers(evaluations: Sequence[Evaluation], key: str) -> int:
+    scores = (e.scores[key] for e in evaluations if key in e.scores)
+    return sum(score.decided is not None or score.n_unscored > 0 for score in scores)
 
 
 def _row(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.metrics.papers.nuggets import align_optimally, f1_score, first_of_each
-from ragassay.metrics.stats.intervals import Statistic, bootstrap_interval
+from ragassay.metrics.papers.nuggets import align_optimally, first_of_each
+from ragassay.metrics.stats.intervals import Statistic, bootstrap_interval, f1_score
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.prompts.compiled import PromptComparison
 from ragassay.prompts.texts import load_proposals

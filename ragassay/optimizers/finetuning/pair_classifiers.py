@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.agreement import Agreement, agreement
+from ragassay.metrics.stats.agreement import Agreement, agreement, discrimination
 from ragassay.metrics.stats.calibration import risk_bound
-from ragassay.metrics.stats.classification import discrimination
 from ragassay.models.fitted_models import (
     Family,
     PairClassifier,

@@ -15,8 +15,7 @@ from ragassay.metrics.papers.verifier_scores import (
     best_thresholds,
     decided_shares,
 )
-from ragassay.metrics.stats.agreement import agreement
-from ragassay.metrics.stats.classification import Average, Averaged, discrimination
+from ragassay.metrics.stats.agreement import Average, Averaged, agreement, discrimination
 from ragassay.models.entailment import NEUTRAL, SUPPORTS, EntailmentModel, labels_known, reads_whole
 from ragassay.models.fitted_models import FittedThresholds, FittedVerifier
 from ragassay.models.verifiers import present_model
