@@ -47,7 +47,12 @@ class SignalLabeller:
         `sentences` are all of the answer, `signals` None where it was not measured.
         """
         measured = signals.sentences[sentence.index - 1] if signals else None
-        if signals and measured and self._is_unneeded(sentence, sentences, signals, measured):
+        if (
+            signals
+            and measured
+            and measured.values
+            and self._is_unneeded(sentence, sentences, signals, measured)
+        ):
             return SentenceLabel(sentence=sentence.index, label="unnecessary")
         return SentenceLabel(sentence=sentence.index, failure=UNDECIDED)
 

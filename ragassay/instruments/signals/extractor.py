@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -247,6 +248,23 @@ REDUNDANT = 0.6
 LEAST_CONNECTIVES = 0.1
 """Added before the logarithm: the last connectives to go are missed most."""
 
+_LEAD = (
+    r"(?:(?:the )?(?:short|brief|quick|direct)? ?answer|in short|bottom line|in summary|tl;?dr"
+    r"|kurzantwort|respuesta(?: corta)?)\W{0,4}"
+)
+_FRAMING = re.compile(
+    rf"\W{{0,4}}(?:{_LEAD})?(?:yes|no|ja|nein|s\u00ed|oui|non)\W{{0,6}}"
+    r"|\W{0,4}(?:(?:great|good|excellent|interesting) question|sure|certainly|of course|absolutely"
+    r"|thanks?(?: you)? for (?:your|the) question|i hope (?:this|that|it) helps?)\W{0,6}"
+    r"|\W{0,4}(?:here(?:'s|\u2019s| is| are) (?:a|an|the|what|some|my)\b"
+    r"|(?:below|the following) is (?:a|an|the)\b)[^.?!]{0,120}"
+    r"\b(?:summary|overview|answer|breakdown|evidence|explanation|look)\b[^.?!]{0,80}[.:!]?"
+    r"|\W{0,4}(?:would you like|do you want|shall i|let me know|feel free|please let me know"
+    r"|if you(?:'d|\u2019d| would) like,? i can)\b.{0,200}",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Sentences that state nothing: "Yes.", "Great question!", offers of more."""
+
 N_DIGITS = 6
 """Digits to which a signal is rounded."""
 
@@ -264,10 +282,31 @@ class SignalMeter:
         self._embedder, self._verifier, self._rater = embedder, verifier, rater
 
     def signals(self, case: Case) -> Signals:
-        """Measure a case; an answer without a sentence has no signals."""
+        """Measure a case; an answer without a sentence has no signals.
+
+        Sentences that state nothing ("Yes.", "Great question!") are left out: the models saw none.
+        """
+        kept = tuple(one for one in case.sentences if not _FRAMING.fullmatch(one.text.strip()))
         if not case.sentences:
             return Signals()
-        return signals_of(measure(case, self._embedder, self._verifier), self._rater)
+        if not kept or len(kept) == len(case.sentences):
+            return signals_of(measure(case, self._embedder, self._verifier), self._rater)
+        shorter = case.model_copy(update={"sentences": kept})
+        found = signals_of(measure(shorter, self._embedder, self._verifier), self._rater)
+        numbers = [one.index for one in kept]
+        own = {n: one for n, one in zip(numbers, found.sentences, strict=True)}
+        rows = (_renumber(own.get(one.index), one.index, numbers) for one in case.sentences)
+        return found.model_copy(update={"sentences": tuple(rows)})
+
+
+def _renumber(
+    signals: SentenceSignals | None, number: int, numbers: Sequence[int]
+) -> SentenceSignals:
+    """Return the signals of a sentence by the numbers of its answer; empty if it was left out."""
+    if signals is None:
+        return SentenceSignals(sentence=number)
+    twin = None if signals.twin is None else numbers[signals.twin - 1]
+    return signals.model_copy(update={"sentence": number, "twin": twin})
 
 
 def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:

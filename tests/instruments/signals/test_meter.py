@@ -54,6 +54,27 @@ def measured(answer: str, sources: tuple[Document, ...] = SOURCES) -> Signals:
     return SignalMeter(embedder, verifier, plain).signals(case_of(answer, sources))
 
 
+@pytest.mark.parametrize(
+    "framed",
+    [
+        "Yes. {}",
+        "**Short answer:** Yes. {}",
+        "Great question! Here is a summary of the evidence. {}",
+        "{} **In short:** yes.",
+        "{} Would you like me to summarize the safety data as well?",
+    ],
+)
+def test_what_frames_an_answer_is_not_measured(framed: str):
+    answer = "Aspirin lowers fever in adults [1]. Yes, it costs 5 dollars [1]."
+    alone, found = measured(answer), measured(framed.format(answer))
+    assert found.values == alone.values
+    kept = [one for one in found.sentences if one.values]
+    assert [one.values for one in kept] == [one.values for one in alone.sentences]
+    first = kept[0].sentence
+    assert [one.sentence for one in found.sentences] == list(range(1, len(found.sentences) + 1))
+    assert [one.twin for one in kept] == [first + 1, first]
+
+
 def test_an_answer_without_a_sentence_has_no_signals():
     assert measured("[1]") == Signals()
 
