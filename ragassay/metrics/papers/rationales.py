@@ -223,13 +223,9 @@ def label_agreement(
 def _shares(group: Sequence[JudgedReason], given: Labels) -> dict[str, Score]:
     asked = [one for one in group if one.id in given]
     return {
-        criterion: _mean(asked, [_number(given[one.id].get(criterion)) for one in asked])
+        criterion: _mean(asked, [given[one.id].get(criterion) for one in asked])
         for criterion in CRITERIA
     }
-
-
-def _number(label: bool | None) -> float | None:
-    return None if label is None else float(label)
 
 
 def _mean(group: Sequence[JudgedReason], values: Sequence[float | None]) -> Score:

@@ -205,7 +205,8 @@ def _pooled_f1(
 ) -> Score:
     precision, recall = (pooled[part] for part in parts)
     having = [e for e in evaluations if all(part in e.scores for part in parts)]
-    rows = [[f(e.scores[part]) for part in parts for f in (_hits, _size)] for e in having]
+    scores = [[e.scores[part] for part in parts] for e in having]
+    rows = [[number for one in both for number in (_hits(one), one.n)] for both in scores]
     sums = sums_by_cluster(
         np.array(rows, dtype=float).reshape(-1, 4), [question_of(e) for e in having]
     )
@@ -225,10 +226,6 @@ def _hits(score: Score) -> float:
     total = (score.decided or 0.0) * score.n
     nearest = round(2 * total) / 2
     return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total
-
-
-def _size(score: Score) -> float:
-    return float(score.n)
 
 
 def _by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, list[Score]]:

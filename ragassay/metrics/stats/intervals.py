@@ -102,16 +102,9 @@ def rating_interval(distribution: Sequence[float], lowest: int = 1) -> Interval:
         distribution: shape (n_ratings,), summing to 1.
         lowest: The rating of the first share.
     """
-    low = high = None
-    total = 0.0
-    for rating, weight in enumerate(distribution, lowest):
-        total += weight
-        if low is None and total >= 0.025 - 1e-9:
-            low = float(rating)
-        if high is None and total >= 0.975 - 1e-9:
-            high = float(rating)
-    highest = float(lowest + len(distribution) - 1)
-    return highest if low is None else low, highest if high is None else high
+    places = np.searchsorted(np.cumsum(distribution) + 1e-9, (0.025, 0.975))
+    low, high = np.minimum(places, len(distribution) - 1) + lowest
+    return float(low), float(high)
 
 
 def f1_score(precision: float | None, recall: float | None) -> float | None:
