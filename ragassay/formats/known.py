@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ragassay.formats.conversations import CONVERSATION, read_conversation
+from ragassay.formats.conversations import CONVERSATION, REPLY, read_answer, read_conversation
 from ragassay.formats.export_shapes import export_format
 from ragassay.formats.items import Item
 from ragassay.formats.medaesqa import (
@@ -36,17 +36,26 @@ from ragassay.formats.qa_collections import (
 from ragassay.formats.ragas_deepeval import DEEPEVAL, RAGAS, read_deepeval, read_ragas
 from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY, read_sources
 from ragassay.formats.ragchecker import RAGCHECKER, RAGCHECKER_PAIRS, read_pair, read_ragchecker
-from ragassay.formats.replies.rows import REPLY, read_answer
+from ragassay.formats.rated_texts import (
+    SUMMEVAL,
+    SUMMEVAL_MEANS,
+    USR,
+    USR_MEANS,
+    read_summeval,
+    read_summeval_means,
+    read_usr,
+    read_usr_means,
+)
 from ragassay.formats.sniff import Format
-from ragassay.formats.summeval import SUMMEVAL, SUMMEVAL_MEANS, read_summeval, read_summeval_means
-from ragassay.formats.trec.biogen_2024 import BIOGEN_2024, read_biogen_2024
-from ragassay.formats.trec.biogen_2025 import (
+from ragassay.formats.trec_biogen import (
+    BIOGEN_2024,
     BIOGEN_A,
     BIOGEN_B,
+    read_biogen_2024,
     read_biogen_2025_a,
     read_biogen_2025_b,
 )
-from ragassay.formats.trec.rag import (
+from ragassay.formats.trec_rag import (
     RAG_2024,
     RAG_2025,
     REPORT,
@@ -54,10 +63,9 @@ from ragassay.formats.trec.rag import (
     read_rag_2025,
     read_report,
 )
-from ragassay.formats.usr import USR, USR_MEANS, read_usr, read_usr_means
-from ragassay.formats.workbench.responses import RESPONSES, read_response
-from ragassay.formats.yescieval import YESCIEVAL
-from ragassay.formats.yescieval_released import (
+from ragassay.formats.workbench.paragraphs import RESPONSES, read_response
+from ragassay.formats.yescieval import (
+    YESCIEVAL,
     YESCIEVAL_ROWS,
     YESCIEVAL_SHEET,
     read_refactored,

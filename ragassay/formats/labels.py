@@ -27,29 +27,35 @@ from ragassay.formats.nuggetizer import (
 from ragassay.formats.output import write_values
 from ragassay.formats.problems import Problem, describe_value, found_text, validate
 from ragassay.formats.ragchecker import RAGCHECKER_PAIRS, read_pair_labels
+from ragassay.formats.rated_texts import (
+    SUMMEVAL,
+    SUMMEVAL_MEANS,
+    USR,
+    USR_MEANS,
+    read_summeval_labels,
+    read_summeval_means_labels,
+    read_usr_labels,
+    read_usr_means_labels,
+)
 from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format, sniff
-from ragassay.formats.summeval import (
-    SUMMEVAL,
-    SUMMEVAL_MEANS,
-    read_summeval_labels,
-    read_summeval_means_labels,
-)
-from ragassay.formats.usr import USR, USR_MEANS, read_usr_labels, read_usr_means_labels
 from ragassay.formats.workbench.paragraphs import (
+    RESPONSES,
     GradedParagraph,
     is_paragraph_file,
     read_graded_paragraphs,
+    response_id,
+    system_of,
 )
-from ragassay.formats.workbench.responses import RESPONSES, response_id, system_of
-from ragassay.formats.yescieval import YESCIEVAL, read_yescieval_labels
-from ragassay.formats.yescieval_released import (
+from ragassay.formats.yescieval import (
+    YESCIEVAL,
     YESCIEVAL_ROWS,
     YESCIEVAL_SHEET,
     has_sheets,
     read_refactored_labels,
     read_sheet_labels,
+    read_yescieval_labels,
     sheet_items,
 )
 from ragassay.records import (

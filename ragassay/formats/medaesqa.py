@@ -23,7 +23,7 @@ from ragassay.formats.problems import Problem, describe_value, found_text, is_ob
 from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.sniff import Format
 from ragassay.formats.topics import whole_bytes
-from ragassay.formats.trec.references import question_of
+from ragassay.formats.trec_rag import question_of
 from ragassay.records import (
     RELEVANCE_LABELS,
     CitationLabel,

@@ -12,7 +12,7 @@ from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, describe_value, is_object, validate
 from ragassay.formats.rows import IdText, Row, as_text, distinct_ids, kept_fields
 from ragassay.formats.sniff import Format
-from ragassay.formats.trec.references import question_of
+from ragassay.formats.trec_rag import question_of
 from ragassay.records import Document, Record
 
 _PMID = re.compile(r"(?:/pubmed/|pubmed\.ncbi\.nlm\.nih\.gov/)([0-9]{1,9})/?$")

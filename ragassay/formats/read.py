@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.formats.conversations import read_answer
 from ragassay.formats.export_shapes import ShapeFormat
 from ragassay.formats.exports import read_export
 from ragassay.formats.fields import ANSWER_NAMES, QUESTION_NAMES, find_name
@@ -27,15 +28,16 @@ from ragassay.formats.named_fields import FieldTally
 from ragassay.formats.problems import Problem, empty_answer, found_text, require_records
 from ragassay.formats.ragas_deepeval import DEEPEVAL
 from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY
-from ragassay.formats.replies.rows import read_answer
 from ragassay.formats.row_mapping import merged_items, with_columns
 from ragassay.formats.sniff import Format, sniff
 from ragassay.formats.topics import read_topics
-from ragassay.formats.workbench.paragraphs import is_paragraph_file
-from ragassay.formats.workbench.responses import RESPONSES, iter_responses
-from ragassay.formats.yescieval import YESCIEVAL, find_questions, read_questions, read_yescieval
-from ragassay.formats.yescieval_released import (
+from ragassay.formats.workbench.paragraphs import RESPONSES, is_paragraph_file, iter_responses
+from ragassay.formats.yescieval import (
+    YESCIEVAL,
     YESCIEVAL_SHEET,
+    find_questions,
+    read_questions,
+    read_yescieval,
     sheet_items,
 )
 from ragassay.records import Nugget, Record, Rejection

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from case_tables import each_case
 
-from ragassay.formats.replies import SHAPES, StructuredReply, read_structured_reply
-from ragassay.formats.replies.builder import MAX_SPANS, ReplyBlock
+from ragassay.formats.replies import SHAPES, read_structured_reply
+from ragassay.formats.reply_builder import MAX_SPANS, ReplyBlock, StructuredReply
 
 TEXT = "It fell by 2 points. It rose later."
 FELL, ROSE = TEXT[:20], TEXT[21:]

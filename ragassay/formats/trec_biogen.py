@@ -1,6 +1,13 @@
-"""Read and write TREC 2025 BioGen, task A and task B (also BioACE's input): one answer a line.
+"""Read and write TREC 2024 BioGen runs: one JSON document.
 
-    A  {"metadata": {"team_id", "run_id", "qa_id", "question"[, "existing_supported_citations"]},
+    {"team_id", "run_name", "contact_email",
+     "results": [{"topic_id", "answer": "Sentence [PMID, PMID].", "references": [PMID]}]}
+
+Of a list of PMIDs the first three count; the others are removed from the answer's text, and the
+submitted answer is kept in the metadata `uncut_answer`. References that differ from what the answer
+cites, in order, are kept in the metadata `references`; questions come from the topics.
+
+A  {"metadata": {"team_id", "run_id", "qa_id", "question"[, "existing_supported_citations"]},
         "answer": [{"text", "supported_citations": [<= 3 PMIDs], "contradicted_citations": [<= 3]}]}
     B  {"metadata": {"team_id", "run_id", "topic_id"[, "question", "answer"]},
         "responses": [{"text", "citations": [at most 3 PMIDs]}]}
@@ -13,6 +20,7 @@ array. A contradicting document is not a citation: in a record it is kept in the
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from pydantic import AliasChoices, Field
@@ -21,6 +29,7 @@ from ragassay.errors import InputError
 from ragassay.formats.items import Item
 from ragassay.formats.output import (
     JsonRow,
+    document_ids,
     restore_metadata,
     sentences_of,
     team_and_run,
@@ -29,8 +38,170 @@ from ragassay.formats.output import (
 from ragassay.formats.problems import Problem, is_list, validate
 from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.sniff import Format
-from ragassay.formats.trec.references import question_of
+from ragassay.formats.trec_rag import REFERENCES, kept_references, question_of, references_of
 from ragassay.records import Record, SentenceInput
+
+MAX_PMIDS = 3
+CONTACT, UNCUT, RUN_FIELD = "contact_email", "uncut_answer", "run."
+
+_PMID = r"(?:PMID:?\s*)?[0-9]{1,18}"
+_MARKER = re.compile(rf"\[\s*({_PMID}(?:\s*[,;]\s*{_PMID})*)\s*\]", re.IGNORECASE)
+_END = re.compile(r"(?<!\s)\s*+(?<![.!?])[.!?]++[\"')\u201d\u2019]*+\s*$")
+
+
+class RunRow(Row):
+    """The run around the answers."""
+
+    team_id: IdText
+    run_name: IdText
+    contact_email: str = ""
+    results: object = None
+
+
+class ResultRow(Row):
+    """An answer."""
+
+    topic_id: IdText
+    answer: str
+    references: list[IdText] = Field(default_factory=list)
+
+
+BIOGEN_2024 = Format(
+    name="biogen-2024",
+    required=(("results",), ("topic_id",), ("answer",)),
+    fields=frozenset(ResultRow.model_fields) | frozenset(RunRow.model_fields),
+    leading="team_id",
+    keys="team_id, run_name, contact_email, results[{topic_id, answer, references[]}]",
+)
+
+
+def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record | Problem:
+    """Turn an answer into a record; its id is `team_id/run_name/topic_id`.
+
+    Args:
+        item: The answer, with the run around it.
+        questions: The topics' questions by topic id: runs do not include them.
+    """
+    run = validate(RunRow, item.around)
+    row = validate(ResultRow, item.fields)
+    if isinstance(run, Problem):
+        return Problem("", f"{run.field} of the run: {run.text}", run.expected)
+    if isinstance(row, Problem):
+        return row
+    question = question_of(None, row.topic_id, questions)
+    if isinstance(question, Problem):
+        return Problem("topic_id", question.text, question.expected)
+    answer = cut_lists(row.answer)
+    kept = kept_references(row.references, _pmids(row.answer))
+    kept |= {UNCUT: row.answer} if answer != row.answer else {}
+    kept |= {CONTACT: run.contact_email} if run.contact_email else {}
+    around = {f"{RUN_FIELD}{name}": text for name, text in kept_fields(run).items()}
+    return Record(
+        id=f"{run.team_id}/{run.run_name}/{row.topic_id}",
+        question=question,
+        answer=answer,
+        system=f"{run.team_id}/{run.run_name}",
+        topic=row.topic_id,
+        metadata=kept_fields(row) | around | kept,
+    )
+
+
+def cut_lists(text: str) -> str:
+    """Return an answer with the first three PMIDs of each list.
+
+    Example:
+        >>> cut_lists("It helps [1, 2,3; 4].")
+        'It helps [1, 2, 3].'
+    """
+
+    def cut(match: re.Match[str]) -> str:
+        pmids = _split(match[1])
+        return match[0] if len(pmids) <= MAX_PMIDS else f"[{', '.join(pmids[:MAX_PMIDS])}]"
+
+    return _MARKER.sub(cut, text)
+
+
+def _split(listed: str) -> list[str]:
+    return [part.strip() for part in re.split("[,;]", listed)]
+
+
+def _pmids(text: str) -> list[str]:
+    return re.findall("[0-9]+", " ".join(match[1] for match in _MARKER.finditer(text)))
+
+
+def biogen_2024_run(record: Record) -> JsonRow:
+    """Return the run that a record belongs to, without its results.
+
+    Raises:
+        InputError: its system is not `team_id/run_name`.
+    """
+    team, run = team_and_run(record)
+    row: JsonRow = {
+        "team_id": team,
+        "run_name": run,
+        CONTACT: record.metadata.get(CONTACT, ""),
+    }
+    around = {
+        name.removeprefix(RUN_FIELD): text
+        for name, text in record.metadata.items()
+        if name.startswith(RUN_FIELD)
+    }
+    return restore_metadata(row, around, {"results"})
+
+
+def biogen_2024_row(record: Record) -> JsonRow:
+    """Turn a record into a result; sentences become text with their PMIDs in brackets.
+
+    Raises:
+        InputError: a citation is not a PMID, or a sentence cites more than three.
+    """
+    answer = _text(record)
+    references = references_of(record.metadata) or []
+    row: JsonRow = {
+        "topic_id": record.topic or record.id,
+        "answer": answer,
+        "references": list(dict.fromkeys([*references, *_pmids(answer)])),
+    }
+    around = {name for name in record.metadata if name.startswith(RUN_FIELD)}
+    return restore_metadata(row, record.metadata, {REFERENCES, UNCUT, CONTACT, *around})
+
+
+def _text(record: Record) -> str:
+    if not isinstance(record.answer, str):
+        return " ".join(_mark_sentence(record, sentence) for sentence in record.answer)
+    uncut = record.metadata.get(UNCUT, "")
+    return uncut if cut_lists(uncut) == record.answer else _by_id(record)
+
+
+def _by_id(record: Record) -> str:
+    """Return the answer's text with bracketed positions in its sources replaced by their ids."""
+
+    def by_id(match: re.Match[str]) -> str:
+        pmids = document_ids(_split(match[1]), record.sources)
+        return f"[{', '.join(pmids)}]" if pmids != _split(match[1]) else match[0]
+
+    return _MARKER.sub(by_id, str(record.answer))
+
+
+def _mark_sentence(record: Record, sentence: SentenceInput) -> str:
+    there = set(_pmids(sentence.text))
+    pmids = [name for name in document_ids(sentence.citations, record.sources) if name not in there]
+    _check(record, pmids, len(there))
+    if not pmids:
+        return sentence.text
+    end = _END.search(sentence.text)
+    cut = end.start() if end else len(sentence.text)
+    return f"{sentence.text[:cut]} [{', '.join(pmids)}]{sentence.text[cut:].lstrip()}"
+
+
+def _check(record: Record, pmids: Sequence[str], n_there: int) -> None:
+    for name in pmids:
+        if not re.fullmatch("[0-9]{1,18}", name):
+            raise unwritable(record, "answer", f"the citation {name!r} is not a PMID", "a number")
+    if len(pmids) + n_there > MAX_PMIDS:
+        found = f"a sentence with {len(pmids) + n_there} citations"
+        raise unwritable(record, "answer", found, f"at most {MAX_PMIDS} count")
+
 
 MAX_CITATIONS = 3
 CONTRADICTED = "contradicted_citations"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragassay.formats.problems import is_list, is_mapping, is_object
-from ragassay.formats.replies.builder import (
+from ragassay.formats.reply_builder import (
     Fields,
     ReplyBuilder,
     StructuredReply,
@@ -19,7 +19,7 @@ from ragassay.formats.replies.builder import (
     get_list,
     get_text,
 )
-from ragassay.formats.replies.messages import (
+from ragassay.formats.reply_messages import (
     read_candidate,
     read_content,
     read_knowledge_base,
