@@ -1,4 +1,6 @@
-"""Read and write TREC 2024 BioGen runs: one JSON document.
+"""Read and write runs of TREC BioGen.
+
+2024, one JSON document:
 
     {"team_id", "run_name", "contact_email",
      "results": [{"topic_id", "answer": "Sentence [PMID, PMID].", "references": [PMID]}]}
@@ -7,7 +9,9 @@ Of a list of PMIDs the first three count; the others are removed from the answer
 submitted answer is kept in the metadata `uncut_answer`. References that differ from what the answer
 cites, in order, are kept in the metadata `references`; questions come from the topics.
 
-A  {"metadata": {"team_id", "run_id", "qa_id", "question"[, "existing_supported_citations"]},
+2025, tasks A and B (also BioACE's input), one answer a line:
+
+    A  {"metadata": {"team_id", "run_id", "qa_id", "question"[, "existing_supported_citations"]},
         "answer": [{"text", "supported_citations": [<= 3 PMIDs], "contradicted_citations": [<= 3]}]}
     B  {"metadata": {"team_id", "run_id", "topic_id"[, "question", "answer"]},
         "responses": [{"text", "citations": [at most 3 PMIDs]}]}
@@ -35,14 +39,22 @@ from ragassay.formats.output import (
     team_and_run,
     unwritable,
 )
-from ragassay.formats.problems import Problem, is_list, validate
+from ragassay.formats.problems import ProblemError, is_list, parse
 from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.sniff import Format
-from ragassay.formats.trec_rag import REFERENCES, kept_references, question_of, references_of
+from ragassay.formats.topics import question_of
+from ragassay.formats.trec_rag import (
+    REFERENCES,
+    RunMetadataRow,
+    kept_references,
+    references_of,
+    run_record,
+)
 from ragassay.records import Record, SentenceInput
 
 MAX_PMIDS = 3
 CONTACT, UNCUT, RUN_FIELD = "contact_email", "uncut_answer", "run."
+CONTRADICTED = "contradicted_citations"
 
 _PMID = r"(?:PMID:?\s*)?[0-9]{1,18}"
 _MARKER = re.compile(rf"\[\s*({_PMID}(?:\s*[,;]\s*{_PMID})*)\s*\]", re.IGNORECASE)
@@ -50,7 +62,7 @@ _END = re.compile(r"(?<!\s)\s*+(?<![.!?])[.!?]++[\"')\u201d\u2019]*+\s*$")
 
 
 class RunRow(Row):
-    """The run around the answers."""
+    """The run around the answers of 2024."""
 
     team_id: IdText
     run_name: IdText
@@ -59,38 +71,76 @@ class RunRow(Row):
 
 
 class ResultRow(Row):
-    """An answer."""
+    """An answer of 2024."""
 
     topic_id: IdText
     answer: str
     references: list[IdText] = Field(default_factory=list)
 
 
-BIOGEN_2024 = Format(
-    name="biogen-2024",
-    required=(("results",), ("topic_id",), ("answer",)),
-    fields=frozenset(ResultRow.model_fields) | frozenset(RunRow.model_fields),
-    leading="team_id",
-    keys="team_id, run_name, contact_email, results[{topic_id, answer, references[]}]",
-)
+class AnswerMetadataRow(RunMetadataRow):
+    """The run and the topic of an answer of task B."""
+
+    topic_id: IdText
+    question: str | None = None
+    answer: str | None = None
 
 
-def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record | Problem:
+class AnswerSentenceRow(Row):
+    """A sentence of an answer of task B."""
+
+    text: str
+    citations: list[IdText] = Field(default_factory=list, max_length=MAX_PMIDS)
+
+
+class AnswerRow(Row):
+    """An answer of task B."""
+
+    metadata: AnswerMetadataRow = Field(validation_alias=AliasChoices("metadata", "meta_data"))
+    responses: list[AnswerSentenceRow]
+
+
+class GroundedMetadataRow(RunMetadataRow):
+    """The run that grounded an answer, and the question."""
+
+    qa_id: IdText
+    question: str | None = None
+
+
+class GroundedSentenceRow(Row):
+    """A sentence with the documents that support and contradict it."""
+
+    text: str
+    supported_citations: list[IdText] = Field(default_factory=list, max_length=MAX_PMIDS)
+    contradicted_citations: list[IdText] = Field(
+        default_factory=list,
+        max_length=MAX_PMIDS,
+        validation_alias=AliasChoices(CONTRADICTED, "contradicting_citations"),
+    )
+
+
+class GroundedAnswerRow(Row):
+    """An answer of task A."""
+
+    metadata: GroundedMetadataRow = Field(validation_alias=AliasChoices("metadata", "meta_data"))
+    answer: list[GroundedSentenceRow]
+
+
+def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record:
     """Turn an answer into a record; its id is `team_id/run_name/topic_id`.
 
     Args:
         item: The answer, with the run around it.
         questions: The topics' questions by topic id: runs do not include them.
     """
-    run = validate(RunRow, item.around)
-    row = validate(ResultRow, item.fields)
-    if isinstance(run, Problem):
-        return Problem("", f"{run.field} of the run: {run.text}", run.expected)
-    if isinstance(row, Problem):
-        return row
-    question = question_of(None, row.topic_id, questions)
-    if isinstance(question, Problem):
-        return Problem("topic_id", question.text, question.expected)
+    try:
+        run = parse(RunRow, item.around)
+    except ProblemError as error:
+        problem = error.problem
+        text = f"{problem.field} of the run: {problem.text}"
+        raise ProblemError("", text, problem.expected) from error
+    row = parse(ResultRow, item.fields)
+    question = question_of(None, row.topic_id, questions, "topic_id")
     answer = cut_lists(row.answer)
     kept = kept_references(row.references, _pmids(row.answer))
     kept |= {UNCUT: row.answer} if answer != row.answer else {}
@@ -104,6 +154,62 @@ def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record | Probl
         topic=row.topic_id,
         metadata=kept_fields(row) | around | kept,
     )
+
+
+def read_biogen_2025_a(item: Item, questions: Mapping[str, str]) -> Record:
+    """Turn an answer of task A into a record; its id is `team_id/run_id/qa_id`."""
+    row = parse(GroundedAnswerRow, item.fields)
+    topic = row.metadata.qa_id
+    question = question_of(row.metadata.question, topic, questions, "metadata.question")
+    against = [part.contradicted_citations for part in row.answer]
+    kept = {CONTRADICTED: json.dumps(against, ensure_ascii=False)} if any(against) else {}
+    answer = tuple(
+        SentenceInput(text=part.text, citations=tuple(part.supported_citations))
+        for part in row.answer
+    )
+    return run_record(row.metadata, topic, question, answer, kept_fields(row) | kept)
+
+
+def read_biogen_2025_b(item: Item, questions: Mapping[str, str]) -> Record:
+    """Turn an answer of task B into a record; its id is `team_id/run_id/topic_id`."""
+    row = parse(AnswerRow, item.fields)
+    topic = row.metadata.topic_id
+    question = question_of(row.metadata.question, topic, questions, "metadata.question")
+    kept = {} if row.metadata.answer is None else {"answer": row.metadata.answer}
+    answer = tuple(
+        SentenceInput(text=part.text, citations=tuple(part.citations)) for part in row.responses
+    )
+    return run_record(row.metadata, topic, question, answer, kept | kept_fields(row))
+
+
+BIOGEN_2024 = Format(
+    name="biogen-2024",
+    required=(("results",), ("topic_id",), ("answer",)),
+    fields=frozenset(ResultRow.model_fields) | frozenset(RunRow.model_fields),
+    leading="team_id",
+    keys="team_id, run_name, contact_email, results[{topic_id, answer, references[]}]",
+    read=read_biogen_2024,
+    has_topics=True,
+)
+BIOGEN_A = Format(
+    name="biogen-2025-a",
+    required=(("metadata.qa_id", "meta_data.qa_id"), ("answer",)),
+    fields=frozenset({"metadata", "meta_data", "answer"}),
+    leading="answer",
+    keys="metadata{team_id, run_id, qa_id, question}, "
+    "answer[{text, supported_citations[], contradicted_citations[]}]",
+    read=read_biogen_2025_a,
+    has_topics=True,
+)
+BIOGEN_B = Format(
+    name="biogen-2025-b",
+    required=(("metadata", "meta_data"), ("responses",)),
+    fields=frozenset({"metadata", "meta_data", "responses"}),
+    leading="responses",
+    keys="metadata{team_id, run_id, topic_id[, question]}, responses[{text, citations[]}]",
+    read=read_biogen_2025_b,
+    has_topics=True,
+)
 
 
 def cut_lists(text: str) -> str:
@@ -156,7 +262,7 @@ def biogen_2024_row(record: Record) -> JsonRow:
         InputError: a citation is not a PMID, or a sentence cites more than three.
     """
     answer = _text(record)
-    references = references_of(record.metadata) or []
+    references = references_of(record.metadata)
     row: JsonRow = {
         "topic_id": record.topic or record.id,
         "answer": answer,
@@ -203,151 +309,17 @@ def _check(record: Record, pmids: Sequence[str], n_there: int) -> None:
         raise unwritable(record, "answer", found, f"at most {MAX_PMIDS} count")
 
 
-MAX_CITATIONS = 3
-CONTRADICTED = "contradicted_citations"
-
-
-class AnswerMetadataRow(Row):
-    """The answer's run and topic."""
-
-    team_id: IdText
-    run_id: IdText
-    topic_id: IdText
-    question: str | None = None
-    answer: str | None = None
-
-
-class AnswerSentenceRow(Row):
-    """A sentence of the answer."""
-
-    text: str
-    citations: list[IdText] = Field(default_factory=list, max_length=MAX_CITATIONS)
-
-
-class AnswerRow(Row):
-    """An answer of task B."""
-
-    metadata: AnswerMetadataRow = Field(validation_alias=AliasChoices("metadata", "meta_data"))
-    responses: list[AnswerSentenceRow]
-
-
-class GroundedMetadataRow(Row):
-    """The run that grounded an answer, and the question."""
-
-    team_id: IdText
-    run_id: IdText
-    qa_id: IdText
-    question: str | None = None
-
-
-class GroundedSentenceRow(Row):
-    """A sentence with the documents that support and contradict it."""
-
-    text: str
-    supported_citations: list[IdText] = Field(default_factory=list, max_length=MAX_CITATIONS)
-    contradicted_citations: list[IdText] = Field(
-        default_factory=list,
-        max_length=MAX_CITATIONS,
-        validation_alias=AliasChoices(CONTRADICTED, "contradicting_citations"),
-    )
-
-
-class GroundedAnswerRow(Row):
-    """An answer of task A."""
-
-    metadata: GroundedMetadataRow = Field(validation_alias=AliasChoices("metadata", "meta_data"))
-    answer: list[GroundedSentenceRow]
-
-
-BIOGEN_A = Format(
-    name="biogen-2025-a",
-    required=(("metadata.qa_id", "meta_data.qa_id"), ("answer",)),
-    fields=frozenset({"metadata", "meta_data", "answer"}),
-    leading="answer",
-    keys="metadata{team_id, run_id, qa_id, question}, "
-    "answer[{text, supported_citations[], contradicted_citations[]}]",
-)
-BIOGEN_B = Format(
-    name="biogen-2025-b",
-    required=(("metadata", "meta_data"), ("responses",)),
-    fields=frozenset({"metadata", "meta_data", "responses"}),
-    leading="responses",
-    keys="metadata{team_id, run_id, topic_id[, question]}, responses[{text, citations[]}]",
-)
-
-
-def read_biogen_2025_a(item: Item, questions: Mapping[str, str]) -> Record | Problem:
-    """Turn an answer of task A into a record; its id is `team_id/run_id/qa_id`.
-
-    Args:
-        item: The answer.
-        questions: Questions by id, for files that do not include them.
-    """
-    row = validate(GroundedAnswerRow, item.fields)
-    if isinstance(row, Problem):
-        return row
-    about = row.metadata
-    question = question_of(about.question, about.qa_id, questions)
-    if isinstance(question, Problem):
-        return Problem("metadata.question", question.text, question.expected)
-    against = [part.contradicted_citations for part in row.answer]
-    kept = {CONTRADICTED: json.dumps(against, ensure_ascii=False)} if any(against) else {}
-    return Record(
-        id=f"{about.team_id}/{about.run_id}/{about.qa_id}",
-        question=question,
-        answer=tuple(
-            SentenceInput(text=part.text, citations=tuple(part.supported_citations))
-            for part in row.answer
-        ),
-        system=f"{about.team_id}/{about.run_id}",
-        topic=about.qa_id,
-        metadata=kept_fields(row) | kept,
-    )
-
-
-def read_biogen_2025_b(item: Item, questions: Mapping[str, str]) -> Record | Problem:
-    """Turn an answer of task B into a record; its id is `team_id/run_id/topic_id`.
-
-    Args:
-        item: The answer.
-        questions: The topics' questions by topic id, for files that do not include them.
-    """
-    row = validate(AnswerRow, item.fields)
-    if isinstance(row, Problem):
-        return row
-    about = row.metadata
-    question = question_of(about.question, about.topic_id, questions)
-    if isinstance(question, Problem):
-        return Problem("metadata.question", question.text, question.expected)
-    kept = {} if about.answer is None else {"answer": about.answer}
-    return Record(
-        id=f"{about.team_id}/{about.run_id}/{about.topic_id}",
-        question=question,
-        answer=tuple(
-            SentenceInput(text=part.text, citations=tuple(part.citations)) for part in row.responses
-        ),
-        system=f"{about.team_id}/{about.run_id}",
-        topic=about.topic_id,
-        metadata=kept | kept_fields(row),
-    )
-
-
 def biogen_2025_a_row(record: Record) -> JsonRow:
     """Turn a record into a line of task A.
 
     Raises:
         InputError: it does not fit.
     """
-    team, run = team_and_run(record)
+    metadata = _metadata_row(record, "qa_id")
     sentences = sentences_of(record)
     against = _read_contradicted(record, len(sentences))
     row: JsonRow = {
-        "metadata": {
-            "team_id": team,
-            "run_id": run,
-            "qa_id": record.topic or record.id,
-            "question": record.question,
-        },
+        "metadata": metadata,
         "answer": [
             {
                 "text": sentence.text,
@@ -358,6 +330,16 @@ def biogen_2025_a_row(record: Record) -> JsonRow:
         ],
     }
     return restore_metadata(row, record.metadata, {CONTRADICTED})
+
+
+def _metadata_row(record: Record, topic: str) -> JsonRow:
+    team, run = team_and_run(record)
+    return {
+        "team_id": team,
+        "run_id": run,
+        topic: record.topic or record.id,
+        "question": record.question,
+    }
 
 
 def _read_contradicted(record: Record, n_sentences: int) -> Sequence[object]:
@@ -383,13 +365,7 @@ def biogen_2025_b_row(record: Record) -> JsonRow:
     Raises:
         InputError: it does not fit.
     """
-    team, run = team_and_run(record)
-    metadata: JsonRow = {
-        "team_id": team,
-        "run_id": run,
-        "topic_id": record.topic or record.id,
-        "question": record.question,
-    }
+    metadata = _metadata_row(record, "topic_id")
     if "answer" in record.metadata:
         metadata["answer"] = record.metadata["answer"]
     row: JsonRow = {

@@ -33,8 +33,15 @@ from pydantic import Field
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items, read_once
-from ragassay.formats.problems import Problem, describe_value, found_text, is_list, validate
-from ragassay.formats.rows import IdText, Row, as_text, kept_fields
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    describe_value,
+    found_text,
+    is_list,
+    parse,
+)
+from ragassay.formats.rows import IdText, Row, as_text, kept_fields, rubric_label
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record, Rejection
 
@@ -80,15 +87,6 @@ class RatedAnswerRow(Row):
     ratings: object = None
 
 
-YESCIEVAL = Format(
-    name="yescieval",
-    required=(("question_id",), ("generator",), ("variant",), ("answer",)),
-    fields=frozenset(RatedAnswerRow.model_fields),
-    leading="generator",
-    keys="question_id, generator, variant, target_rubric, answer (and a questions file with it)",
-)
-
-
 @dataclass(frozen=True)
 class SynthesisQuestion:
     """A question and its papers, numbered "1", "2", … as answers cite them."""
@@ -128,7 +126,7 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
     """
     rows, rejections = read_once(
         iter_items(path),
-        read=lambda item: validate(QuestionRow, item.fields),
+        read=lambda item: parse(QuestionRow, item.fields),
         key_of=lambda row: row.id,
         repeated=lambda row, _: Problem(
             "id", f"the id {found_text(row.id)} is on an earlier line", "unique ids"
@@ -149,18 +147,16 @@ def _question_papers(row: QuestionRow) -> tuple[Document, ...]:
     )
 
 
-def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Record | Problem:
+def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Record:
     """Turn an answer into a record.
 
     Its id is `question_id/generator/variant`, with `/target_rubric` where there is one.
     """
-    row = validate(RatedAnswerRow, item.fields)
-    if isinstance(row, Problem):
-        return row
+    row = parse(RatedAnswerRow, item.fields)
     question = questions.get(row.question_id)
     if question is None:
         text = f"the questions file has no {found_text(row.question_id)}"
-        return Problem("question_id", text, "the id of a question there")
+        raise ProblemError("question_id", text, "the id of a question there")
     about = {"variant": row.variant}
     if row.target_rubric:
         about["target_rubric"] = row.target_rubric
@@ -180,14 +176,10 @@ def _record_id(row: RatedAnswerRow) -> str:
     return "/".join([row.question_id, row.generator, row.variant, *target])
 
 
-def read_yescieval_labels(item: Item) -> list[HumanLabel | Problem]:
+def read_yescieval_labels(item: Item) -> list[HumanLabel]:
     """Return the judges' ratings of an answer as labels; rubrics in lower case."""
-    row = validate(RatedAnswerRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
-    rated = validate(JudgeRatingsRow, {"ratings": row.ratings})
-    if isinstance(rated, Problem):
-        return [rated]
+    row = parse(RatedAnswerRow, item.fields)
+    rated = parse(JudgeRatingsRow, {"ratings": row.ratings})
     return [
         HumanLabel(
             task="rubric",
@@ -203,6 +195,16 @@ def read_yescieval_labels(item: Item) -> list[HumanLabel | Problem]:
         for rubric, rating in ratings.items()
         if rating.rating is not None
     ]
+
+
+YESCIEVAL = Format(
+    name="yescieval",
+    required=(("question_id",), ("generator",), ("variant",), ("answer",)),
+    fields=frozenset(RatedAnswerRow.model_fields),
+    leading="generator",
+    keys="question_id, generator, variant, target_rubric, answer (and a questions file with it)",
+    read_labels=read_yescieval_labels,
+)
 
 
 BENIGN = "benign"
@@ -234,23 +236,6 @@ class RefactoredRow(Row):
     synthesis_evaluation_rating: object = None
     synthesis_evaluation_rationale: object = None
     papers: list[SourcePaperRow] = Field(default_factory=list[SourcePaperRow])
-
-
-YESCIEVAL_SHEET = Format(
-    name="yescieval-workbook",
-    required=(("research_question",), ("paper_1_title",), ("paper_1_abstract",)),
-    fields=frozenset(SheetRow.model_fields) | {"paper_1_title", "paper_1_abstract"},
-    leading="paper_1_title",
-    keys="research_question, paper_1_title, paper_1_abstract, …, GENERATOR_synthesis",
-)
-YESCIEVAL_ROWS = Format(
-    name="yescieval-refactored",
-    required=(("research_question",), ("synthesizer_model",), ("synthesizer_synthesis",)),
-    fields=frozenset(RefactoredRow.model_fields) | {"original-synthesis", "evaluation"},
-    leading="synthesizer_synthesis",
-    keys="sample_id, eval_type, quality, synthesizer_model, research_question, "
-    "synthesizer_synthesis, synthesis_evaluation_rating, papers[]",
-)
 
 
 def has_sheets(path: Path) -> bool:
@@ -300,16 +285,13 @@ class _SheetAnswer:
         return "/".join([question, self.generator, self.variant, *target])
 
 
-def read_sheet(item: Item) -> list[Record | Problem]:
+def read_sheet(item: Item) -> list[Record]:
     """Turn a row of a workbook into a record for each answer: `ID/GENERATOR/VARIANT[/RUBRIC]`."""
-    row = validate(SheetRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
+    row = parse(SheetRow, item.fields)
     question = row.sample_id or item.place.label
     answers = list(_answers(item.fields))
     if not answers:
-        text = "no column of an answer"
-        return [Problem("", text, "GENERATOR_synthesis")]
+        raise ProblemError("", "no column of an answer", "GENERATOR_synthesis")
     about = _about(row, {answer.generator for answer in answers})
     papers = _sheet_papers(item.fields)
     return [
@@ -319,9 +301,7 @@ def read_sheet(item: Item) -> list[Record | Problem]:
 
 def read_sheet_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return the judge's ratings of a row of a workbook."""
-    row = validate(SheetRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
+    row = parse(SheetRow, item.fields)
     question = row.sample_id or item.place.label
     answers = list(_answers(item.fields))
     damaged = {(a.generator, a.rubric): a for a in answers if a.variant != BENIGN}
@@ -338,11 +318,9 @@ def read_sheet_labels(item: Item) -> list[HumanLabel | Problem]:
     return labels
 
 
-def read_refactored(item: Item) -> Record | Problem:
+def read_refactored(item: Item) -> Record:
     """Turn a rated answer into a record; a benign answer comes once for each rubric."""
-    row = validate(RefactoredRow, item.fields)
-    if isinstance(row, Problem):
-        return row
+    row = parse(RefactoredRow, item.fields)
     papers = tuple(
         Document(id=str(i), text=paper.abstract, title=paper.title)
         for i, paper in enumerate(row.papers, 1)
@@ -354,9 +332,7 @@ def read_refactored(item: Item) -> Record | Problem:
 
 def read_refactored_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return the rating of a row."""
-    row = validate(RefactoredRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
+    row = parse(RefactoredRow, item.fields)
     if row.synthesis_evaluation_rating is None:
         return []
     rating, judge = row.synthesis_evaluation_rating, row.evaluator_model
@@ -367,6 +343,31 @@ def read_refactored_labels(item: Item) -> list[HumanLabel | Problem]:
         return [label]
     told = " ".join(map(str, reason)) if is_list(reason) else str(reason)
     return [label.model_copy(update={"reason": told})]
+
+
+YESCIEVAL_ROWS = Format(
+    name="yescieval-refactored",
+    required=(("research_question",), ("synthesizer_model",), ("synthesizer_synthesis",)),
+    fields=frozenset(RefactoredRow.model_fields) | {"original-synthesis", "evaluation"},
+    leading="synthesizer_synthesis",
+    keys="sample_id, eval_type, quality, synthesizer_model, research_question, "
+    "synthesizer_synthesis, synthesis_evaluation_rating, papers[]",
+    read=read_refactored,
+    read_labels=read_refactored_labels,
+    is_repeating=True,
+)
+
+
+YESCIEVAL_SHEET = Format(
+    name="yescieval-workbook",
+    required=(("research_question",), ("paper_1_title",), ("paper_1_abstract",)),
+    fields=frozenset(SheetRow.model_fields) | {"paper_1_title", "paper_1_abstract"},
+    leading="paper_1_title",
+    keys="research_question, paper_1_title, paper_1_abstract, …, GENERATOR_synthesis",
+    read=read_sheet,
+    read_labels=read_sheet_labels,
+    is_repeating=True,
+)
 
 
 def _of_row(row: RefactoredRow) -> _SheetAnswer:
@@ -442,12 +443,9 @@ def _rating_label(
     text = str(value).removesuffix(".0")
     if text not in ("1", "2", "3", "4", "5"):
         return Problem(name, f"found {describe_value(value)}", "a rating, 1 to 5")
-    return HumanLabel(
-        task="rubric",
-        label=text,
+    return rubric_label(
+        *(rubric, text, judge),
         record_id=answer.name(question),
         topic=question,
         system=answer.generator,
-        item=rubric,
-        annotator=judge,
     )

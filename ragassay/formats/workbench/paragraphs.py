@@ -39,11 +39,12 @@ from ragassay.formats.problems import (
     found_text,
     is_list,
     is_object,
+    parse,
     validate,
 )
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format
-from ragassay.formats.trec_rag import question_of
+from ragassay.formats.topics import question_of
 from ragassay.formats.values import find_bad_value, parse_json
 from ragassay.records import Record, Rejection
 
@@ -331,15 +332,6 @@ class ResponseRow(Row):
     is_repeated: bool = False
 
 
-RESPONSES = Format(
-    name="rubric-workbench",
-    required=tuple((name,) for name in ResponseRow.model_fields),
-    fields=frozenset(ResponseRow.model_fields),
-    leading="paragraph_id",
-    keys=SHAPE,
-)
-
-
 def response_id(query_id: str, paragraph_id: str, system: str = "") -> str:
     """Return the id of the record that a paragraph becomes.
 
@@ -394,7 +386,7 @@ def iter_responses(path: Path) -> Iterator[Item | Rejection]:
                 yield Item(place, fields)
 
 
-def read_response(item: Item, questions: Mapping[str, str]) -> Record | Problem:
+def read_response(item: Item, questions: Mapping[str, str]) -> Record:
     """Turn a paragraph into a record; its id is `query_id/paragraph_id`.
 
     A paragraph that several systems ranked is a record of each: the further ones have their system
@@ -404,18 +396,24 @@ def read_response(item: Item, questions: Mapping[str, str]) -> Record | Problem:
         item: The paragraph.
         questions: The queries by id.
     """
-    row = validate(ResponseRow, item.fields)
-    if isinstance(row, Problem):
-        return row
-    question = question_of(None, row.query_id, questions)
-    if isinstance(question, Problem):
-        return Problem("0", question.text, question.expected)
+    row = parse(ResponseRow, item.fields)
     return Record(
         id=response_id(
             row.query_id, row.paragraph_id, (row.system or "") if row.is_repeated else ""
         ),
-        question=question,
+        question=question_of(None, row.query_id, questions, "0"),
         answer=row.text,
         system=row.system,
         topic=row.query_id,
     )
+
+
+RESPONSES = Format(
+    name="rubric-workbench",
+    required=tuple((name,) for name in ResponseRow.model_fields),
+    fields=frozenset(ResponseRow.model_fields),
+    leading="paragraph_id",
+    keys=SHAPE,
+    read=read_response,
+    has_topics=True,
+)
