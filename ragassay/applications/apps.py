@@ -21,13 +21,8 @@ from ragassay.formats.named_fields import find_sources
 from ragassay.formats.objects import plain_value, response_parts
 from ragassay.formats.problems import Problem
 from ragassay.formats.ragassay_jsonl import read_sources
-from ragassay.formats.replies import (
-    StructuredReply,
-    add_reply,
-    is_reply_object,
-    read_structured_reply,
-)
-from ragassay.formats.replies.builder import as_plain, get_fields, get_number
+from ragassay.formats.replies import add_reply, is_reply_object, read_structured_reply
+from ragassay.formats.reply_builder import StructuredReply, as_plain, get_fields, get_number
 from ragassay.models.litellm_library import listed_price_usd
 from ragassay.records import CitedSpan, Document, Record, SentenceInput, Usage
 from ragassay.safe_text import without_secrets

@@ -13,7 +13,7 @@ from typing import Any
 from ragassay.applications.apps import App, AppAnswer, AppReply, Caller, opened_app, read_reply
 from ragassay.errors import InputError, RunMismatchError
 from ragassay.formats.problems import empty_answer
-from ragassay.formats.replies.reading import UNREAD_CITATIONS
+from ragassay.formats.replies import UNREAD_CITATIONS
 from ragassay.records import ApplicationUse, Failure, FailureReason, Record, RecordFailure
 from ragassay.runs.folder import RunFolder, append_line, read_lines
 from ragassay.safe_text import without_secrets

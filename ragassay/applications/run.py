@@ -14,7 +14,7 @@ from ragassay.applications.apps import App, app_name, found_app
 from ragassay.applications.asking import Asking, Parse, ask_all, use_of
 from ragassay.applications.retrieval import RetrievalEvaluator
 from ragassay.errors import InputError
-from ragassay.formats.qrels import read_qrels
+from ragassay.formats.retrieval import read_qrels
 from ragassay.options import Answers, RunKeywords, check_options, several, shows
 from ragassay.process import run_sync
 from ragassay.records import FileStamp, Rejection

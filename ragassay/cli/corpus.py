@@ -297,7 +297,7 @@ def evaluate(
     """
     with errors_as_lines():
         from ragassay.cli.output import print_rejections, print_scores
-        from ragassay.formats.qrels import read_qrels, read_queries
+        from ragassay.formats.retrieval import read_qrels, read_queries
         from ragassay.metrics.papers.retrieval import retrieval_scores
         from ragassay.runs.progress import track
 

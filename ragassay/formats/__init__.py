@@ -18,7 +18,6 @@ from ragassay.formats.assignments import (
     write_assignments,
     write_nugget_scores,
 )
-from ragassay.formats.corpus import CorpusResult, read_corpus
 from ragassay.formats.gold import (
     NuggetBank,
     read_nugget_banks,
@@ -27,15 +26,17 @@ from ragassay.formats.gold import (
 )
 from ragassay.formats.labels import LabelResult, read_labels, write_labels
 from ragassay.formats.output import WriteResult
-from ragassay.formats.qrels import (
+from ragassay.formats.read import ReadResult, read_records, records_from_rows, with_gold
+from ragassay.formats.retrieval import (
+    CorpusResult,
     RankedDocument,
     RetrievalRun,
+    read_corpus,
     read_qrels,
     read_run,
     write_qrels,
     write_run,
 )
-from ragassay.formats.read import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.formats.workbench.bank_items import (
     BankItem,
     RubricBank,

@@ -15,9 +15,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, describe_value, is_list, is_mapping, is_object
+from ragassay.formats.named_fields import FieldTally
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    describe_value,
+    is_list,
+    is_mapping,
+    is_object,
+)
 from ragassay.formats.ragassay_jsonl import read_ragassay
-from ragassay.formats.replies.builder import (
+from ragassay.formats.replies import add_reply, find_shape, read_structured_reply
+from ragassay.formats.reply_builder import (
     NAME_NAMES,
     TITLE_NAMES,
     Fields,
@@ -29,8 +38,7 @@ from ragassay.formats.replies.builder import (
     get_list,
     get_text,
 )
-from ragassay.formats.replies.messages import read_message
-from ragassay.formats.replies.reading import add_reply
+from ragassay.formats.reply_messages import read_message
 from ragassay.formats.rows import as_text, distinct_ids
 from ragassay.formats.sniff import Format
 from ragassay.formats.values import parse_json
@@ -57,14 +65,6 @@ ANSWER_FIELDS = ("answer", "response", "output", "completion")
 """Fields beside the messages that may hold the answer to the last of them."""
 
 _PASSAGE_LISTS = ("documents", "results", "passages", "chunks", "contexts", "sources", "data")
-
-CONVERSATION = Format(
-    name="conversation",
-    required=(("messages", "conversations", "conversation", "dialog", "dialogue"),),
-    fields=frozenset({"messages", "conversations", "conversation", "dialog", "dialogue", "id"}),
-    leading="messages",
-    keys="messages[{role, content}], or conversations[{from, value}]: the last answer is read",
-)
 
 
 @dataclass(frozen=True)
@@ -241,13 +241,13 @@ def _passage(value: object) -> Mapping[str, Any]:
     return inner | fields
 
 
-def read_conversation(item: Item) -> Record | Problem | Sequence[Record | Problem]:
+def read_conversation(item: Item) -> Sequence[Record | Problem]:
     """Turn a row with messages into a record; its other fields are those of ragassay's format."""
     name = next((one for one in _LISTS if is_list(item.fields.get(one))), None)
     if name is None:
         seen = next((one for one in _LISTS if one in item.fields), _LISTS[0])
         text = f"found {describe_value(item.fields.get(seen))}"
-        return Problem(seen, text, 'a list of messages: [{"role": …, "content": …}]')
+        raise ProblemError(seen, text, 'a list of messages: [{"role": …, "content": …}]')
     given = item.fields[name]
     messages = list(given) if is_list(given) else []
     beside = next((key for key in ANSWER_FIELDS if item.fields.get(key)), None)
@@ -256,17 +256,28 @@ def read_conversation(item: Item) -> Record | Problem | Sequence[Record | Proble
     conversation = read_messages(messages)
     if isinstance(conversation, Problem):
         where = ".".join(part for part in (name, conversation.field) if part)
-        return Problem(where, conversation.text, conversation.expected)
+        raise ProblemError(where, conversation.text, conversation.expected)
     fields = {key: value for key, value in item.fields.items() if key not in (name, beside)}
     fields |= {"question": conversation.question, "answer": conversation.answer.text}
-    record = read_ragassay(replace(item, fields=fields))
-    if isinstance(record, Problem):
-        return record
-    problems = [
-        Problem(name, text, "citations that name a source, and offsets inside the text")
-        for text in conversation.answer.problems
-    ]
-    return [add_reply(_with_turns(record, conversation), conversation.answer), *problems]
+    record = _with_turns(read_ragassay(replace(item, fields=fields)), conversation)
+    return _with_reply(record, conversation.answer, name)
+
+
+CONVERSATION = Format(
+    name="conversation",
+    required=(("messages", "conversations", "conversation", "dialog", "dialogue"),),
+    fields=frozenset({"messages", "conversations", "conversation", "dialog", "dialogue", "id"}),
+    leading="messages",
+    keys="messages[{role, content}], or conversations[{from, value}]: the last answer is read",
+    read=read_conversation,
+)
+
+
+def _with_reply(record: Record, reply: StructuredReply, name: str) -> list[Record | Problem]:
+    """Return a record with what a reply cites, and what could not be read of the reply."""
+    expected = "citations that name a source, and offsets inside the text"
+    problems = [Problem(name, problem, expected) for problem in reply.problems]
+    return [add_reply(record, reply), *problems]
 
 
 def _with_turns(record: Record, conversation: Conversation) -> Record:
@@ -280,3 +291,60 @@ def _with_turns(record: Record, conversation: Conversation) -> Record:
             "metadata": record.metadata | kept,
         }
     )
+
+
+REPLY_FIELDS = ("answer", "response", "reply", "output", "result", "completion", "generation")
+"""Fields of a row that may hold a reply."""
+
+_ASKED = ("query", "prompt", "input")
+HISTORY_FIELDS = ("chat_history", "history", "conversation_history", "previous_messages")
+"""Fields of a row that may hold the turns in front of its question."""
+
+_SHAPED = ("choices", "candidates", "message", "content")
+"""Fields that make a row a provider's reply."""
+
+
+def read_answer(item: Item, tally: FieldTally | None = None) -> Sequence[Record | Problem]:
+    """Turn a row into a record, where its answer may be a reply that cites by structure.
+
+    Citations that could not be read are problems beside the record. A chat history becomes turns.
+
+    Args:
+        item: The row.
+        tally: Counts where question, answer and sources were read; None where nobody asks.
+    """
+    name = next((one for one in HISTORY_FIELDS if is_list(item.fields.get(one))), "")
+    turns = read_history(item.fields[name]) if name else None
+    if turns is None:
+        return _read_answer(item, tally)
+    fields = {key: value for key, value in item.fields.items() if key != name}
+    return [
+        one.model_copy(update={"turns": turns}) if isinstance(one, Record) else one
+        for one in _read_answer(replace(item, fields=fields), tally)
+    ]
+
+
+def _read_answer(item: Item, tally: FieldTally | None) -> Sequence[Record | Problem]:
+    fields = item.fields
+    name = next((one for one in REPLY_FIELDS if is_object(p := fields.get(one)) or is_list(p)), "")
+    reply = read_structured_reply(fields[name]) if name else None
+    taken: tuple[str, ...] = (name,)
+    if reply is None and (shape := find_shape(fields)) is not None:
+        taken = shape.fields
+        reply = read_structured_reply(fields)
+    if reply is None:
+        return [read_ragassay(item, tally)]
+    rest = {key: value for key, value in fields.items() if key not in taken}
+    record = read_ragassay(replace(item, fields=rest | {"answer": reply.text}), tally)
+    return _with_reply(record, reply, taken[0])
+
+
+REPLY = Format(
+    name="provider-reply",
+    required=(("question", *_ASKED), (*_SHAPED, "reply")),
+    fields=frozenset({"question", "reply", *_SHAPED}),
+    leading="choices",
+    keys="question, and a provider's reply: choices, candidates, output, content, message or "
+    "response",
+    read=read_answer,
+)

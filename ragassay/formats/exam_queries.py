@@ -21,10 +21,9 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items, read_once, shorten_text
-from ragassay.formats.known import FORMATS
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import Problem, found_text, is_object, validate
-from ragassay.formats.read import read_records
+from ragassay.formats.read import FORMATS, read_records
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.topics import read_topics, whole_bytes
 from ragassay.formats.workbench.paragraphs import is_paragraph_file

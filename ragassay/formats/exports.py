@@ -1,15 +1,20 @@
-"""Read what LangSmith, Langfuse, Phoenix, promptfoo and OpenAI evals export, by `export_shapes`.
+"""Read what LangSmith, Langfuse, Phoenix, promptfoo and OpenAI evals export.
 
-A record whose question or answer cannot be told is refused with the `--map` that would read it.
+Their shapes stand in `export_shapes.yaml`. A record whose question or answer cannot be told is
+refused with the `--map` that would read it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from ragassay.formats.conversations import read_history
-from ragassay.formats.export_shapes import ROOTS, ExportShape, Spans, shape_of
 from ragassay.formats.fields import (
     ANSWER_NAMES,
     QUESTION_NAMES,
@@ -23,9 +28,117 @@ from ragassay.formats.named_fields import FieldTally, find_sources, find_unread
 from ragassay.formats.problems import Problem, is_list, is_object
 from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.rows import as_text
+from ragassay.formats.sniff import Format
 from ragassay.formats.source_values import n_texts, source_rows
 from ragassay.formats.values import literal
 from ragassay.records import Record, Rejection, Turn
+
+ROOTS = (
+    *("inputs", "outputs", "reference", "reference_outputs", "attributes", "context", "item"),
+    *("sample", "datasource_item", "run", "example", "trace", "metadata", "vars", "response"),
+)
+"""Objects whose fields tables write as columns with dots: `inputs.question`."""
+
+
+class Spans(BaseModel):
+    """Paths by which the rows of a trace are put together.
+
+    Attributes:
+        trace: Paths of the trace's id.
+        parent: Paths of the id of the row above; the answer's row has none.
+        kind: Paths of what a row did.
+        documents: Paths of what a row that retrieved has found.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    trace: tuple[str, ...]
+    parent: tuple[str, ...]
+    kind: tuple[str, ...]
+    documents: tuple[str, ...]
+
+
+class ExportShape(BaseModel):
+    """The shape of one tool's records; paths are those of `fields.value_at`.
+
+    Attributes:
+        tool: The tool, as shown to people.
+        marks: Paths that are all there in such a record, and in no other known one.
+        question: Where the question is: a text, messages, or an object with a usual name in it;
+            the first that has one.
+        answer: Where the answer is, the same way.
+        sources: Objects that have sources under a usual name, or lists of them.
+        reference: Where a reference answer is.
+        system: Where the system is named.
+        id: Where the record's id is.
+        rows: The list whose entries are the records, where one record has several.
+        spans: How several rows of a trace become one; None where a row is a record.
+        has_objects: Whether a record is only one where its question or answer is no plain text.
+        refusal: Why such a record has no answer; empty where it has one.
+        example: A record.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tool: str
+    marks: tuple[str, ...]
+    question: tuple[str, ...]
+    answer: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    reference: tuple[str, ...] = ()
+    system: tuple[str, ...] = ()
+    id: tuple[str, ...] = ("id",)
+    rows: str = ""
+    spans: Spans | None = None
+    has_objects: bool = False
+    refusal: str = ""
+    example: dict[str, object]
+
+    @property
+    def name(self) -> str:
+        """The name of the format."""
+        return self.tool.lower().replace(" ", "-")
+
+    def fits(self, fields: Mapping[str, object]) -> bool:
+        """Return whether a record has a value at each of the marks."""
+        found = [value_at(fields, path) for path in self.marks]
+        if any(value is None for value in found):
+            return False
+        return not self.has_objects or any(map(_is_packed, found))
+
+
+@dataclass(frozen=True)
+class ShapeFormat(Format):
+    """A format that is known by the shape of its records, not by their fields alone."""
+
+    shape: ExportShape | None = None
+
+
+@cache
+def export_shapes() -> tuple[ExportShape, ...]:
+    """Return the shapes of `export_shapes.yaml`, the more specific ones first."""
+    text = files("ragassay.formats").joinpath("export_shapes.yaml").read_text("utf-8")
+    return TypeAdapter(tuple[ExportShape, ...]).validate_python(yaml.safe_load(text))
+
+
+def shape_of(fields: Mapping[str, object]) -> ExportShape | None:
+    """Return the shape of an exported record; None for any other record."""
+    nested = nested_fields(fields, ROOTS)
+    return next((shape for shape in export_shapes() if shape.fits(nested)), None)
+
+
+def _is_packed(value: object) -> bool:
+    """Return whether a value is an object or a list, or JSON text of one."""
+    return not isinstance(value, str) or value.lstrip()[:2] in ('{"', "[{")
+
+
+def export_format(fields: Mapping[str, object]) -> ShapeFormat | None:
+    """Return the format of an exported record; None for any other record."""
+    shape = shape_of(fields)
+    if shape is None:
+        return None
+    return ShapeFormat(shape.name, ((shape.name,),), frozenset(), "", shape.tool, shape=shape)
+
 
 _INNER = ("input", "inputs", "output", "outputs", "kwargs", "args", "messages", "data", "value")
 """Objects around the fields of a call."""

@@ -20,7 +20,7 @@ from ragassay.formats.documents import (
     row_list,
 )
 from ragassay.formats.files import RawLine, iter_lines
-from ragassay.formats.problems import Problem, describe_value, is_list, is_object
+from ragassay.formats.problems import Problem, ProblemError, describe_value, is_list, is_object
 from ragassay.formats.tables import TableRow, iter_table, table_kind
 from ragassay.formats.values import MAX_DEPTH, find_bad_value, parse_json, plain_row
 from ragassay.records import Rejection
@@ -302,6 +302,14 @@ def _row_items(place: Place, value: dict[str, object]) -> Iterator[Item | Reject
         yield replace(made, around=around) if isinstance(made, Item) else made
 
 
+def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:
+    """Call a reader with an item; return the problem that it raises as a value."""
+    try:
+        return read(item)
+    except ProblemError as error:
+        return error.problem
+
+
 def read_once(
     items: Iterable[Item | Rejection],
     read: Callable[[Item], _Read | Problem],
@@ -326,7 +334,7 @@ def read_once(
         if isinstance(item, Rejection):
             rejections.append(item)
             continue
-        value = read(item)
+        value = read_item(read, item)
         if isinstance(value, Problem):
             rejections.append(item.place.reject(value))
         elif (key := key_of(value)) in values:

@@ -8,7 +8,7 @@ ragassay's own form is one `HumanLabel` a line:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -16,42 +16,22 @@ from typing import get_args
 from pydantic import ConfigDict, Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, iter_items
-from ragassay.formats.medaesqa import MEDAESQA, read_medaesqa_labels
-from ragassay.formats.nuggetizer import (
-    ASSIGNED,
-    RETRIEVED,
-    read_assigned_labels,
-    read_retrieved_labels,
-)
+from ragassay.formats.items import Item, iter_items, read_item
 from ragassay.formats.output import write_values
-from ragassay.formats.problems import Problem, describe_value, found_text, validate
-from ragassay.formats.ragchecker import RAGCHECKER_PAIRS, read_pair_labels
+from ragassay.formats.problems import Problem, ProblemError, describe_value, found_text, parse
+from ragassay.formats.read import FORMATS
 from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
-from ragassay.formats.rows import IdText, Row
+from ragassay.formats.rows import IdText, Row, rubric_label
 from ragassay.formats.sniff import Format, sniff
-from ragassay.formats.summeval import (
-    SUMMEVAL,
-    SUMMEVAL_MEANS,
-    read_summeval_labels,
-    read_summeval_means_labels,
-)
-from ragassay.formats.usr import USR, USR_MEANS, read_usr_labels, read_usr_means_labels
 from ragassay.formats.workbench.paragraphs import (
+    RESPONSES,
     GradedParagraph,
     is_paragraph_file,
     read_graded_paragraphs,
+    response_id,
+    system_of,
 )
-from ragassay.formats.workbench.responses import RESPONSES, response_id, system_of
-from ragassay.formats.yescieval import YESCIEVAL, read_yescieval_labels
-from ragassay.formats.yescieval_released import (
-    YESCIEVAL_ROWS,
-    YESCIEVAL_SHEET,
-    has_sheets,
-    read_refactored_labels,
-    read_sheet_labels,
-    sheet_items,
-)
+from ragassay.formats.yescieval import YESCIEVAL_SHEET, has_sheets, sheet_items
 from ragassay.records import (
     ASSIGNMENTS,
     CORRECTNESS,
@@ -102,21 +82,7 @@ LABELS = Format(
     fields=frozenset(LabelRow.model_fields),
     leading="task",
     keys="task, label, record_id or topic and system[, sentence, item, annotator, reason]",
-)
-
-_READERS: tuple[tuple[Format, Callable[[Item], Sequence[HumanLabel | Problem]]], ...] = (
-    (LABELS, lambda item: [read_label(item)]),
-    (MEDAESQA, read_medaesqa_labels),
-    (ASSIGNED, read_assigned_labels),
-    (RETRIEVED, read_retrieved_labels),
-    (YESCIEVAL, read_yescieval_labels),
-    (SUMMEVAL, read_summeval_labels),
-    (USR, read_usr_labels),
-    (USR_MEANS, read_usr_means_labels),
-    (SUMMEVAL_MEANS, read_summeval_means_labels),
-    (YESCIEVAL_SHEET, read_sheet_labels),
-    (YESCIEVAL_ROWS, read_refactored_labels),
-    (RAGCHECKER_PAIRS, read_pair_labels),
+    read_labels=lambda item: [_label(item.fields)],
 )
 
 
@@ -127,10 +93,7 @@ class LabelResult:
     Attributes:
         labels: In the file's order.
         rejections: Labels that could not be read.
-        format: "ragassay-labels", "ragassay-reviews", "medaesqa", "nuggetizer-assign",
-            "nuggetizer-assign-retrieval", "yescieval", "yescieval-workbook",
-            "yescieval-refactored", "summeval", "summeval-means", "usr", "usr-means",
-            "ragchecker-pairs" or "rubric-workbench".
+        format: "ragassay-labels", "ragassay-reviews", "rubric-workbench", or that of answers.
         n_other: Reviews of what is no task: they are no labels.
     """
 
@@ -162,26 +125,21 @@ def read_labels(path: Path) -> LabelResult:
     elif is_paragraph_file(path):
         return _read_workbench(path)
     else:
-        match, items = sniff(iter_items(path), [form for form, _ in _READERS], str(path))
-    read = next(read for form, read in _READERS if form is match)
-    labels: list[HumanLabel] = []
-    rejections: list[Rejection] = []
-    for outcome in _outcomes(items, read):
-        if isinstance(outcome, Rejection):
-            rejections.append(outcome)
-        else:
-            labels.append(outcome)
-    return LabelResult(tuple(labels), tuple(rejections), match.name)
+        known = [LABELS, *(form for form in FORMATS if form.read_labels)]
+        match, items = sniff(iter_items(path), known, str(path))
+    outcomes = list(_outcomes(items, match))
+    labels = tuple(one for one in outcomes if isinstance(one, HumanLabel))
+    rejections = tuple(one for one in outcomes if isinstance(one, Rejection))
+    return LabelResult(labels, rejections, match.name)
 
 
-def _outcomes(
-    items: Iterable[Item | Rejection], read: Callable[[Item], Sequence[HumanLabel | Problem]]
-) -> Iterator[HumanLabel | Rejection]:
+def _outcomes(items: Iterable[Item | Rejection], match: Format) -> Iterator[HumanLabel | Rejection]:
     for item in items:
-        if isinstance(item, Rejection):
-            yield item
+        if isinstance(item, Rejection) or match.read_labels is None:
+            yield from [item] if isinstance(item, Rejection) else []
             continue
-        for label in read(item):
+        read = read_item(match.read_labels, item)
+        for label in [read] if isinstance(read, Problem) else read:
             yield item.place.reject(label) if isinstance(label, Problem) else label
 
 
@@ -198,33 +156,25 @@ def _read_workbench(path: Path) -> LabelResult:
 
 def _judgments(query: str, paragraph: GradedParagraph) -> Iterator[HumanLabel]:
     for judgment in paragraph.paragraph_data.judgments:
-        yield HumanLabel(
-            task="rubric",
-            label=str(judgment.relevance),
+        yield rubric_label(
+            *(RELEVANCE_ITEM, judgment.relevance, ""),
             record_id=response_id(query, paragraph.paragraph_id),
             topic=query,
             system=system_of(paragraph),
-            item=RELEVANCE_ITEM,
         )
 
 
-def read_label(item: Item) -> HumanLabel | Problem:
-    """Turn a line of ragassay's own form into a label."""
-    return _label(item.fields)
-
-
-def _label(fields: Mapping[str, object]) -> HumanLabel | Problem:
-    row = validate(LabelRow, fields)
-    if isinstance(row, Problem):
-        return row
+def _label(fields: Mapping[str, object]) -> HumanLabel:
+    row = parse(LabelRow, fields)
     known = LABELS_OF_TASK.get(row.task)
     if known is not None and row.label not in known:
-        return Problem("label", f"found the text {found_text(row.label)}", " or ".join(known))
+        text = f"found the text {found_text(row.label)}"
+        raise ProblemError("label", text, " or ".join(known))
     if known is None and not re.fullmatch("-?[0-9]{1,3}", row.label):
-        return Problem("label", f"found the text {found_text(row.label)}", "a whole number")
+        raise ProblemError("label", f"found the text {found_text(row.label)}", "a whole number")
     if row.record_id is None and (row.topic is None or row.system is None):
         text = f"the answer is not named: found {describe_value(fields)}"
-        return Problem("record_id", text, "record_id, or topic and system")
+        raise ProblemError("record_id", text, "record_id, or topic and system")
     return HumanLabel.model_validate(row.model_dump())
 
 
@@ -243,8 +193,10 @@ def write_labels(labels: Iterable[HumanLabel], path: Path) -> None:
 
 def _check_label(label: HumanLabel) -> dict[str, object]:
     fields = label.model_dump(exclude_defaults=True)
-    problem = _label(fields)
-    if isinstance(problem, Problem):
+    try:
+        _label(fields)
+    except ProblemError as error:
+        problem = error.problem
         where = f"{problem.field}: {problem.text} ({problem.expected})"
-        raise InputError(f"a label cannot be written: {where}")
+        raise InputError(f"a label cannot be written: {where}") from error
     return fields

@@ -18,12 +18,18 @@ from pydantic import (
 )
 
 from ragassay.errors import InputError, first_problem
-from ragassay.formats.items import Item, iter_items
-from ragassay.formats.problems import Problem, describe_value, found_text, is_object, validate
+from ragassay.formats.items import Item, iter_items, read_item
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    describe_value,
+    found_text,
+    is_object,
+    parse,
+)
 from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.sniff import Format
-from ragassay.formats.topics import whole_bytes
-from ragassay.formats.trec.references import question_of
+from ragassay.formats.topics import question_of, whole_bytes
 from ragassay.records import (
     RELEVANCE_LABELS,
     CitationLabel,
@@ -88,16 +94,6 @@ class AssessedQuestionRow(Row):
     machine_generated_answers: dict[str, object]
 
 
-MEDAESQA = Format(
-    name="medaesqa",
-    required=(("question_id", "topic_id", "qa_id", "id"), (_ANSWERS,)),
-    fields=frozenset(AssessedQuestionRow.model_fields) | {"question_frame"},
-    leading=_ANSWERS,
-    keys="question_id, question, machine_generated_answers{M1{answer, is_answer_accurate, "
-    "answer_sentences[]}}",
-)
-
-
 class ExtractRow(Row):
     """A line of an extract: an answer, or evidence."""
 
@@ -105,22 +101,6 @@ class ExtractRow(Row):
     machine_id: IdText | None = None
     answer: str = ""
     evidence: str | None = None
-
-
-EXTRACTED_ANSWERS = Format(
-    name="medaesqa-answers",
-    required=(("question",), ("machine_id",), ("answer",)),
-    fields=frozenset({"question", "machine_id", "answer"}),
-    leading="machine_id",
-    keys="question, machine_id, answer",
-)
-EXTRACTED_EVIDENCE = Format(
-    name="medaesqa-evidence",
-    required=(("question",), ("evidence",)),
-    fields=frozenset({"question", "evidence"}),
-    leading="evidence",
-    keys="question, evidence",
-)
 
 
 @dataclass(frozen=True)
@@ -148,24 +128,15 @@ def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Pro
         item: The question with its answers.
         questions: The topics' questions by id, for files that do not include them.
     """
-    found: list[Record | Problem] = []
-    for answer in _answers(item):
-        if isinstance(answer, Problem):
-            found.append(answer)
-            continue
-        about = answer.about
-        question = question_of(about.question, about.question_id, questions)
-        if isinstance(question, Problem):
-            return [Problem("question", question.text, question.expected)]
-        found.append(_record(answer, question))
-    return found
+    return [
+        answer if isinstance(answer, Problem) else _record(answer, questions)
+        for answer in _answers(item)
+    ]
 
 
-def read_extract(item: Item) -> Record | Problem:
+def read_extract(item: Item) -> Record:
     """Turn a line of an extract into a record; its id is its place in the file."""
-    row = validate(ExtractRow, item.fields)
-    if isinstance(row, Problem):
-        return row
+    row = parse(ExtractRow, item.fields)
     evidence = () if row.evidence is None else (Document(id="1", text=row.evidence),)
     return Record(
         id=item.place.label,
@@ -178,6 +149,26 @@ def read_extract(item: Item) -> Record | Problem:
     )
 
 
+EXTRACTED_EVIDENCE = Format(
+    name="medaesqa-evidence",
+    required=(("question",), ("evidence",)),
+    fields=frozenset({"question", "evidence"}),
+    leading="evidence",
+    keys="question, evidence",
+    read=read_extract,
+)
+
+
+EXTRACTED_ANSWERS = Format(
+    name="medaesqa-answers",
+    required=(("question",), ("machine_id",), ("answer",)),
+    fields=frozenset({"question", "machine_id", "answer"}),
+    leading="machine_id",
+    keys="question, machine_id, answer",
+    read=read_extract,
+)
+
+
 def read_medaesqa_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return people's labels of the answers to a question; a null is no label."""
     labels: list[HumanLabel | Problem] = []
@@ -186,43 +177,51 @@ def read_medaesqa_labels(item: Item) -> list[HumanLabel | Problem]:
     return labels
 
 
+MEDAESQA = Format(
+    name="medaesqa",
+    required=(("question_id", "topic_id", "qa_id", "id"), (_ANSWERS,)),
+    fields=frozenset(AssessedQuestionRow.model_fields) | {"question_frame"},
+    leading=_ANSWERS,
+    keys="question_id, question, machine_generated_answers{M1{answer, is_answer_accurate, "
+    "answer_sentences[]}}",
+    read=read_medaesqa,
+    read_labels=read_medaesqa_labels,
+    has_topics=True,
+)
+
+
 def _answers(item: Item) -> Iterator[_AssessedAnswer | Problem]:
-    about = validate(AssessedQuestionRow, item.fields)
-    if isinstance(about, Problem):
-        yield about
-        return
+    about = parse(AssessedQuestionRow, item.fields)
     for system, fields in about.machine_generated_answers.items():
-        row = _machine_answer(fields)
-        if isinstance(row, Problem):
-            field = f"{_ANSWERS}.{system[:60]}.{row.field}"
-            yield Problem(field.rstrip("."), row.text, row.expected)
-        elif not system.strip():
-            yield Problem(_ANSWERS, "an answer of a machine without a name", "M1, M2, …")
-        else:
+        try:
+            where = f"{_ANSWERS}.{system[:60]}"
+            if not is_object(fields):
+                raise ProblemError(where, f"found {describe_value(fields)}", "an object: {…}")
+            row = parse(MachineAnswerRow, fields, where)
+            if not system.strip():
+                text = "an answer of a machine without a name"
+                raise ProblemError(_ANSWERS, text, "M1, M2, …")
             yield _AssessedAnswer(about, system, row)
+        except ProblemError as error:
+            yield error.problem
 
 
-def _machine_answer(fields: object) -> MachineAnswerRow | Problem:
-    if not is_object(fields):
-        return Problem("", f"found {describe_value(fields)}", "an object: {…}")
-    return validate(MachineAnswerRow, fields)
-
-
-def _record(answer: _AssessedAnswer, question: str) -> Record:
+def _record(answer: _AssessedAnswer, questions: Mapping[str, str]) -> Record:
+    about = answer.about
     sentences = tuple(
         SentenceInput(text=row.answer_sentence, citations=_pmids(row.citation_assessment))
         for _, row in answer.sentences()
     )
-    kept = kept_fields(answer.about) | kept_fields(answer.row)
+    kept = kept_fields(about) | kept_fields(answer.row)
     if sentences and answer.row.answer:
         kept["answer"] = answer.row.answer
     return Record(
         id=answer.id,
-        question=question,
+        question=question_of(about.question, about.question_id, questions, "question"),
         answer=sentences or answer.row.answer,
-        reference=answer.about.expert_curated_answer,
+        reference=about.expert_curated_answer,
         system=answer.system,
-        topic=answer.about.question_id,
+        topic=about.question_id,
         metadata=kept,
     )
 
@@ -244,15 +243,8 @@ def _labels(answer: _AssessedAnswer) -> Iterator[HumanLabel | Problem]:
             if row.cited_pmid is None:
                 continue
             field = f"{at}.citation_assessment.{j}.evidence_relation"
-            yield from _label(
-                answer,
-                "citation",
-                row.evidence_relation,
-                RELATIONS,
-                field,
-                number,
-                row.cited_pmid,
-            )
+            given = row.evidence_relation
+            yield from _label(answer, "citation", given, RELATIONS, field, number, row.cited_pmid)
 
 
 def _label(
@@ -294,24 +286,19 @@ def read_evidence(path: Path) -> Mapping[EvidenceKey, tuple[str, ...]]:
     found: dict[EvidenceKey, tuple[str, ...]] = {}
     for item in iter_items(path):
         if isinstance(item, Item) and "machine_generated_answers" in item.fields:
-            found.update(_of_question(item))
+            answers = read_item(lambda item: list(_answers(item)), item)
+            for answer in [] if isinstance(answers, Problem) else answers:
+                if not isinstance(answer, Problem):
+                    found.update(_marked_evidence(answer))
     return found
 
 
-def _of_question(item: Item) -> Iterator[tuple[EvidenceKey, tuple[str, ...]]]:
-    about = validate(AssessedQuestionRow, item.fields)
-    if isinstance(about, Problem):
-        return
-    for system, fields in about.machine_generated_answers.items():
-        row = validate(MachineAnswerRow, fields) if is_object(fields) else None
-        if row is None or isinstance(row, Problem):
-            continue
-        written = [one for one in row.answer_sentences if one.answer_sentence.strip()]
-        for number, sentence in enumerate(written, 1):
-            for cited in sentence.citation_assessment:
-                texts = _texts(cited.evidence_support)
-                if cited.cited_pmid and texts:
-                    yield (f"{about.question_id}/{system}", number, cited.cited_pmid), texts
+def _marked_evidence(answer: _AssessedAnswer) -> Iterator[tuple[EvidenceKey, tuple[str, ...]]]:
+    for number, (_, sentence) in enumerate(answer.sentences(), 1):
+        for cited in sentence.citation_assessment:
+            texts = _texts(cited.evidence_support)
+            if cited.cited_pmid and texts:
+                yield (answer.id, number, cited.cited_pmid), texts
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.formats.items import Item
 from ragassay.formats.output import JsonRow, restore_metadata
-from ragassay.formats.problems import Problem, describe_value, validate
+from ragassay.formats.problems import Problem, ProblemError, describe_value, parse
 from ragassay.formats.rows import (
     IdText,
     Row,
@@ -109,13 +109,6 @@ class CreatedRow(Row):
     nuggets: list[GoldNuggetRow]
 
 
-CREATE_INPUT = Format(
-    name="nuggetizer-create",
-    required=(("query",), ("candidates",)),
-    fields=frozenset(CreateInputRow.model_fields),
-    leading="candidates",
-    keys="query{qid, text}, candidates[{docid, doc{segment}}]",
-)
 CREATED = Format(
     name="nuggetizer-nuggets",
     required=(("qid",), ("nuggets",)),
@@ -125,17 +118,14 @@ CREATED = Format(
 )
 
 
-def read_create_input(item: Item) -> Record | Problem:
+def read_create_input(item: Item) -> Record:
     """Turn a question with its passages into a record with an empty answer."""
-    row = validate(CreateInputRow, item.fields)
-    if isinstance(row, Problem):
-        return row
+    row = parse(CreateInputRow, item.fields)
     texts: list[tuple[str, str]] = []
     for i, candidate in enumerate(row.candidates):
         if candidate.doc is None and candidate.text is None:
-            return Problem(
-                f"candidates.{i}.doc", "the field is missing, or null", 'the field "doc"'
-            )
+            text = "the field is missing, or null"
+            raise ProblemError(f"candidates.{i}.doc", text, 'the field "doc"')
         doc = candidate.doc or SegmentRow(segment=candidate.text or "")
         texts.append((doc.segment, doc.title))
     sources = distinct_documents(
@@ -153,6 +143,16 @@ def read_create_input(item: Item) -> Record | Problem:
         topic=row.query.qid,
         metadata=kept_fields(row),
     )
+
+
+CREATE_INPUT = Format(
+    name="nuggetizer-create",
+    required=(("query",), ("candidates",)),
+    fields=frozenset(CreateInputRow.model_fields),
+    leading="candidates",
+    keys="query{qid, text}, candidates[{docid, doc{segment}}]",
+    read=read_create_input,
+)
 
 
 def drop_judged_below(record: Record, least: int) -> Record:
@@ -253,6 +253,11 @@ class AssignedRow(Row):
     run_id: IdText
     nuggets: list[AssignedNuggetRow]
 
+    @property
+    def names(self) -> tuple[str, str | None]:
+        """The id of its record, and its system."""
+        return f"{self.run_id}/{self.qid}", self.run_id
+
 
 class RetrievedRow(Row):
     """A retrieved passage with the assignments of its question's nuggets."""
@@ -263,23 +268,10 @@ class RetrievedRow(Row):
     docid: IdText
     nuggets: list[AssignedNuggetRow]
 
-
-ASSIGNED = Format(
-    name="nuggetizer-assign",
-    required=(("qid",), ("answer_text",), ("nuggets",)),
-    fields=frozenset(AssignedRow.model_fields),
-    leading="answer_text",
-    keys="query, qid, answer_text, response_length, run_id, nuggets[{text, importance, "
-    "assignment}]",
-)
-
-RETRIEVED = Format(
-    name="nuggetizer-assign-retrieval",
-    required=(("qid",), ("candidate_text",), ("docid",), ("nuggets",)),
-    fields=frozenset(RetrievedRow.model_fields),
-    leading="candidate_text",
-    keys="text, qid, candidate_text, docid, nuggets[{text, importance, assignment}]",
-)
+    @property
+    def names(self) -> tuple[str, str | None]:
+        """The id of its record, and its system, which a passage does not have."""
+        return f"{self.qid}/{self.docid}", None
 
 
 def read_assigned(item: Item) -> list[Record | Problem]:
@@ -288,9 +280,7 @@ def read_assigned(item: Item) -> list[Record | Problem]:
     The assignments are left out of the record, so that no judge sees them. A problem beside the
     record says which labels cannot be used.
     """
-    row = validate(AssignedRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
+    row = parse(AssignedRow, item.fields)
     kept = kept_fields(row)
     if row.response_length not in (None, len(row.answer_text.split())):
         kept["response_length"] = str(row.response_length)
@@ -311,9 +301,7 @@ def read_retrieved(item: Item) -> list[Record | Problem]:
 
     Otherwise see `read_assigned`.
     """
-    row = validate(RetrievedRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
+    row = parse(RetrievedRow, item.fields)
     record = Record(
         id=f"{row.qid}/{row.docid}",
         question=row.text,
@@ -338,34 +326,42 @@ def odd_assignments(rows: Sequence[AssignedNuggetRow]) -> Iterator[OddLabel]:
 
 
 def read_assigned_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the assignments of an answer as labels; failed ones are absent."""
-    row = validate(AssignedRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
-    return _labels(row.nuggets, f"{row.run_id}/{row.qid}", row.qid, row.run_id)
-
-
-def read_retrieved_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the assignments of a retrieved passage as labels; failed ones are absent."""
-    row = validate(RetrievedRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
-    return _labels(row.nuggets, f"{row.qid}/{row.docid}", row.qid, None)
-
-
-def _labels(
-    rows: Sequence[AssignedNuggetRow], record: str, topic: str, system: str | None
-) -> list[HumanLabel | Problem]:
+    """Return the assignments of an answer or a passage as labels; failed ones are absent."""
+    row = parse(AssignedRow if "answer_text" in item.fields else RetrievedRow, item.fields)
+    name, system = row.names
     labels = [
         HumanLabel(
             task="nugget",
             label=nugget.label,
-            record_id=record,
-            topic=topic,
+            record_id=name,
+            topic=row.qid,
             system=system,
             item=nugget.text,
         )
-        for nugget in rows
+        for nugget in row.nuggets
         if nugget.label is not None
     ]
-    return [*labels, *problems_of(list(odd_assignments(rows)))]
+    return [*labels, *problems_of(list(odd_assignments(row.nuggets)))]
+
+
+RETRIEVED = Format(
+    name="nuggetizer-assign-retrieval",
+    required=(("qid",), ("candidate_text",), ("docid",), ("nuggets",)),
+    fields=frozenset(RetrievedRow.model_fields),
+    leading="candidate_text",
+    keys="text, qid, candidate_text, docid, nuggets[{text, importance, assignment}]",
+    read=read_retrieved,
+    read_labels=read_assigned_labels,
+)
+
+
+ASSIGNED = Format(
+    name="nuggetizer-assign",
+    required=(("qid",), ("answer_text",), ("nuggets",)),
+    fields=frozenset(AssignedRow.model_fields),
+    leading="answer_text",
+    keys="query, qid, answer_text, response_length, run_id, nuggets[{text, importance, "
+    "assignment}]",
+    read=read_assigned,
+    read_labels=read_assigned_labels,
+)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ragassay.errors import InputError
+from ragassay.formats.conversations import REPLY_FIELDS
 from ragassay.formats.problems import is_list, is_mapping, is_sequence
-from ragassay.formats.replies import StructuredReply, is_reply_object, read_structured_reply
-from ragassay.formats.replies.builder import as_plain
-from ragassay.formats.replies.rows import ANSWER_FIELDS
+from ragassay.formats.replies import is_reply_object, read_structured_reply
+from ragassay.formats.reply_builder import StructuredReply, as_plain
 from ragassay.formats.source_values import source_rows
 from ragassay.formats.tables import cells_of
 from ragassay.formats.values import passage_fields
@@ -180,7 +180,7 @@ def _plain_objects(row: Mapping[Any, Any]) -> Any:
     """Return a row whose replies and messages are dictionaries, as a file has them."""
     plain = {
         name: as_plain(row[name])
-        for name in (*ANSWER_FIELDS, *_MESSAGES)
+        for name in (*REPLY_FIELDS, *_MESSAGES)
         if is_reply_object(row.get(name)) or any(map(is_reply_object, _listed_messages(row, name)))
     }
     return dict(row) | plain if plain else row

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from ragassay.errors import InputError
 from ragassay.formats.files import RawLine
-from ragassay.formats.items import Item, Place, as_item, parse_line
+from ragassay.formats.items import Item, Place, as_item, parse_line, read_item
 from ragassay.formats.problems import Problem, is_list, is_object
 from ragassay.formats.rows import as_text, original_id
 from ragassay.formats.values import find_bad_value
@@ -228,7 +228,7 @@ class Check:
 
     def item(self, record: Record, item: Item | Rejection, reader: Reader) -> None:
         """Check what was made of a record by reading it."""
-        again = item if isinstance(item, Rejection) else reader(item)
+        again = item if isinstance(item, Rejection) else read_item(reader, item)
         if isinstance(again, Rejection):
             raise unwritable(record, again.field, again.problem, again.expected)
         if isinstance(again, Problem):

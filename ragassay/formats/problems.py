@@ -80,6 +80,14 @@ class Problem:
     expected: str
 
 
+class ProblemError(Exception):
+    """What a reader of one item raises: the item is rejected, and the others are read."""
+
+    def __init__(self, field: str, text: str, expected: str) -> None:
+        super().__init__(field, text, expected)
+        self.problem = Problem(field, text, expected)
+
+
 def join_path(path: Iterable[str | int]) -> str:
     """Return the path of a field as text: `sources.0.text`; each name is cut to 60 characters."""
     parts = (str(part)[:_MAX_SHOWN] for part in path)
@@ -97,6 +105,25 @@ def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Prob
         return model.model_validate(fields)
     except ValidationError as error:
         return describe(error)
+
+
+def parse(model: type[_Model], fields: Mapping[str, object], where: str = "") -> _Model:
+    """Build an edge model.
+
+    Args:
+        model: The model.
+        fields: Its fields.
+        where: The path of the fields in their item, for the problem.
+
+    Raises:
+        ProblemError: The fields do not fit the model.
+    """
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        problem = describe(error)
+        path = ".".join(filter(None, (where, problem.field)))
+        raise ProblemError(path, problem.text, problem.expected) from error
 
 
 def describe(error: ValidationError) -> Problem:

@@ -9,10 +9,17 @@ from typing import Annotated
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, describe_value, is_object, validate
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    describe_value,
+    is_object,
+    parse,
+    validate,
+)
 from ragassay.formats.rows import IdText, Row, as_text, distinct_ids, kept_fields
 from ragassay.formats.sniff import Format
-from ragassay.formats.trec.references import question_of
+from ragassay.formats.topics import question_of
 from ragassay.records import Document, Record
 
 _PMID = re.compile(r"(?:/pubmed/|pubmed\.ncbi\.nlm\.nih\.gov/)([0-9]{1,9})/?$")
@@ -49,6 +56,31 @@ class BioasqQuestionRow(Row):
     system: IdText | None = Field(default=None, validation_alias=_SYSTEM)
 
 
+def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record:
+    """Turn a question into a record: of the experts without an answer, of a submission with one.
+
+    Args:
+        item: The question, with the document around it.
+        questions: The questions by id, for a submission without them; its id is `system/id` where
+            a system is named.
+    """
+    row = parse(BioasqQuestionRow, item.fields)
+    around = validate(SubmitterRow, item.around)
+    system = row.system or (None if isinstance(around, Problem) else around.system)
+    if row.body is not None and system is None and not questions:
+        return _record(row, row.body, "", row.ideal_answer[0] if row.ideal_answer else None)
+    try:
+        question = question_of(row.body, row.id, questions, "id")
+    except ProblemError as error:
+        text = f"{error.problem.text}: a submission needs the file of its questions (--questions)"
+        expected = f"{error.problem.expected}, or BioASQ's own file of them"
+        raise ProblemError("id", text, expected) from error
+    if not any(text.strip() for text in row.ideal_answer):
+        text = "the field is missing or empty: the submission does not answer the question"
+        raise ProblemError("ideal_answer", text, 'the field "ideal_answer" with a text')
+    return _record(row, question, row.ideal_answer[0], None, system)
+
+
 _FIELDS = frozenset(BioasqQuestionRow.model_fields) | {"questions", "concepts", "triples"}
 
 BIOASQ = Format(
@@ -59,6 +91,8 @@ BIOASQ = Format(
     keys="questions[{id, type, body, documents[], snippets[{document, text}], ideal_answer, "
     "exact_answer}]",
     unanswered="a system's submission is read with --questions GOLD.json",
+    read=read_bioasq,
+    has_topics=True,
 )
 SUBMISSION = Format(
     name="bioasq-submission",
@@ -66,32 +100,9 @@ SUBMISSION = Format(
     fields=_FIELDS,
     leading="ideal_answer",
     keys="questions[{id, ideal_answer, exact_answer[, documents[], snippets[]]}]",
+    read=read_bioasq,
+    has_topics=True,
 )
-
-
-def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record | Problem:
-    """Turn a question into a record: of the experts without an answer, of a submission with one.
-
-    Args:
-        item: The question, with the document around it.
-        questions: The questions by id, for a submission without them; its id is `system/id` where
-            a system is named.
-    """
-    row = validate(BioasqQuestionRow, item.fields)
-    if isinstance(row, Problem):
-        return row
-    around = validate(SubmitterRow, item.around)
-    system = row.system or (None if isinstance(around, Problem) else around.system)
-    if row.body is not None and system is None and not questions:
-        return _record(row, row.body, "", row.ideal_answer[0] if row.ideal_answer else None)
-    question = question_of(row.body, row.id, questions)
-    if isinstance(question, Problem):
-        text = f"{question.text}: a submission needs the file of its questions (--questions)"
-        return Problem("id", text, f"{question.expected}, or BioASQ's own file of them")
-    if not any(text.strip() for text in row.ideal_answer):
-        text = "the field is missing or empty: the submission does not answer the question"
-        return Problem("ideal_answer", text, 'the field "ideal_answer" with a text')
-    return _record(row, question, row.ideal_answer[0], None, system)
 
 
 def _record(
@@ -139,20 +150,9 @@ class DecidedRow(Row):
     final_decision: str = ""
 
 
-PUBMEDQA = Format(
-    name="pubmedqa",
-    required=(("question",), ("contexts",), ("long_answer",)),
-    fields=frozenset(DecidedRow.model_fields) | {"labels", "year", "mesh"},
-    leading="long_answer",
-    keys="pmid, question, contexts[], long_answer, final_decision",
-)
-
-
-def read_pubmedqa(item: Item) -> Record | Problem:
+def read_pubmedqa(item: Item) -> Record:
     """Turn a question into a record without an answer."""
-    row = validate(DecidedRow, item.fields)
-    if isinstance(row, Problem):
-        return row
+    row = parse(DecidedRow, item.fields)
     decided = {"final_decision": row.final_decision} if row.final_decision else {}
     return Record(
         id=row.pmid or item.place.label,
@@ -166,6 +166,15 @@ def read_pubmedqa(item: Item) -> Record | Problem:
         metadata=kept_fields(row) | decided,
     )
 
+
+PUBMEDQA = Format(
+    name="pubmedqa",
+    required=(("question",), ("contexts",), ("long_answer",)),
+    fields=frozenset(DecidedRow.model_fields) | {"labels", "year", "mesh"},
+    leading="long_answer",
+    keys="pmid, question, contexts[], long_answer, final_decision",
+    read=read_pubmedqa,
+)
 
 _NUMBERED = re.compile(r"\s{0,9}(?:\[(\d{1,3})\][:.]?|Passage ID (\d{1,3}):)\s{0,9}")
 _ADDRESS = re.compile(r"https?://\S{1,2000}")
@@ -188,6 +197,18 @@ class ExpertQuestionRow(Row):
     answers: dict[str, object]
 
 
+def read_expertqa(item: Item) -> Sequence[Record | Problem]:
+    """Turn a question into a record for each system that answers it."""
+    row = parse(ExpertQuestionRow, item.fields)
+    made: list[Record | Problem] = []
+    for system, given in row.answers.items():
+        try:
+            made.append(_read_answer(row, system, given, item))
+        except ProblemError as error:
+            made.append(error.problem)
+    return made
+
+
 EXPERTQA = Format(
     name="expertqa",
     required=(("question",), ("answers",), ("annotator_id", "metadata.field")),
@@ -195,26 +216,16 @@ EXPERTQA = Format(
     leading="answers",
     keys="question, metadata{field}, answers{SYSTEM: {answer_string, attribution[], "
     "claims[{claim_string, evidence[]}]}}",
+    read=read_expertqa,
 )
 
 
-def read_expertqa(item: Item) -> Sequence[Record | Problem]:
-    """Turn a question into a record for each system that answers it."""
-    row = validate(ExpertQuestionRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
-    return [_read_answer(row, system, given, item) for system, given in row.answers.items()]
-
-
-def _read_answer(
-    row: ExpertQuestionRow, system: str, given: object, item: Item
-) -> Record | Problem:
+def _read_answer(row: ExpertQuestionRow, system: str, given: object, item: Item) -> Record:
     where = f"answers.{system}"
     if not is_object(given):
-        return Problem(where, f"found {describe_value(given)}", 'an object with an "answer_string"')
-    answer = validate(ExpertAnswerRow, given)
-    if isinstance(answer, Problem):
-        return Problem(f"{where}.{answer.field}", answer.text, answer.expected)
+        expected = 'an object with an "answer_string"'
+        raise ProblemError(where, f"found {describe_value(given)}", expected)
+    answer = parse(ExpertAnswerRow, given, where)
     sources, addresses = _read_sources(answer)
     about = {"annotator_id": row.annotator_id} | {
         f"metadata.{name}": as_text(value) for name, value in row.metadata.items()

@@ -26,7 +26,7 @@ from ragassay.formats.output import (
     value_of,
     whole_file,
 )
-from ragassay.formats.problems import Problem, is_list, validate
+from ragassay.formats.problems import Problem, ProblemError, is_list, parse
 from ragassay.formats.rows import IdText, Row, as_text, distinct_documents, kept_fields, original_id
 from ragassay.formats.sniff import Format
 from ragassay.formats.values import TableCell
@@ -50,46 +50,42 @@ class SampleRow(Row):
 _KEPT = ("reference_contexts", "reference_context_ids", "rubrics")
 _MULTI_TURN = frozenset({"reference_tool_calls", "reference_topics"})
 
+
+def read_ragas(item: Item) -> Sequence[Record | Problem]:
+    """Turn a sample, of one turn or of several, into a record."""
+    if not is_list(item.fields.get("user_input")):
+        return [read_sample(item)]
+    kept = {n: as_text(part) for n in _KEPT if (part := item.fields.get(n)) is not None}
+    fields = {name: part for name, part in item.fields.items() if name not in _KEPT}
+    return [
+        one.model_copy(update={"metadata": one.metadata | kept}) if isinstance(one, Record) else one
+        for one in read_conversation(replace(item, fields=fields))
+    ]
+
+
+def read_sample(item: Item) -> Record:
+    """Turn a sample of one turn into a record."""
+    row = parse(SampleRow, item.fields)
+    kept = {name: as_text(part) for name in _KEPT if (part := getattr(row, name)) is not None}
+    return Record(
+        id=row.id or item.place.label,
+        question=row.user_input,
+        answer=row.response,
+        sources=_sources(row),
+        reference=row.reference,
+        metadata=kept | kept_fields(row),
+    )
+
+
 RAGAS = Format(
     name="ragas",
     required=(("user_input",), ("response",)),
     fields=frozenset(SampleRow.model_fields) | _MULTI_TURN,
     leading="user_input",
     keys="user_input, response[, retrieved_contexts, reference, retrieved_context_ids, rubrics]",
+    read=read_ragas,
+    is_open=True,
 )
-
-
-def read_ragas(item: Item) -> Record | Problem | Sequence[Record | Problem]:
-    """Turn a sample, of one turn or of several, into a record."""
-    if not is_list(item.fields.get("user_input")):
-        return read_sample(item)
-    kept = {n: as_text(part) for n in _KEPT if (part := item.fields.get(n)) is not None}
-    fields = {name: part for name, part in item.fields.items() if name not in _KEPT}
-    made = read_conversation(replace(item, fields=fields))
-    outcomes = [made] if isinstance(made, Record | Problem) else made
-    return [
-        one.model_copy(update={"metadata": one.metadata | kept}) if isinstance(one, Record) else one
-        for one in outcomes
-    ]
-
-
-def read_sample(item: Item) -> Record | Problem:
-    """Turn a sample of one turn into a record."""
-    row = validate(SampleRow, item.fields)
-    if isinstance(row, Problem):
-        return row
-    sources = _sources(row)
-    if isinstance(sources, Problem):
-        return sources
-    kept = {name: as_text(part) for name in _KEPT if (part := getattr(row, name)) is not None}
-    return Record(
-        id=row.id or item.place.label,
-        question=row.user_input,
-        answer=row.response,
-        sources=sources,
-        reference=row.reference,
-        metadata=kept | kept_fields(row),
-    )
 
 
 def ragas_row(record: Record) -> JsonRow:
@@ -107,14 +103,14 @@ def ragas_row(record: Record) -> JsonRow:
     return restore_metadata({n: v for n, v in row.items() if v is not None}, record.metadata, ())
 
 
-def _sources(row: SampleRow) -> tuple[Document, ...] | Problem:
+def _sources(row: SampleRow) -> tuple[Document, ...]:
     texts = row.retrieved_contexts or []
     if not row.retrieved_context_ids:
         return tuple(Document(id=str(i), text=text) for i, text in enumerate(texts, start=1))
     ids = row.retrieved_context_ids
     if len(ids) != len(texts):
         text = f"{len(ids)} ids for {len(texts)} retrieved_contexts"
-        return Problem("retrieved_context_ids", text, "an id for each context, or none")
+        raise ProblemError("retrieved_context_ids", text, "an id for each context, or none")
     pairs = zip(ids, texts, strict=True)
     return distinct_documents([Document(id=name, text=text) for name, text in pairs])
 
@@ -171,29 +167,9 @@ class CaseRow(Row):
     )
 
 
-DEEPEVAL = Format(
-    name="deepeval",
-    required=(("input",), ("actual_output", "actualOutput")),
-    fields=frozenset(
-        {
-            *("input", "actual_output", "actualOutput", "expected_output", "expectedOutput"),
-            *("context", "retrieval_context", "retrievalContext", "tags", "name", "comments"),
-            *("source_file", "sourceFile", "tools_called", "toolsCalled", "expected_tools"),
-            *("expectedTools", "custom_column_key_values", "expectations", "token_cost"),
-            *("input_token_count", "output_token_count"),
-            *_METADATA,
-        }
-    ),
-    leading="input",
-    keys="input, actual_output[, expected_output, retrieval_context, context, metadata, tags]",
-)
-
-
-def read_deepeval(item: Item) -> Record | Problem:
+def read_deepeval(item: Item) -> Record:
     """Turn a test case into a record."""
-    row = validate(CaseRow, item.fields)
-    if isinstance(row, Problem):
-        return row
+    row = parse(CaseRow, item.fields)
     kept = kept_fields(row)
     if row.retrieval_context is None:
         passages = [ContextRow(context=text) for text in row.context or ()]
@@ -212,6 +188,26 @@ def read_deepeval(item: Item) -> Record | Problem:
         reference=row.expected_output,
         metadata=kept | {f"metadata.{k}": as_text(v) for k, v in given if v is not None},
     )
+
+
+DEEPEVAL = Format(
+    name="deepeval",
+    required=(("input",), ("actual_output", "actualOutput")),
+    fields=frozenset(
+        {
+            *("input", "actual_output", "actualOutput", "expected_output", "expectedOutput"),
+            *("context", "retrieval_context", "retrievalContext", "tags", "name", "comments"),
+            *("source_file", "sourceFile", "tools_called", "toolsCalled", "expected_tools"),
+            *("expectedTools", "custom_column_key_values", "expectations", "token_cost"),
+            *("input_token_count", "output_token_count"),
+            *_METADATA,
+        }
+    ),
+    leading="input",
+    keys="input, actual_output[, expected_output, retrieval_context, context, metadata, tags]",
+    read=read_deepeval,
+    is_open=True,
+)
 
 
 def deepeval_row(record: Record) -> JsonRow:

@@ -10,8 +10,6 @@ reference and sources are also known by the names of `field_names`, and sources 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
@@ -27,7 +25,16 @@ from ragassay.formats.fields import (
 )
 from ragassay.formats.items import Item
 from ragassay.formats.named_fields import FieldTally, rename_fields
-from ragassay.formats.problems import Problem, close_name, is_list, is_object, join_path, validate
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    close_name,
+    is_list,
+    is_object,
+    join_path,
+    parse,
+    validate,
+)
 from ragassay.formats.rows import (
     IdText,
     NuggetEntry,
@@ -121,13 +128,6 @@ class _Sources(Row):
     sources: Annotated[list[SourceEntry], BeforeValidator(_readable_sources)]
 
 
-RAGASSAY = Format(
-    name="ragassay",
-    required=(("question",), ("answer",)),
-    fields=frozenset(RecordRow.model_fields) | {"contexts", "ground_truth"},
-    leading="question",
-    keys="question, answer[, id, sources, nuggets, reference, system, topic, date, rubrics]",
-)
 NAMED_FIELDS = Format(
     name="named-fields",
     required=(QUESTION_NAMES, ANSWER_NAMES),
@@ -138,7 +138,7 @@ NAMED_FIELDS = Format(
 """Answers in no more specific format, whose fields are recognised by their usual names."""
 
 
-def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record | Problem:
+def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record:
     """Turn a line into a record; its fields may have the names of `field_names`.
 
     Args:
@@ -147,13 +147,16 @@ def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record | Probl
     """
     named = rename_fields(item.fields)
     fields, kept = _own_parts(named.fields)
-    row = validate(RecordRow, fields)
-    if isinstance(row, Problem):
-        return _in_file(row, named.names)
+    try:
+        row = parse(RecordRow, fields)
+    except ProblemError as error:
+        own, dot, rest = error.problem.field.partition(".")
+        path = f"{named.names.get(own, own)}{dot}{rest}"
+        raise ProblemError(path, error.problem.text, error.problem.expected) from error
     unknown = kept_fields(row) | kept
-    problem = _unclear_metadata(row, unknown)
-    if problem is not None:
-        return problem
+    if twice := sorted(row.metadata.keys() & unknown.keys()):
+        text = "the field is both outside metadata and in it"
+        raise ProblemError(join_path(twice[:1]), text, "one of the two")
     given = {name: as_text(value) for name, value in row.metadata.items() if value is not None}
     if tally is not None:
         tally.add(named.names)
@@ -173,6 +176,15 @@ def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record | Probl
         turns=tuple(row.turns),
         unread=tuple(dict.fromkeys((*row.unread, *named.unread))),
     )
+
+
+RAGASSAY = Format(
+    name="ragassay",
+    required=(("question",), ("answer",)),
+    fields=frozenset(RecordRow.model_fields) | {"contexts", "ground_truth"},
+    leading="question",
+    keys="question, answer[, id, sources, nuggets, reference, system, topic, date, rubrics]",
+)
 
 
 def read_sources(value: object) -> tuple[Document, ...] | Problem:
@@ -201,21 +213,7 @@ def _has(part: object, keys: frozenset[str]) -> bool:
     return isinstance(part, str) if not keys else is_object(part) and part.keys() == keys
 
 
-def _in_file(problem: Problem, names: Mapping[str, str]) -> Problem:
-    """Return a problem with the name that its field has in the file."""
-    own, dot, rest = problem.field.partition(".")
-    return replace(problem, field=f"{names.get(own, own)}{dot}{rest}")
-
-
 def _answer(answer: str | list[SentenceRow]) -> str | tuple[SentenceInput, ...]:
     if isinstance(answer, str):
         return answer
     return tuple(sentence.to_sentence() for sentence in answer)
-
-
-def _unclear_metadata(row: RecordRow, unknown: Mapping[str, str]) -> Problem | None:
-    twice = sorted(row.metadata.keys() & unknown.keys())
-    if not twice:
-        return None
-    text = "the field is both outside metadata and in it"
-    return Problem(join_path(twice[:1]), text, "one of the two")

@@ -21,7 +21,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, validate
+from ragassay.formats.problems import parse
 from ragassay.formats.rows import (
     IdText,
     Row,
@@ -29,9 +29,13 @@ from ragassay.formats.rows import (
     SourceRow,
     distinct_documents,
     kept_fields,
+    rubric_label,
 )
 from ragassay.formats.sniff import Format
 from ragassay.records import HumanLabel, Record
+
+PREFERENCES = ("correctness", "completeness", "overall")
+"""What annotators compared responses by."""
 
 
 class CheckedRow(Row):
@@ -44,35 +48,8 @@ class CheckedRow(Row):
     retrieved_context: list[SourceEntry] = Field(default_factory=list[SourceRow])
 
 
-RAGCHECKER = Format(
-    name="ragchecker",
-    required=(("query",), ("response",)),
-    fields=frozenset(CheckedRow.model_fields) | {"results"},
-    leading="query",
-    keys="results[{query_id, query, gt_answer, response, retrieved_context[{doc_id, text}]}]",
-)
-
-
-def read_ragchecker(item: Item) -> Record | Problem:
-    """Turn a result into a record; `query_id` is its id and its topic."""
-    row = validate(CheckedRow, item.fields)
-    if isinstance(row, Problem):
-        return row
-    given = [source.to_document(i) for i, source in enumerate(row.retrieved_context, start=1)]
-    named = [source.id is not None for source in row.retrieved_context]
-    return Record(
-        id=row.query_id or item.place.label,
-        question=row.query,
-        answer=row.response,
-        sources=distinct_documents(given, named),
-        reference=row.gt_answer,
-        topic=row.query_id,
-        metadata=kept_fields(row),
-    )
-
-
 class SideRow(Row):
-    """One of the two responses."""
+    """One of two responses that were compared."""
 
     model_name: IdText
     response: str
@@ -93,24 +70,25 @@ class ComparedPairRow(Row):
     overall_label: int | None = Field(default=None, ge=-2, le=2)
 
 
-RAGCHECKER_PAIRS = Format(
-    name="ragchecker-pairs",
-    required=(("query",), ("model1",), ("model2",)),
-    fields=frozenset(ComparedPairRow.model_fields),
-    leading="model1",
-    keys="instance_id, query_id, query, gt_answer, model1{model_name, response}, model2{…}, "
-    "correctness_label, completeness_label, overall_label",
-)
-PREFERENCES = ("correctness", "completeness", "overall")
-"""What annotators compared responses by."""
+def read_ragchecker(item: Item) -> Record:
+    """Turn a result into a record; `query_id` is its id and its topic."""
+    row = parse(CheckedRow, item.fields)
+    given = [source.to_document(i) for i, source in enumerate(row.retrieved_context, start=1)]
+    named = [source.id is not None for source in row.retrieved_context]
+    return Record(
+        id=row.query_id or item.place.label,
+        question=row.query,
+        answer=row.response,
+        sources=distinct_documents(given, named),
+        reference=row.gt_answer,
+        topic=row.query_id,
+        metadata=kept_fields(row),
+    )
 
 
-def read_pair(item: Item) -> list[Record | Problem]:
+def read_pair(item: Item) -> list[Record]:
     """Turn a pair into the records of its responses; their ids are `instance_id/model_name`."""
-    row = validate(ComparedPairRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
-    about = {"dataset": row.dataset} if row.dataset else {}
+    row = parse(ComparedPairRow, item.fields)
     return [
         Record(
             id=f"{row.instance_id}/{side.model_name}",
@@ -119,33 +97,47 @@ def read_pair(item: Item) -> list[Record | Problem]:
             reference=row.gt_answer,
             system=side.model_name,
             topic=row.query_id,
-            metadata=about,
+            metadata={"dataset": row.dataset} if row.dataset else {},
         )
         for side in (row.model1, row.model2)
     ]
 
 
-def read_pair_labels(item: Item) -> list[HumanLabel | Problem]:
+def read_pair_labels(item: Item) -> list[HumanLabel]:
     """Return an annotator's preferences as labels of both responses, opposite to each other."""
-    row = validate(ComparedPairRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
+    row, records = parse(ComparedPairRow, item.fields), read_pair(item)
     # The file does not name its annotators: two of them take turns.
-    turn = 2 - int(item.place.label.rpartition("-")[2]) % 2
-    labels: list[HumanLabel | Problem] = []
-    for name in PREFERENCES:
-        preferred = getattr(row, f"{name}_label")
-        for side, value in ((row.model1, -1), (row.model2, 1)):
-            if preferred is not None:
-                labels.append(
-                    HumanLabel(
-                        task="rubric",
-                        label=str(value * preferred),
-                        record_id=f"{row.instance_id}/{side.model_name}",
-                        topic=row.query_id,
-                        system=side.model_name,
-                        item=f"preference.{name}",
-                        annotator=f"annotator {turn}",
-                    )
-                )
-    return labels
+    annotator = f"annotator {2 - int(item.place.label.rpartition('-')[2]) % 2}"
+    return [
+        rubric_label(
+            *(f"preference.{name}", sign * preferred, annotator),
+            record_id=record.id,
+            topic=record.topic,
+            system=record.system,
+        )
+        for name in PREFERENCES
+        for record, sign in zip(records, (-1, 1), strict=True)
+        if (preferred := getattr(row, f"{name}_label")) is not None
+    ]
+
+
+RAGCHECKER = Format(
+    name="ragchecker",
+    required=(("query",), ("response",)),
+    fields=frozenset(CheckedRow.model_fields) | {"results"},
+    leading="query",
+    keys="results[{query_id, query, gt_answer, response, retrieved_context[{doc_id, text}]}]",
+    read=read_ragchecker,
+    is_open=True,
+)
+RAGCHECKER_PAIRS = Format(
+    name="ragchecker-pairs",
+    required=(("query",), ("model1",), ("model2",)),
+    fields=frozenset(ComparedPairRow.model_fields),
+    leading="model1",
+    keys="instance_id, query_id, query, gt_answer, model1{model_name, response}, model2{…}, "
+    "correctness_label, completeness_label, overall_label",
+    read=read_pair,
+    read_labels=read_pair_labels,
+    is_repeating=True,
+)

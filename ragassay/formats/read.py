@@ -2,43 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.export_shapes import ShapeFormat
-from ragassay.formats.exports import read_export
+from ragassay.formats.conversations import CONVERSATION, REPLY, read_answer
+from ragassay.formats.exports import ShapeFormat, export_format, read_export
 from ragassay.formats.fields import ANSWER_NAMES, QUESTION_NAMES, find_name
 from ragassay.formats.gold import read_nuggets
-from ragassay.formats.items import ROWS_NAME, Item, Place, content_of, iter_items, iter_rows
-from ragassay.formats.known import (
-    FORMATS,
-    ON_TOPICS,
-    OPEN_FORMATS,
-    REPEATING,
-    SELF_CONTAINED,
-    Mapper,
-    add_named_sources,
-    named_format,
+from ragassay.formats.items import (
+    ROWS_NAME,
+    Item,
+    Place,
+    content_of,
+    iter_items,
+    iter_rows,
+    read_item,
 )
-from ragassay.formats.named_fields import FieldTally
+from ragassay.formats.medaesqa import EXTRACTED_ANSWERS, EXTRACTED_EVIDENCE, MEDAESQA
+from ragassay.formats.named_fields import FieldTally, find_sources, find_unread
+from ragassay.formats.nuggetizer import ASSIGNED, CREATE_INPUT, RETRIEVED
 from ragassay.formats.problems import Problem, empty_answer, found_text, require_records
-from ragassay.formats.ragas_deepeval import DEEPEVAL
-from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY
-from ragassay.formats.replies.rows import read_answer
+from ragassay.formats.qa_collections import BIOASQ, EXPERTQA, PUBMEDQA, SUBMISSION
+from ragassay.formats.ragas_deepeval import DEEPEVAL, RAGAS
+from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY, read_sources
+from ragassay.formats.ragchecker import RAGCHECKER, RAGCHECKER_PAIRS
+from ragassay.formats.rated_texts import SUMMEVAL, SUMMEVAL_MEANS, USR, USR_MEANS
 from ragassay.formats.row_mapping import merged_items, with_columns
-from ragassay.formats.sniff import Format, sniff
+from ragassay.formats.sniff import Format, Outcome, sniff
 from ragassay.formats.topics import read_topics
-from ragassay.formats.workbench.paragraphs import is_paragraph_file
-from ragassay.formats.workbench.responses import RESPONSES, iter_responses
-from ragassay.formats.yescieval import YESCIEVAL, find_questions, read_questions, read_yescieval
-from ragassay.formats.yescieval_released import (
+from ragassay.formats.trec_biogen import BIOGEN_2024, BIOGEN_A, BIOGEN_B
+from ragassay.formats.trec_rag import RAG_2024, RAG_2025, REPORT
+from ragassay.formats.workbench.paragraphs import RESPONSES, is_paragraph_file, iter_responses
+from ragassay.formats.yescieval import (
+    YESCIEVAL,
+    YESCIEVAL_ROWS,
     YESCIEVAL_SHEET,
+    find_questions,
+    read_questions,
+    read_yescieval,
     sheet_items,
 )
 from ragassay.records import Nugget, Record, Rejection
+
+FORMATS: tuple[Format, ...] = (
+    *(RAGASSAY, RAGAS, DEEPEVAL, RAGCHECKER, CREATE_INPUT, ASSIGNED, RETRIEVED),
+    *(EXTRACTED_ANSWERS, EXTRACTED_EVIDENCE, SUMMEVAL, SUMMEVAL_MEANS, PUBMEDQA),
+    *(YESCIEVAL_SHEET, YESCIEVAL_ROWS, RAGCHECKER_PAIRS, USR, USR_MEANS, REPLY, CONVERSATION),
+    *(EXPERTQA, MEDAESQA, BIOASQ, SUBMISSION, RAG_2024, RAG_2025, BIOGEN_2024, BIOGEN_A),
+    *(BIOGEN_B, RESPONSES, REPORT, YESCIEVAL),
+)
+"""The formats of answers."""
+
+Mapper = Callable[[Item], Outcome | Sequence[Outcome]]
 
 
 @dataclass(frozen=True)
@@ -96,21 +114,14 @@ def read_records(
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
-    match: Format
-    tally = FieldTally()
-    given = _questions(iter_items(path), columns) if only_questions else iter_items(path)
+    reading = _RecordReading(str(path), path, questions, answered, columns)
     if path.is_dir():
         match, items = YESCIEVAL_SHEET, sheet_items(path)
-    elif columns:
-        match, items = RAGASSAY, with_columns(given, columns, str(path), tally)
-    elif is_paragraph_file(path):
+    elif not columns and is_paragraph_file(path):
         match, items = RESPONSES, iter_responses(path)
     else:
-        match, items = sniff(given, FORMATS, str(path), named_format)
-    reading = _RecordReading(match, answered, tally, is_mapped=bool(columns))
-    items = merged_items(items, match)
-    reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
-    return with_gold(reading.result(match.name, str(path)), nuggets)
+        match, items = reading.recognise(iter_items(path), only_questions)
+    return with_gold(reading.read(items, match, limit), nuggets)
 
 
 def records_from_rows(
@@ -122,7 +133,7 @@ def records_from_rows(
     columns: Mapping[str, str] | None = None,
     only_questions: bool = False,
 ) -> ReadResult:
-    """Read answers from dicts, or from a frame's `to_dict("records")`.
+    """Read answers from dicts, or from a frame's `to_dict("records")`, as `read_records` does.
 
     Args:
         rows: In any known format. NaN, NA and NaT mean that the field is absent. Rejections name
@@ -133,24 +144,13 @@ def records_from_rows(
         columns: As for `read_records`.
         only_questions: As for `read_records`.
 
-    Returns:
-        As `read_records`.
-
     Raises:
         InputError: there are no rows, or they are in no known format.
         NoRecordError: As for `read_records`.
     """
-    match: Format
-    tally = FieldTally()
-    given = _questions(iter_rows(rows), columns) if only_questions else iter_rows(rows)
-    if columns:
-        match, items = RAGASSAY, with_columns(given, columns, ROWS_NAME, tally)
-    else:
-        match, items = sniff(given, FORMATS, ROWS_NAME, named_format)
-    reading = _RecordReading(match, answered, tally, is_mapped=bool(columns))
-    items = merged_items(items, match)
-    reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
-    return with_gold(reading.result(match.name, ROWS_NAME), nuggets)
+    reading = _RecordReading(ROWS_NAME, None, questions, answered, columns)
+    match, items = reading.recognise(iter_rows(rows), only_questions)
+    return with_gold(reading.read(items, match, None), nuggets)
 
 
 def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
@@ -159,7 +159,9 @@ def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
         return found
     gold, rejected = read_nuggets(nuggets)
     if not any(_gold_key(record, gold) in gold for record in found.records):
-        rejected.append(_unused_nuggets_rejection(nuggets))
+        text = "none of its topics is the topic or id of an answer: no nugget was used"
+        expected = "nuggets for the topic ids of the answers"
+        rejected.append(Rejection(file=str(nuggets), line=0, problem=text, expected=expected))
     records = (
         record.model_copy(update={"nuggets": gold.get(_gold_key(record, gold), ())})
         if not record.nuggets
@@ -169,50 +171,8 @@ def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
     return replace(found, records=tuple(records), rejections=(*found.rejections, *rejected))
 
 
-def _questions(
-    items: Iterable[Item | Rejection], columns: Mapping[str, str] | None
-) -> Iterator[Item | Rejection]:
-    """Return items; a question of no format, as it has no answer, gets an empty one."""
-    pairs = (("question", "answer"), ("user_input", "response"))
-    if columns:
-        pairs = ((columns.get("question", "question"), columns.get("answer", "answer")),)
-    for item in items:
-        if isinstance(item, Rejection):
-            yield item
-            continue
-        given = item.keys - {name for name, value in item.fields.items() if value is None}
-        known = not columns and any(form.is_complete(given) for form in FORMATS)
-        lacking = [a for q, a in pairs if not known and q in given and a not in given]
-        if not (known or columns or lacking or DEEPEVAL.is_begun(given)):
-            is_asked = find_name(item.fields, QUESTION_NAMES) and not given & set(ANSWER_NAMES)
-            lacking = ["answer"] if is_asked else []
-        yield replace(item, fields=item.fields | dict.fromkeys(lacking, ""))
-
-
-def _mapper(
-    match: Format, name: str, path: Path | None, questions: Path | None, reading: _RecordReading
-) -> Mapper:
-    on_topics = next((read for form, read in ON_TOPICS if form is match), None)
-    if on_topics is not None:
-        topics: dict[str, str] = {}
-        if questions is not None:
-            topics, rejected = read_topics(questions)
-            reading.rejections.extend(rejected)
-        return lambda item: on_topics(item, topics)
-    if match is YESCIEVAL:
-        beside = questions or (path and find_questions(path))
-        if beside is None:
-            raise InputError("YESciEval answers need their questions file, as `questions`")
-        known, rejected = read_questions(beside)
-        reading.rejections.extend(rejected)
-        return partial(read_yescieval, questions=known)
-    if questions is not None:
-        raise InputError(f"{name} is in the format {match.name}, which includes its questions")
-    if isinstance(match, ShapeFormat):
-        return partial(read_export, tally=reading.tally)
-    if match in (RAGASSAY, NAMED_FIELDS):
-        return partial(read_answer, tally=None if reading.is_mapped else reading.tally)
-    return next(read for form, read in SELF_CONTAINED if form is match)
+def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
+    return record.topic if record.topic is not None and record.topic in gold else record.id
 
 
 def answered_records(records: Iterable[Record]) -> ReadResult:
@@ -229,52 +189,111 @@ def answered_records(records: Iterable[Record]) -> ReadResult:
 
 @dataclass
 class _RecordReading:
-    match: Format
-    answered: bool = False
+    """Reads the answers of a file or a list, and keeps what was read."""
+
+    name: str
+    path: Path | None
+    questions: Path | None
+    answered: bool
+    columns: Mapping[str, str] | None
     tally: FieldTally = field(default_factory=FieldTally)
-    is_mapped: bool = False
     records: list[Record] = field(default_factory=list[Record])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
     places: dict[str, Place] = field(default_factory=dict[str, Place])
     ids: set[str] = field(default_factory=set[str])
     seen: dict[str, Record] = field(default_factory=dict[str, Record])
 
-    def collect(self, items: Iterator[Item | Rejection], mapper: Mapper, limit: int | None) -> None:
-        for outcome in self._outcomes(items, mapper):
+    def recognise(
+        self, items: Iterable[Item | Rejection], only_questions: bool
+    ) -> tuple[Format, Iterator[Item | Rejection]]:
+        """Return the format of items, and all of them; by the columns that the user named."""
+        given = self._questions(items) if only_questions else items
+        if self.columns:
+            return RAGASSAY, with_columns(given, self.columns, self.name, self.tally)
+        return sniff(given, FORMATS, self.name, named_format)
+
+    def _questions(self, items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
+        """Return items; a question of no format, as it has no answer, gets an empty one."""
+        pairs = (("question", "answer"), ("user_input", "response"))
+        if self.columns:
+            pairs = (
+                (self.columns.get("question", "question"), self.columns.get("answer", "answer")),
+            )
+        for item in items:
+            if isinstance(item, Rejection):
+                yield item
+                continue
+            given = item.keys - {name for name, value in item.fields.items() if value is None}
+            known = not self.columns and any(form.is_complete(given) for form in FORMATS)
+            lacking = [a for q, a in pairs if not known and q in given and a not in given]
+            if not (known or self.columns or lacking or DEEPEVAL.is_begun(given)):
+                is_asked = find_name(item.fields, QUESTION_NAMES) and not given & set(ANSWER_NAMES)
+                lacking = ["answer"] if is_asked else []
+            yield replace(item, fields=item.fields | dict.fromkeys(lacking, ""))
+
+    def read(
+        self, items: Iterator[Item | Rejection], match: Format, limit: int | None
+    ) -> ReadResult:
+        """Read the records of items in a format, up to a limit."""
+        mapper = self._mapper(match)
+        for outcome in self._outcomes(merged_items(items, match), mapper, match):
             if isinstance(outcome, Rejection):
                 self.rejections.append(outcome)
                 continue
             self.records.append(outcome)
             if len(self.records) == limit:
-                return
+                break
+        if self.answered:
+            require_records(self.records, self.rejections, self.name)
+        fields = self.tally.renamed()
+        return ReadResult(tuple(self.records), tuple(self.rejections), match.name, fields)
+
+    def _mapper(self, match: Format) -> Mapper:
+        if match.has_topics and match.read is not None:
+            topics: dict[str, str] = {}
+            if self.questions is not None:
+                topics, rejected = read_topics(self.questions)
+                self.rejections.extend(rejected)
+            return partial(match.read, questions=topics)
+        if match is YESCIEVAL:
+            beside = self.questions or (self.path and find_questions(self.path))
+            if beside is None:
+                raise InputError("YESciEval answers need their questions file, as `questions`")
+            known, rejected = read_questions(beside)
+            self.rejections.extend(rejected)
+            return partial(read_yescieval, questions=known)
+        if self.questions is not None:
+            raise InputError(
+                f"{self.name} is in the format {match.name}, which includes its questions"
+            )
+        if isinstance(match, ShapeFormat):
+            return partial(read_export, tally=self.tally)
+        return match.read or partial(read_answer, tally=None if self.columns else self.tally)
 
     def _outcomes(
-        self, items: Iterable[Item | Rejection], mapper: Mapper
+        self, items: Iterable[Item | Rejection], mapper: Mapper, match: Format
     ) -> Iterator[Record | Rejection]:
         for item in items:
             if isinstance(item, Rejection):
                 yield item
                 continue
-            made = mapper(item)
+            made = read_item(mapper, item)
             for outcome in [made] if isinstance(made, Record | Problem) else made:
-                if not self._is_known(outcome):
-                    yield self._named(outcome, item)
+                if isinstance(outcome, Problem):
+                    yield item.place.reject(outcome)
+                elif not (match.is_repeating and self._is_known(outcome)):
+                    yield self._named(outcome, item, match)
 
-    def _is_known(self, record: Record | Problem) -> bool:
+    def _is_known(self, record: Record) -> bool:
         """Return whether a file that repeats its answers had this one already."""
-        if self.match not in REPEATING or isinstance(record, Problem):
-            return False
-        return self.seen.setdefault(record.id, record) is not record and (
-            self.seen[record.id].answer == record.answer
-        )
+        first = self.seen.setdefault(record.id, record)
+        return first is not record and first.answer == record.answer
 
-    def _named(self, record: Record | Problem, item: Item) -> Record | Rejection:
-        if isinstance(record, Problem):
-            return item.place.reject(record)
-        if self.match in OPEN_FORMATS:
-            record, names = add_named_sources(record, item.fields, self.match)
+    def _named(self, record: Record, item: Item, match: Format) -> Record | Rejection:
+        if match.is_open:
+            record, names = _add_named_sources(record, item.fields, match)
             self.tally.add(names)
-        if self.answered and (problem := empty_answer(record, self.match.unanswered)):
+        if self.answered and (problem := empty_answer(record, match.unanswered)):
             return item.place.reject(problem)
         if record.id == item.place.label and item.fields.get("id") is None:
             record = record.model_copy(update={"id": self._free(record.id)})
@@ -294,21 +313,31 @@ class _RecordReading:
             free = f"{name}-{count}"
         return free
 
-    def result(self, name: str, source: str) -> ReadResult:
-        if self.answered:
-            require_records(self.records, self.rejections, source)
-        fields = self.tally.renamed()
-        return ReadResult(tuple(self.records), tuple(self.rejections), name, fields)
+
+def named_format(item: Item) -> Format | None:
+    """Return the format of an object in none of `FORMATS`: an export's, or named fields."""
+    named = NAMED_FIELDS if NAMED_FIELDS.is_named(item.fields) else None
+    return export_format(item.fields) or named
 
 
-def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
-    return record.topic if record.topic is not None and record.topic in gold else record.id
+def _add_named_sources(
+    record: Record, fields: Mapping[str, object], form: Format
+) -> tuple[Record, dict[str, str]]:
+    """Give a record the sources of a field that its format does not know.
 
-
-def _unused_nuggets_rejection(nuggets: Path) -> Rejection:
-    return Rejection(
-        file=str(nuggets),
-        line=0,
-        problem="none of its topics is the topic or id of an answer: no nugget was used",
-        expected="nuggets for the topic ids of the answers",
-    )
+    Returns:
+        The record, which also names the fields with texts that were not read; and the field that
+        the sources were read from.
+    """
+    others = {key: value for key, value in fields.items() if key not in form.fields}
+    name = None if record.sources else find_sources(others)
+    sources = read_sources(others.pop(name)) if name is not None else ()
+    update: dict[str, object] = {}
+    if name is not None and isinstance(sources, tuple):
+        kept = {key: text for key, text in record.metadata.items() if key != name}
+        update = {"sources": sources, "metadata": kept}
+    unread = find_unread(others, has_sources=bool(record.sources or update))
+    if not update and not unread:
+        return record, {}
+    record = record.model_copy(update=update | {"unread": unread})
+    return record, {"sources": name} if update and name else {}

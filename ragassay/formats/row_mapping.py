@@ -8,8 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from ragassay.errors import InputError
-from ragassay.formats.export_shapes import ShapeFormat
-from ragassay.formats.exports import MESSAGE_ROLES, block_text, last_message, merge_spans
+from ragassay.formats.exports import (
+    MESSAGE_ROLES,
+    ShapeFormat,
+    block_text,
+    last_message,
+    merge_spans,
+)
 from ragassay.formats.fields import (
     ANSWER_NAMES,
     QUESTION_NAMES,

@@ -11,7 +11,15 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from ragassay.formats.problems import describe_value, is_list, is_object, wrong
 from ragassay.formats.values import TableCell, convert_cell
-from ragassay.records import Document, Importance, Nugget, NuggetMethod, NuggetOrigin, SentenceInput
+from ragassay.records import (
+    Document,
+    HumanLabel,
+    Importance,
+    Nugget,
+    NuggetMethod,
+    NuggetOrigin,
+    SentenceInput,
+)
 
 
 class Row(BaseModel):
@@ -166,6 +174,27 @@ def _unknown(row: Row, prefix: str) -> Iterator[tuple[str, object]]:
             for i, entry in enumerate(part):
                 if isinstance(entry, Row):
                     yield from _unknown(entry, f"{prefix}{name}.{i}.")
+
+
+def rubric_label(
+    rubric: str,
+    rating: object,
+    annotator: str,
+    *,
+    record_id: str,
+    topic: str | None = None,
+    system: str | None = None,
+) -> HumanLabel:
+    """Return a rating of an answer on a rubric as a label."""
+    return HumanLabel(
+        task="rubric",
+        label=str(rating),
+        record_id=record_id,
+        topic=topic,
+        system=system,
+        item=rubric,
+        annotator=annotator,
+    )
 
 
 def distinct_documents(

@@ -10,8 +10,10 @@ from itertools import chain, islice
 from ragassay.errors import InputError
 from ragassay.formats.fields import fold
 from ragassay.formats.items import METADATA_FIELDS, Item
-from ragassay.formats.problems import close_name, describe_value
-from ragassay.records import Rejection
+from ragassay.formats.problems import Problem, close_name, describe_value
+from ragassay.records import HumanLabel, Record, Rejection
+
+Outcome = Record | Problem
 
 MAX_SNIFFED = 1_000
 
@@ -49,6 +51,12 @@ class Format:
             ones.
         keys: The fields, as shown to people.
         unanswered: What else a file of this format may be, where its answers are empty.
+        read: Turns an item into one record or several; it takes the topics' questions as well
+            where `has_topics`. Problems may stand beside the records.
+        read_labels: Turns an item into people's labels and problems; None where it has none.
+        has_topics: Whether the questions may be in a file of topics.
+        is_repeating: Whether an answer is repeated for each judge, rubric or comparison.
+        is_open: Whether people add fields of their own, which may hold the sources.
     """
 
     name: str
@@ -57,6 +65,11 @@ class Format:
     leading: str
     keys: str
     unanswered: str = ""
+    read: Callable[..., Outcome | Sequence[Outcome]] | None = None
+    read_labels: Callable[[Item], Sequence[HumanLabel | Problem]] | None = None
+    has_topics: bool = False
+    is_repeating: bool = False
+    is_open: bool = False
 
     def is_complete(self, keys: Collection[str]) -> bool:
         """Return whether all required fields are present."""

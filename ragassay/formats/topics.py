@@ -31,12 +31,13 @@ from ragassay.formats.items import (
 )
 from ragassay.formats.problems import (
     Problem,
+    ProblemError,
     describe_value,
     found_text,
     is_list,
     is_object,
     join_path,
-    validate,
+    parse,
 )
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.values import parse_json
@@ -79,7 +80,7 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
     """
     topics, rejections = read_once(
         until_junk(_topics(path), path),
-        read=lambda item: validate(TopicRow, item.fields),
+        read=lambda item: parse(TopicRow, item.fields),
         key_of=lambda topic: topic.id,
         repeated=lambda topic, _: Problem(
             "topic_id", f"the topic {found_text(topic.id)} appeared before", "unique ids"
@@ -89,6 +90,29 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         first = f" ({rejections[0].problem})" if rejections else ""
         raise InputError(f"{path} has no topic{first}: expected {_SHAPES}")
     return {topic.id: topic.question for topic in topics}, rejections
+
+
+def question_of(given: str | None, topic: str, questions: Mapping[str, str], field: str) -> str:
+    """Return the question of an answer: its own, else that of the file of topics.
+
+    Args:
+        given: Its own; None or empty where the answer has none.
+        topic: The topic's id.
+        questions: The questions by topic id.
+        field: Where the question should be, for the problem.
+
+    Raises:
+        ProblemError: There is none.
+    """
+    question = given or questions.get(topic)
+    if question is not None:
+        return question
+    where = ", nor is the topic in the questions file" if questions else ""
+    raise ProblemError(
+        field,
+        f"the question of topic {found_text(topic)} is not in the file{where}",
+        "the question here, or a questions file with the topics: topic_id,title,question,narrative",
+    )
 
 
 def whole_bytes(path: Path) -> bytes:

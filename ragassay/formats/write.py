@@ -24,14 +24,16 @@ from ragassay.formats.problems import Problem
 from ragassay.formats.ragas_deepeval import write_deepeval, write_ragas
 from ragassay.formats.ragassay_jsonl import read_ragassay
 from ragassay.formats.rows import distinct_documents, original_id
-from ragassay.formats.trec.biogen_2024 import biogen_2024_row, biogen_2024_run, read_biogen_2024
-from ragassay.formats.trec.biogen_2025 import (
+from ragassay.formats.trec_biogen import (
+    biogen_2024_row,
+    biogen_2024_run,
     biogen_2025_a_row,
     biogen_2025_b_row,
+    read_biogen_2024,
     read_biogen_2025_a,
     read_biogen_2025_b,
 )
-from ragassay.formats.trec.rag import rag_2024_row, rag_2025_row, read_rag_2024, read_rag_2025
+from ragassay.formats.trec_rag import rag_2024_row, rag_2025_row, read_rag_2024, read_rag_2025
 from ragassay.records import Document, Record
 
 WRITABLE_FORMATS = (

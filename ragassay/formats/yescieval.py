@@ -5,20 +5,43 @@
 
 Answers cite papers by position: `(1, 2)`. The ratings are other judges' and are left out of the
 record, so that no judge sees them.
+
+A row is a question with its papers, the answers of all generators, and one judge's ratings:
+
+    research_question, [sample_id,] paper_1_title, paper_1_abstract, …, GENERATOR_synthesis,
+    GENERATOR_extreme_RUBRIC (or subtle), JUDGE_evaluation_scores_GENERATOR, JUDGE_GENERATOR_Rubric
+
+In a workbook of damaged answers, a rating is of the answer that was damaged for its rubric; the
+benign answers are in it, too. Their `refactor_dataset` turned the same into JSON, with one answer
+and one rating a row:
+
+    {"sample_id", "eval_type", "quality", "synthesizer_model", "evaluator_model",
+     "research_question", "synthesizer_synthesis", "synthesis_evaluation_rating",
+     "papers": [{"title", "abstract"}]}
+
+The ratings and their reasons are left out of the records, so that no judge sees them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, iter_items, read_once
-from ragassay.formats.problems import Problem, found_text, validate
-from ragassay.formats.rows import IdText, Row, kept_fields
+from ragassay.formats.items import Item, Place, iter_items, read_once
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    describe_value,
+    found_text,
+    is_list,
+    parse,
+)
+from ragassay.formats.rows import IdText, Row, as_text, kept_fields, rubric_label
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record, Rejection
 
@@ -64,15 +87,6 @@ class RatedAnswerRow(Row):
     ratings: object = None
 
 
-YESCIEVAL = Format(
-    name="yescieval",
-    required=(("question_id",), ("generator",), ("variant",), ("answer",)),
-    fields=frozenset(RatedAnswerRow.model_fields),
-    leading="generator",
-    keys="question_id, generator, variant, target_rubric, answer (and a questions file with it)",
-)
-
-
 @dataclass(frozen=True)
 class SynthesisQuestion:
     """A question and its papers, numbered "1", "2", … as answers cite them."""
@@ -112,7 +126,7 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
     """
     rows, rejections = read_once(
         iter_items(path),
-        read=lambda item: validate(QuestionRow, item.fields),
+        read=lambda item: parse(QuestionRow, item.fields),
         key_of=lambda row: row.id,
         repeated=lambda row, _: Problem(
             "id", f"the id {found_text(row.id)} is on an earlier line", "unique ids"
@@ -121,28 +135,28 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
     if not rows:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
         raise InputError(f"{path} has no YESciEval question{first}: id, question, papers[]")
-    return {row.id: SynthesisQuestion(row.question, _papers(row)) for row in rows}, rejections
+    return {
+        row.id: SynthesisQuestion(row.question, _question_papers(row)) for row in rows
+    }, rejections
 
 
-def _papers(row: QuestionRow) -> tuple[Document, ...]:
+def _question_papers(row: QuestionRow) -> tuple[Document, ...]:
     return tuple(
         Document(id=str(i), text=paper.abstract, title=paper.title)
         for i, paper in enumerate(row.papers, start=1)
     )
 
 
-def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Record | Problem:
+def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Record:
     """Turn an answer into a record.
 
     Its id is `question_id/generator/variant`, with `/target_rubric` where there is one.
     """
-    row = validate(RatedAnswerRow, item.fields)
-    if isinstance(row, Problem):
-        return row
+    row = parse(RatedAnswerRow, item.fields)
     question = questions.get(row.question_id)
     if question is None:
         text = f"the questions file has no {found_text(row.question_id)}"
-        return Problem("question_id", text, "the id of a question there")
+        raise ProblemError("question_id", text, "the id of a question there")
     about = {"variant": row.variant}
     if row.target_rubric:
         about["target_rubric"] = row.target_rubric
@@ -162,14 +176,10 @@ def _record_id(row: RatedAnswerRow) -> str:
     return "/".join([row.question_id, row.generator, row.variant, *target])
 
 
-def read_yescieval_labels(item: Item) -> list[HumanLabel | Problem]:
+def read_yescieval_labels(item: Item) -> list[HumanLabel]:
     """Return the judges' ratings of an answer as labels; rubrics in lower case."""
-    row = validate(RatedAnswerRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
-    rated = validate(JudgeRatingsRow, {"ratings": row.ratings})
-    if isinstance(rated, Problem):
-        return [rated]
+    row = parse(RatedAnswerRow, item.fields)
+    rated = parse(JudgeRatingsRow, {"ratings": row.ratings})
     return [
         HumanLabel(
             task="rubric",
@@ -185,3 +195,257 @@ def read_yescieval_labels(item: Item) -> list[HumanLabel | Problem]:
         for rubric, rating in ratings.items()
         if rating.rating is not None
     ]
+
+
+YESCIEVAL = Format(
+    name="yescieval",
+    required=(("question_id",), ("generator",), ("variant",), ("answer",)),
+    fields=frozenset(RatedAnswerRow.model_fields),
+    leading="generator",
+    keys="question_id, generator, variant, target_rubric, answer (and a questions file with it)",
+    read_labels=read_yescieval_labels,
+)
+
+
+BENIGN = "benign"
+_SYNTHESIS = "_synthesis"
+_VARIANTS = {"original": BENIGN}
+_DAMAGED = re.compile(r"(?P<generator>.+)_(?P<variant>subtle|extreme)_(?P<rubric>[a-z]+)")
+_SCORES = "_evaluation_scores_"
+_ABSTRACT = re.compile(r"paper_([0-9]{1,3})_abstract")
+_PAPER = re.compile(r"paper_[0-9]+_(title|abstract)")
+
+
+class SheetRow(Row):
+    """A question of a workbook, with all that was said about it."""
+
+    research_question: str
+    sample_id: IdText | None = None
+
+
+class RefactoredRow(Row):
+    """A rated answer."""
+
+    sample_id: IdText
+    eval_type: str = Field(min_length=1)
+    quality: str = Field(min_length=1)
+    synthesizer_model: IdText
+    evaluator_model: str = ""
+    research_question: str
+    synthesizer_synthesis: str
+    synthesis_evaluation_rating: object = None
+    synthesis_evaluation_rationale: object = None
+    papers: list[SourcePaperRow] = Field(default_factory=list[SourcePaperRow])
+
+
+def has_sheets(path: Path) -> bool:
+    """Return whether a path is a folder of tables, and no run that people reviewed."""
+    is_run = (path / "reviews.jsonl").exists() or (path / "run.json").exists()
+    return path.is_dir() and not is_run and any(_tables(path))
+
+
+def _tables(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.suffix in (".xlsx", ".csv"))
+
+
+def sheet_items(folder: Path) -> Iterator[Item | Rejection]:
+    """Read the workbooks and CSV files of a folder; another kind of table is a rejection.
+
+    Raises:
+        InputError: There is none, or a library is missing.
+    """
+    files = sorted(_tables(folder))
+    if not files:
+        raise InputError(f"{folder} is a folder without a workbook: name the file to be read")
+    read = {path: list(iter_items(path)) for path in files}
+    if not any(map(_are_sheets, read.values())):
+        raise InputError(f"{folder} has no workbook of YESciEval: {YESCIEVAL_SHEET.keys}")
+    for path, items in read.items():
+        if _are_sheets(items):
+            yield from items
+        else:
+            place = Place(str(path), 0, path.name, "")
+            yield place.reject(Problem("", "no workbook of YESciEval", YESCIEVAL_SHEET.keys))
+
+
+def _are_sheets(items: Iterable[Item | Rejection]) -> bool:
+    return any(isinstance(one, Item) and YESCIEVAL_SHEET.is_complete(one.keys) for one in items)
+
+
+@dataclass(frozen=True)
+class _SheetAnswer:
+    generator: str
+    variant: str
+    rubric: str
+    text: str
+
+    def name(self, question: str) -> str:
+        """Return the id of its record."""
+        target = [self.rubric] if self.variant != BENIGN else []
+        return "/".join([question, self.generator, self.variant, *target])
+
+
+def read_sheet(item: Item) -> list[Record]:
+    """Turn a row of a workbook into a record for each answer: `ID/GENERATOR/VARIANT[/RUBRIC]`."""
+    row = parse(SheetRow, item.fields)
+    question = row.sample_id or item.place.label
+    answers = list(_answers(item.fields))
+    if not answers:
+        raise ProblemError("", "no column of an answer", "GENERATOR_synthesis")
+    about = _about(row, {answer.generator for answer in answers})
+    papers = _sheet_papers(item.fields)
+    return [
+        _sheet_record(answer, question, row.research_question, papers, about) for answer in answers
+    ]
+
+
+def read_sheet_labels(item: Item) -> list[HumanLabel | Problem]:
+    """Return the judge's ratings of a row of a workbook."""
+    row = parse(SheetRow, item.fields)
+    question = row.sample_id or item.place.label
+    answers = list(_answers(item.fields))
+    damaged = {(a.generator, a.rubric): a for a in answers if a.variant != BENIGN}
+    benign = {a.generator: a for a in answers if a.variant == BENIGN}
+    labels: list[HumanLabel | Problem] = []
+    for name, value in item.fields.items():
+        rated = _parse_rating_column(name, benign)
+        if rated is None or value is None:
+            continue
+        judge, generator, rubric = rated
+        answer = damaged.get((generator, rubric)) if damaged else benign[generator]
+        if answer is not None:
+            labels.append(_rating_label(name, value, answer, question, rubric, judge))
+    return labels
+
+
+def read_refactored(item: Item) -> Record:
+    """Turn a rated answer into a record; a benign answer comes once for each rubric."""
+    row = parse(RefactoredRow, item.fields)
+    papers = tuple(
+        Document(id=str(i), text=paper.abstract, title=paper.title)
+        for i, paper in enumerate(row.papers, 1)
+    )
+    hidden = ("original-synthesis", "evaluation")
+    about = {name: text for name, text in kept_fields(row).items() if name not in hidden}
+    return _sheet_record(_of_row(row), row.sample_id, row.research_question, papers, about)
+
+
+def read_refactored_labels(item: Item) -> list[HumanLabel | Problem]:
+    """Return the rating of a row."""
+    row = parse(RefactoredRow, item.fields)
+    if row.synthesis_evaluation_rating is None:
+        return []
+    rating, judge = row.synthesis_evaluation_rating, row.evaluator_model
+    name = "synthesis_evaluation_rating"
+    label = _rating_label(name, rating, _of_row(row), row.sample_id, row.quality.lower(), judge)
+    reason = row.synthesis_evaluation_rationale
+    if isinstance(label, Problem) or not reason:
+        return [label]
+    told = " ".join(map(str, reason)) if is_list(reason) else str(reason)
+    return [label.model_copy(update={"reason": told})]
+
+
+YESCIEVAL_ROWS = Format(
+    name="yescieval-refactored",
+    required=(("research_question",), ("synthesizer_model",), ("synthesizer_synthesis",)),
+    fields=frozenset(RefactoredRow.model_fields) | {"original-synthesis", "evaluation"},
+    leading="synthesizer_synthesis",
+    keys="sample_id, eval_type, quality, synthesizer_model, research_question, "
+    "synthesizer_synthesis, synthesis_evaluation_rating, papers[]",
+    read=read_refactored,
+    read_labels=read_refactored_labels,
+    is_repeating=True,
+)
+
+
+YESCIEVAL_SHEET = Format(
+    name="yescieval-workbook",
+    required=(("research_question",), ("paper_1_title",), ("paper_1_abstract",)),
+    fields=frozenset(SheetRow.model_fields) | {"paper_1_title", "paper_1_abstract"},
+    leading="paper_1_title",
+    keys="research_question, paper_1_title, paper_1_abstract, …, GENERATOR_synthesis",
+    read=read_sheet,
+    read_labels=read_sheet_labels,
+    is_repeating=True,
+)
+
+
+def _of_row(row: RefactoredRow) -> _SheetAnswer:
+    variant = _VARIANTS.get(row.eval_type, row.eval_type)
+    return _SheetAnswer(
+        row.synthesizer_model, variant, row.quality.lower(), row.synthesizer_synthesis
+    )
+
+
+def _answers(fields: Mapping[str, object]) -> Iterator[_SheetAnswer]:
+    for name, value in fields.items():
+        if not isinstance(value, str) or _SCORES in name:
+            continue
+        if name.endswith(_SYNTHESIS):
+            yield _SheetAnswer(name.removesuffix(_SYNTHESIS), BENIGN, "", str(value))
+        elif match := _DAMAGED.fullmatch(name):
+            yield _SheetAnswer(match["generator"], match["variant"], match["rubric"], str(value))
+
+
+def _sheet_papers(fields: Mapping[str, object]) -> tuple[Document, ...]:
+    numbers = sorted(int(m[1]) for name in fields if (m := _ABSTRACT.fullmatch(name)))
+    return tuple(
+        Document(id=str(n), text=str(text), title=str(fields.get(f"paper_{n}_title") or ""))
+        for n in numbers
+        if (text := fields.get(f"paper_{n}_abstract")) is not None
+    )
+
+
+def _about(row: SheetRow, generators: set[str]) -> dict[str, str]:
+    """Return what a row says besides answers, papers and ratings."""
+    return {
+        name: as_text(value)
+        for name, value in (row.model_extra or {}).items()
+        if not (_PAPER.fullmatch(name) or any(generator in name for generator in generators))
+    }
+
+
+def _parse_rating_column(
+    name: str, generators: Mapping[str, object]
+) -> tuple[str, str, str] | None:
+    """Return the judge, the generator and the rubric of a column of ratings."""
+    start, _, rubric = name.rpartition("_")
+    if not rubric.istitle() or _SCORES in name:
+        return None
+    for generator in generators:
+        if start.endswith(f"_{generator}"):
+            return start.removesuffix(f"_{generator}"), generator, rubric.lower()
+    return None
+
+
+def _sheet_record(
+    answer: _SheetAnswer,
+    question: str,
+    text: str,
+    papers: tuple[Document, ...],
+    about: Mapping[str, str],
+) -> Record:
+    target = {"target_rubric": answer.rubric} if answer.variant != BENIGN else {}
+    return Record(
+        id=answer.name(question),
+        question=text,
+        answer=answer.text,
+        sources=papers,
+        system=answer.generator,
+        topic=question,
+        metadata=dict(about) | {"variant": answer.variant} | target,
+    )
+
+
+def _rating_label(
+    name: str, value: object, answer: _SheetAnswer, question: str, rubric: str, judge: str
+) -> HumanLabel | Problem:
+    text = str(value).removesuffix(".0")
+    if text not in ("1", "2", "3", "4", "5"):
+        return Problem(name, f"found {describe_value(value)}", "a rating, 1 to 5")
+    return rubric_label(
+        *(rubric, text, judge),
+        record_id=answer.name(question),
+        topic=question,
+        system=answer.generator,
+    )

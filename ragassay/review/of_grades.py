@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ragassay.formats.workbench.paragraphs import DirectGrade, GradedParagraph
+from ragassay.formats.workbench.paragraphs import (
+    DirectGrade,
+    GradedParagraph,
+    response_id,
+    system_of,
+)
 from ragassay.formats.workbench.paragraphs import ParagraphExamGrade as GradeRow
-from ragassay.formats.workbench.responses import response_id, system_of
 from ragassay.records import MOST_EXAM_RATING, ExamGrade, Failure, OwnVerdict, VerdictBase
 from ragassay.review.items import Beside, Line, ReviewItem, ReviewSource, Section, Value, View
 from ragassay.review.verdicts import item_of, reason_of, tone_of, word_of

@@ -18,7 +18,7 @@ from ragassay.formats.problems import (
     join_path,
     nothing_in,
 )
-from ragassay.formats.qrels import RetrievalRun, read_columns
+from ragassay.formats.retrieval import RetrievalRun, read_columns
 from ragassay.formats.topics import whole_bytes
 from ragassay.formats.values import parse_json
 from ragassay.formats.workbench.paragraphs import QueryParagraphs

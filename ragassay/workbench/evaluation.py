@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from ragassay.errors import InputError
-from ragassay.formats.qrels import RetrievalRun, read_qrels, read_run, write_columns, write_qrels
+from ragassay.formats.retrieval import (
+    RetrievalRun,
+    read_qrels,
+    read_run,
+    write_columns,
+    write_qrels,
+)
 from ragassay.formats.workbench.bank_items import RubricBank
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs
 from ragassay.records import Rejection

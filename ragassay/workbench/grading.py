@@ -10,8 +10,11 @@ from typing import get_args
 from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.formats.row_mapping import column_map
-from ragassay.formats.workbench.paragraphs import QueryParagraphs, write_graded_paragraphs
-from ragassay.formats.workbench.responses import response_id
+from ragassay.formats.workbench.paragraphs import (
+    QueryParagraphs,
+    response_id,
+    write_graded_paragraphs,
+)
 from ragassay.metrics.papers.retrieval import COVERED_FROM
 from ragassay.options import EvaluateKeywords, Spelling, settings_of
 from ragassay.records import (

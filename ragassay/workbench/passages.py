@@ -12,7 +12,7 @@ from ragassay.errors import InputError
 from ragassay.formats import ReadResult, read_graded_paragraphs, read_records
 from ragassay.formats.exam_queries import read_exam_queries
 from ragassay.formats.files import iter_lines
-from ragassay.formats.qrels import read_run
+from ragassay.formats.retrieval import read_run
 from ragassay.formats.workbench.paragraphs import (
     GradedParagraph,
     ParagraphData,
@@ -20,8 +20,8 @@ from ragassay.formats.workbench.paragraphs import (
     ParagraphRanking,
     QueryParagraphs,
     is_paragraph_file,
+    response_id,
 )
-from ragassay.formats.workbench.responses import response_id
 from ragassay.records import ExamItem, Record, Rejection
 from ragassay.retrievers.literature import Literature
 from ragassay.runs.banks import items_by_query, read_bank_file

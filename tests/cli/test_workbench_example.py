@@ -8,7 +8,7 @@ import pytest
 import yaml
 from walking import told, walk_of
 
-from ragassay.formats.qrels import read_qrels
+from ragassay.formats.retrieval import read_qrels
 from ragassay.testing import ScriptedModel
 
 pytestmark = pytest.mark.integration

@@ -11,7 +11,7 @@ from case_tables import each_case
 
 from ragassay.errors import NoRecordError
 from ragassay.formats import read_records, records_from_rows
-from ragassay.formats.export_shapes import SHAPES
+from ragassay.formats.exports import export_shapes
 from ragassay.formats.row_mapping import column_map
 
 TEXT = "T one two three."
@@ -25,9 +25,9 @@ RETRIEVER = {
 }
 
 
-@each_case("shape", SHAPES, ids=lambda shape: f"{shape.tool} {shape.marks[-1]}")
+@each_case("shape", export_shapes, ids=lambda shape: f"{shape.tool} {shape.marks[-1]}")
 def test_each_shape_reads_its_example(shape, write):
-    row = json.loads(shape.example)
+    row, text = shape.example, json.dumps(shape.example)
     found = records_from_rows([row])
     from_file = read_records(write(row))
     assert from_file.format == found.format == shape.name
@@ -39,8 +39,8 @@ def test_each_shape_reads_its_example(shape, write):
         return
     (record,) = found.records
     assert (record.question, record.answer) == ("Q?", "A.")
-    assert [one.text for one in record.sources] == ([TEXT] if TEXT in shape.example else [])
-    assert record.reference == ("G." if '"G."' in shape.example else None)
+    assert [one.text for one in record.sources] == ([TEXT] if TEXT in text else [])
+    assert record.reference == ("G." if '"G."' in text else None)
     assert found.fields["question"] in from_file.fields.values()
 
 
@@ -167,7 +167,7 @@ def test_a_document_with_exported_rows_is_cut_into_them(write):
 def test_other_lines_of_a_log_are_left_out(write):
     lines = [
         {"spec": {"completion_fns": ["m"]}},
-        json.loads(next(one.example for one in SHAPES if "data.sampled" in one.marks)),
+        next(one.example for one in export_shapes() if "data.sampled" in one.marks),
         {"run_id": "r", "event_id": 1, "sample_id": "s.1", "type": "match", "data": {"correct": 1}},
         {"final_report": {"accuracy": 1.0}},
     ]

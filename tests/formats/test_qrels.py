@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.formats.qrels import read_qrels, read_queries
+from ragassay.formats.retrieval import read_qrels, read_queries
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 
 from ragassay.formats import read_labels, read_records
 from ragassay.formats.items import Item, Place
-from ragassay.formats.summeval import AnnotatorRow, read_summeval_labels
-from ragassay.formats.usr import MEAN, USR_SCALES
+from ragassay.formats.rated_texts import RATER_MEAN, USR_SCALES, AnnotatorRow, read_summeval_labels
 from ragassay.prompts import load_rubrics
 from ragassay.records import Document, HumanLabel
 
@@ -144,13 +143,13 @@ def test_mean_of_three_raters_tells_all_of_a_yes_or_no_and_else_one_rounded_rati
         ("understandable", "1", ""),
         ("understandable", "1", ""),
         ("understandable", "0", ""),
-        ("natural", "2", MEAN),
-        ("maintains_context", "3", MEAN),
-        ("interesting", "1", MEAN),
+        ("natural", "2", RATER_MEAN),
+        ("maintains_context", "3", RATER_MEAN),
+        ("interesting", "1", RATER_MEAN),
         ("uses_knowledge", "0", ""),
         ("uses_knowledge", "0", ""),
         ("uses_knowledge", "0", ""),
-        ("overall", "5", MEAN),
+        ("overall", "5", RATER_MEAN),
     ]
     assert {one.record_id for one in found.labels} == {"item-1"}
 
@@ -158,7 +157,7 @@ def test_mean_of_three_raters_tells_all_of_a_yes_or_no_and_else_one_rounded_rati
 def test_mean_that_no_three_raters_have_is_rounded(write):
     scores = {"understandability": 0.5, "groundedness": None}
     (label,) = read_labels(write(json.dumps([{**MEANS, "scores": scores}]))).labels
-    assert (label.item, label.label, label.annotator) == ("understandable", "1", MEAN)
+    assert (label.item, label.label, label.annotator) == ("understandable", "1", RATER_MEAN)
 
 
 @pytest.mark.parametrize(

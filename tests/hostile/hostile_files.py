@@ -17,10 +17,10 @@ from ragassay.formats.exam_queries import read_exam_queries
 from ragassay.formats.medaesqa import read_clusters, read_evidence
 from ragassay.formats.papers.files import read_papers
 from ragassay.formats.papers.pairs import read_pairs
-from ragassay.formats.qrels import read_queries
+from ragassay.formats.retrieval import read_queries
 from ragassay.formats.reviews import read_reviews
 from ragassay.formats.topics import read_topics
-from ragassay.formats.workbench.responses import iter_responses
+from ragassay.formats.workbench.paragraphs import iter_responses
 from ragassay.formats.yescieval import read_questions
 from ragassay.optimizers.finetuning.claims import read_claims
 from ragassay.records import Rejection

@@ -5,12 +5,14 @@
 
 The names are those of the file (Dietz 2024, figure 4), in snake_case. Fields that the figure does
 not show are kept as they are.
+
+The file does not contain the queries' text: it comes from a file of topics.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -29,7 +31,7 @@ from pydantic import (
 
 from ragassay.errors import InputError
 from ragassay.formats.files import RawLine, iter_lines
-from ragassay.formats.items import JunkCount, Place, content_of, shorten_text
+from ragassay.formats.items import Item, JunkCount, Place, content_of, shorten_text
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import (
     Problem,
@@ -37,11 +39,14 @@ from ragassay.formats.problems import (
     found_text,
     is_list,
     is_object,
+    parse,
     validate,
 )
 from ragassay.formats.rows import IdText, Row
+from ragassay.formats.sniff import Format
+from ragassay.formats.topics import question_of
 from ragassay.formats.values import find_bad_value, parse_json
-from ragassay.records import Rejection
+from ragassay.records import Record, Rejection
 
 SHAPE = "[query_id, [{paragraph_id, text, paragraph_data, ...}]] a line"
 
@@ -315,3 +320,100 @@ def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: Path) -> N
         ),
         path,
     )
+
+
+class ResponseRow(Row):
+    """A response: the fields of a paragraph that a judge may see."""
+
+    query_id: IdText
+    paragraph_id: IdText
+    text: str
+    system: str | None = None
+    is_repeated: bool = False
+
+
+def response_id(query_id: str, paragraph_id: str, system: str = "") -> str:
+    """Return the id of the record that a paragraph becomes.
+
+    Args:
+        query_id: The query.
+        paragraph_id: The paragraph.
+        system: A further system that ranked it; empty for the first.
+    """
+    return "/".join(part for part in (query_id, paragraph_id, system) if part)
+
+
+def systems_of(paragraph: GradedParagraph) -> tuple[str, ...]:
+    """Return the systems that ranked a paragraph, each once, in the file's order."""
+    return tuple(dict.fromkeys(one.method for one in paragraph.paragraph_data.rankings))
+
+
+def system_of(paragraph: GradedParagraph) -> str | None:
+    """Return the system that ranked a paragraph; None where there is none, or several."""
+    systems = systems_of(paragraph)
+    return systems[0] if len(systems) == 1 else None
+
+
+def iter_responses(path: Path) -> Iterator[Item | Rejection]:
+    """Yield the paragraphs of a file for each system, without judgments and grades.
+
+    Raises:
+        InputError: the file cannot be opened.
+    """
+    junk = JunkCount(path)
+    for line in iter_lines(path):
+        text = shorten_text(line.data[:8_000].decode("utf-8", "backslashreplace"))
+        place = Place(str(path), line.number, f"line-{line.number}", text)
+        rejections: list[Rejection] = []
+        query = read_query(line, place, rejections)
+        yield from rejections
+        if isinstance(query, Problem):
+            yield place.reject(query)
+        if end := junk.end(line.number, isinstance(query, Problem)):
+            yield end
+            return
+        if isinstance(query, Problem):
+            continue
+        for paragraph in query.paragraphs:
+            for n, system in enumerate(systems_of(paragraph) or (None,)):
+                fields: dict[str, object] = {
+                    "query_id": query.query_id,
+                    "paragraph_id": paragraph.paragraph_id,
+                    "text": paragraph.text,
+                    "system": system,
+                    "is_repeated": n > 0,
+                }
+                yield Item(place, fields)
+
+
+def read_response(item: Item, questions: Mapping[str, str]) -> Record:
+    """Turn a paragraph into a record; its id is `query_id/paragraph_id`.
+
+    A paragraph that several systems ranked is a record of each: the further ones have their system
+    at the end of their ids, and the paragraph's judgment is that of the first.
+
+    Args:
+        item: The paragraph.
+        questions: The queries by id.
+    """
+    row = parse(ResponseRow, item.fields)
+    return Record(
+        id=response_id(
+            row.query_id, row.paragraph_id, (row.system or "") if row.is_repeated else ""
+        ),
+        question=question_of(None, row.query_id, questions, "0"),
+        answer=row.text,
+        system=row.system,
+        topic=row.query_id,
+    )
+
+
+RESPONSES = Format(
+    name="rubric-workbench",
+    required=tuple((name,) for name in ResponseRow.model_fields),
+    fields=frozenset(ResponseRow.model_fields),
+    leading="paragraph_id",
+    keys=SHAPE,
+    read=read_response,
+    has_topics=True,
+)

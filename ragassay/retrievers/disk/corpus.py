@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 
 from ragassay.errors import CorpusError, InputError
 from ragassay.extras import need
-from ragassay.formats.corpus import iter_corpus
+from ragassay.formats.retrieval import iter_corpus
 from ragassay.models.weights import sha256_of
 from ragassay.process import Rebuilt
 from ragassay.records import Article, Document, Frozen, Rejection

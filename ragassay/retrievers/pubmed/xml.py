@@ -16,8 +16,8 @@ from lxml.etree import _Element as Element
 
 from ragassay.formats.files import DAMAGE, damage_text, open_binary
 from ragassay.formats.items import Place, shorten_text
+from ragassay.formats.papers.jats import WHOLE_FILE, declares_entities, forget, line_of, not_xml
 from ragassay.formats.problems import Problem, found_text
-from ragassay.formats.xml_parts import WHOLE_FILE, declares_entities, forget, line_of, not_xml
 from ragassay.records import Rejection
 from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.article import read_article, read_book_article, read_pmid

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from case_tables import each_case
 
-from ragassay.formats.replies import SHAPES, StructuredReply, read_structured_reply
-from ragassay.formats.replies.builder import MAX_SPANS, ReplyBlock
+from ragassay.formats.replies import SHAPES, read_structured_reply
+from ragassay.formats.reply_builder import MAX_SPANS, ReplyBlock, StructuredReply
 
+EXAMPLES = yaml.safe_load(Path(__file__).with_name("examples.yaml").read_text("utf-8"))
 TEXT = "It fell by 2 points. It rose later."
 FELL, ROSE = TEXT[:20], TEXT[21:]
 
@@ -489,7 +492,7 @@ def test_an_object_with_attributes_reads_as_its_dictionary(case: str):
 
 @each_case("shape", SHAPES, ids=lambda shape: shape.name)
 def test_the_example_of_a_shape_is_of_that_shape(shape):
-    fields = json.loads(shape.example)
+    fields = EXAMPLES[shape.name]
     assert next(one for one in SHAPES if one.is_like(fields)) is shape
     found = read_structured_reply(fields)
     assert found is not None and found.text.startswith("It fell")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragassay.formats.problems import is_list, is_mapping, is_object
-from ragassay.formats.replies.builder import (
+from ragassay.formats.reply_builder import (
     Fields,
     ReplyBuilder,
     StructuredReply,
@@ -19,7 +19,7 @@ from ragassay.formats.replies.builder import (
     get_list,
     get_text,
 )
-from ragassay.formats.replies.messages import (
+from ragassay.formats.reply_messages import (
     read_candidate,
     read_content,
     read_knowledge_base,
@@ -42,14 +42,12 @@ class ReplyShape:
         is_like: Whether an object has the shape.
         read: Adds what the object says to a reply.
         fields: Fields that hold the answer and its sources; the others are about the call.
-        example: A short reply of the shape, as JSON.
     """
 
     name: str
     is_like: Callable[[Fields], bool]
     read: Callable[[Fields, ReplyBuilder], None]
     fields: tuple[str, ...]
-    example: str
 
 
 def _each_has(name: str, inner: str) -> Callable[[Fields], bool]:
@@ -169,81 +167,36 @@ SHAPES: tuple[ReplyShape, ...] = (
         _each_has("choices", "message"),
         _read_choices,
         ("choices", "citations", "search_results"),
-        '{"choices": [{"message": {"role": "assistant", "content": "It fell (a.org).", '
-        '"annotations": [{"type": "url_citation", "url_citation": {"url": "https://a.org", '
-        '"title": "A", "start_index": 8, "end_index": 15}}]}}]}',
     ),
-    ReplyShape(
-        "responses (OpenAI)",
-        _has_output_messages,
-        _read_output,
-        ("output", "output_text"),
-        '{"output": [{"type": "message", "content": [{"type": "output_text", "text": "It fell.", '
-        '"annotations": [{"type": "file_citation", "file_id": "f1", "filename": "a.pdf", '
-        '"index": 7}]}]}]}',
-    ),
-    ReplyShape(
-        "converse (Amazon Bedrock)",
-        _is_converse,
-        _read_converse,
-        ("output",),
-        '{"output": {"message": {"role": "assistant", "content": [{"citationsContent": '
-        '{"content": [{"text": "It fell."}], "citations": [{"title": "A", "sourceContent": '
-        '[{"text": "It fell by 2."}], "location": {"documentChar": {"documentIndex": 0}}}]}}]}}}',
-    ),
+    ReplyShape("responses (OpenAI)", _has_output_messages, _read_output, ("output", "output_text")),
+    ReplyShape("converse (Amazon Bedrock)", _is_converse, _read_converse, ("output",)),
     ReplyShape(
         "knowledge bases (Amazon Bedrock)",
         _is_knowledge_base,
         read_knowledge_base,
         ("output", "citations"),
-        '{"output": {"text": "It fell."}, "citations": [{"generatedResponsePart": '
-        '{"textResponsePart": {"text": "It fell.", "span": {"start": 0, "end": 7}}}, '
-        '"retrievedReferences": [{"content": {"text": "It fell by 2."}, "location": '
-        '{"s3Location": {"uri": "s3://b/a.pdf"}}}]}]}',
     ),
     ReplyShape(
         "generate content (Gemini)",
         _each_has("candidates", "content"),
         _read_candidates,
         ("candidates",),
-        '{"candidates": [{"content": {"parts": [{"text": "It fell."}]}, "groundingMetadata": '
-        '{"groundingChunks": [{"web": {"uri": "https://a.org", "title": "A"}}], '
-        '"groundingSupports": [{"segment": {"endIndex": 8, "text": "It fell."}, '
-        '"groundingChunkIndices": [0]}]}}]}',
     ),
     ReplyShape(
         "search answers (Vertex AI)",
         lambda fields: bool(get_text(get_fields(fields, "answer"), "answer_text")),
         lambda fields, reply: read_search_answer(get_fields(fields, "answer"), reply),
         ("answer",),
-        '{"answer": {"answerText": "It fell.", "citations": [{"endIndex": "8", "sources": '
-        '[{"referenceId": "0"}]}], "references": [{"chunkInfo": {"content": "It fell by 2.", '
-        '"documentMetadata": {"uri": "gs://b/a.pdf", "title": "A"}}}]}}',
     ),
     ReplyShape(
         "answer of Vertex AI search on its own",
         lambda fields: bool(get_text(fields, "answer_text")),
         read_search_answer,
         ("answer_text", "answerText", "citations", "references"),
-        '{"answerText": "It fell.", "citations": [], "references": []}',
     ),
+    ReplyShape("chat (Cohere v2, Ollama)", _is_chat, _read_chat, ("message",)),
     ReplyShape(
-        "chat (Cohere v2, Ollama)",
-        _is_chat,
-        _read_chat,
-        ("message",),
-        '{"message": {"role": "assistant", "content": [{"type": "text", "text": "It fell."}], '
-        '"citations": [{"start": 3, "end": 7, "text": "fell", "sources": [{"type": "document", '
-        '"id": "d1", "document": {"title": "A", "snippet": "It fell by 2."}}]}]}}',
-    ),
-    ReplyShape(
-        "chat (Cohere v1)",
-        _is_cohere_text,
-        _read_cohere_text,
-        ("text", "citations", "documents"),
-        '{"text": "It fell.", "generation_id": "g", "citations": [{"start": 3, "end": 7, '
-        '"text": "fell", "document_ids": ["d1"]}], "documents": [{"id": "d1", "title": "A", '
-        '"text": "It fell by 2."}]}',
+        "chat (Cohere v1)", _is_cohere_text, _read_cohere_text, ("text", "citations", "documents")
     ),
     ReplyShape(
         "thread (OpenAI Assistants)",
@@ -252,35 +205,24 @@ SHAPES: tuple[ReplyShape, ...] = (
         ),
         _read_thread,
         ("data",),
-        '{"data": [{"role": "assistant", "content": [{"type": "text", "text": {"value": '
-        '"It fell【4:0†source】.", "annotations": [{"type": "file_citation", "text": '
-        '"【4:0†source】", "start_index": 7, "end_index": 19, "file_citation": '
-        '{"file_id": "f1"}}]}}]}]}',
     ),
     ReplyShape(
         "serialized message (LangChain)",
         _is_constructor,
         _read_constructor,
         ("kwargs", "data", "lc"),
-        '{"type": "ai", "data": {"content": "It fell.", "additional_kwargs": {"citations": '
-        '["https://a.org"]}}}',
     ),
     ReplyShape(
         "message (Anthropic, OpenAI, LangChain)",
         _is_message,
         lambda fields, reply: read_message(fields, reply),
         ("content", "annotations", "citations", "context"),
-        '{"role": "assistant", "content": [{"type": "text", "text": "It fell.", "citations": '
-        '[{"type": "char_location", "cited_text": "It fell by 2.", "document_index": 0, '
-        '"document_title": "A", "start_char_index": 0, "end_char_index": 13}]}]}',
     ),
     ReplyShape(
         "response (LlamaIndex)",
         lambda fields: isinstance(get(fields, "response"), str) and "source_nodes" in fields,
         _read_nodes,
         ("response", "source_nodes"),
-        '{"response": "It fell [1].", "source_nodes": [{"node": {"id_": "n1", "text": '
-        '"It fell by 2.", "metadata": {}}, "score": 0.5}]}',
     ),
 )
 

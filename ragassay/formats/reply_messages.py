@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragassay.formats.problems import is_list, is_mapping, is_object
-from ragassay.formats.replies.builder import (
+from ragassay.formats.reply_builder import (
     Fields,
     ReplyBlock,
     ReplyBuilder,

@@ -1,20 +1,133 @@
-"""Read and write files of columns: queries, relevance judgments, rankings, as in trec_eval."""
+"""Read and write what retrieval is measured with: corpora, queries, judgments, rankings."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.errors import InputError
 from ragassay.formats.files import RawLine, encoding_note, iter_lines
 from ragassay.formats.items import Item, JunkCount, Place, iter_items, read_once, shorten_text
 from ragassay.formats.output import whole_file
-from ragassay.formats.problems import Problem, describe_value, found_text, nothing_in
+from ragassay.formats.problems import Problem, describe_value, found_text, nothing_in, validate
+from ragassay.formats.rows import IdText, Row
+from ragassay.formats.sniff import Format, sniff
 from ragassay.formats.values import find_bad_value
-from ragassay.records import Rejection
+from ragassay.records import Article, Document, Rejection
+
+_DOCUMENT_ID_KEYS = ("pmid", "id", "docid", "doc_id", "_id")
+_DOCUMENT_TEXT_KEYS = ("abstract", "text", "contents")
+_ARTICLE_KEYS = ("journal", "published", "doi", "publication_types", "mesh")
+
+
+def _join_sentences(value: object) -> object:
+    """Return a text that is given as its sentences, as SciFact's abstracts are."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return " ".join(map(str.strip, value))
+    return value
+
+
+class DocumentRow(Row):
+    """A line of a corpus; its id is the PMID where there is one."""
+
+    id: IdText = Field(validation_alias=AliasChoices(*_DOCUMENT_ID_KEYS))
+    text: Annotated[str, BeforeValidator(_join_sentences)] = Field(
+        validation_alias=AliasChoices(*_DOCUMENT_TEXT_KEYS)
+    )
+    title: str = ""
+    journal: str = ""
+    published: str = Field(default="", pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")
+    doi: str = ""
+    publication_types: list[str] = Field(default_factory=list)
+    mesh: list[str] = Field(default_factory=list)
+
+
+CORPUS = Format(
+    name="corpus",
+    required=(_DOCUMENT_ID_KEYS, _DOCUMENT_TEXT_KEYS),
+    fields=frozenset((*_DOCUMENT_ID_KEYS, *_DOCUMENT_TEXT_KEYS, "title", *_ARTICLE_KEYS)),
+    leading="title",
+    keys="pmid or id or docid, abstract or text or contents[, title, journal, published, doi, "
+    "publication_types, mesh]",
+)
+
+
+@dataclass(frozen=True)
+class CorpusResult:
+    """The documents of a corpus file and its rejected lines.
+
+    Attributes:
+        documents: In the file's order, each id once.
+        rejections: Lines that could not be read.
+    """
+
+    documents: tuple[Document, ...]
+    rejections: tuple[Rejection, ...]
+
+
+def read_corpus(path: Path) -> CorpusResult:
+    """Read a corpus from JSON lines or a JSON array, plain or gzip.
+
+    Args:
+        path: Objects with `pmid`, `id` or `docid`, with `abstract`, `text` or `contents`,
+            optionally `title` and the fields of an `Article`; a text may be a list of sentences.
+            Further fields are dropped.
+
+    Returns:
+        The documents; a line that cannot be read, or repeats an id, is a rejection.
+
+    Raises:
+        InputError: the file is missing, empty, or has no documents.
+    """
+    documents: list[Document] = []
+    rejections: list[Rejection] = []
+    for outcome in iter_corpus(path):
+        if isinstance(outcome, Rejection):
+            rejections.append(outcome)
+        else:
+            documents.append(outcome)
+    return CorpusResult(tuple(documents), tuple(rejections))
+
+
+def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
+    """Read the same, one document at a time. Only the ids are kept in memory.
+
+    Raises:
+        InputError: the file is missing, empty, or has no documents.
+    """
+    _, items = sniff(iter_items(path), (CORPUS,), str(path))
+    lines: dict[str, int] = {}
+    for item in items:
+        yield item if isinstance(item, Rejection) else _document(item, lines)
+
+
+def _document(item: Item, lines: dict[str, int]) -> Document | Rejection:
+    row = validate(DocumentRow, item.fields)
+    if isinstance(row, Problem):
+        return item.place.reject(row)
+    if row.id in lines:
+        field = next(key for key in _DOCUMENT_ID_KEYS if item.fields.get(key) is not None)
+        text = f"the id {found_text(row.id)} is already on line {lines[row.id]}"
+        return item.place.reject(Problem(field, text, "each document once"))
+    lines[row.id] = item.place.line
+    if not any(getattr(row, key) for key in _ARTICLE_KEYS):
+        return Document(id=row.id, text=row.text, title=row.title)
+    return Article(
+        id=row.id,
+        text=row.text,
+        title=row.title,
+        journal=row.journal,
+        published=row.published,
+        doi=row.doi.lower(),
+        publication_types=tuple(row.publication_types),
+        mesh=tuple(row.mesh),
+    )
 
 
 def read_columns(
@@ -80,8 +193,8 @@ def _is_plain(cell: str) -> bool:
     return find_bad_value(cell) is None and not cell.startswith("\ufeff")
 
 
-_ID_KEYS = ("id", "_id", "query_id", "qid", "topic_id")
-_TEXT_KEYS = ("text", "query", "claim", "question", "title")
+_QUERY_ID_KEYS = ("id", "_id", "query_id", "qid", "topic_id")
+_QUERY_TEXT_KEYS = ("text", "query", "claim", "question", "title")
 _GRADE = re.compile("-?[0-9]{1,9}")
 
 
@@ -186,10 +299,10 @@ def _json_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
 
 
 def _json_query(item: Item) -> tuple[str, str] | Problem:
-    name = next((item.fields[key] for key in _ID_KEYS if key in item.fields), None)
-    text = next((item.fields[key] for key in _TEXT_KEYS if key in item.fields), None)
+    name = next((item.fields[key] for key in _QUERY_ID_KEYS if key in item.fields), None)
+    text = next((item.fields[key] for key in _QUERY_TEXT_KEYS if key in item.fields), None)
     if not isinstance(name, str | int) or not isinstance(text, str):
-        expected = f"an id ({', '.join(_ID_KEYS)}) and a text ({', '.join(_TEXT_KEYS)})"
+        expected = f"an id ({', '.join(_QUERY_ID_KEYS)}) and a text ({', '.join(_QUERY_TEXT_KEYS)})"
         return Problem("", f"found {describe_value(item.fields)}", expected)
     return str(name), text
 
@@ -199,7 +312,7 @@ def _repeated_query_problem(name: str) -> Problem:
 
 
 _RANK = re.compile("[0-9]{1,9}")
-_COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
+_RUN_COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
 
 
 @dataclass(frozen=True)
@@ -245,8 +358,8 @@ def read_run(path: Path) -> tuple[RetrievalRun, list[Rejection]]:
 
     def add(_number: int, columns: list[str]) -> Problem | None:
         nonlocal tag
-        if len(columns) != len(_COLUMNS):
-            return Problem("", f"found {len(columns)} columns", f"`{' '.join(_COLUMNS)}`")
+        if len(columns) != len(_RUN_COLUMNS):
+            return Problem("", f"found {len(columns)} columns", f"`{' '.join(_RUN_COLUMNS)}`")
         query, _, name, rank, score, own_tag = columns
         if not _RANK.fullmatch(rank):
             return Problem("rank", f"found {describe_value(rank)}", "a whole number")

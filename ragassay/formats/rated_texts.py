@@ -1,0 +1,402 @@
+"""Read texts that people rated; the ratings are left out of the records: no judge sees them.
+
+SummEval, news summaries (Fabbri et al. 2021), as JSON lines:
+
+    {"id", "model_id", "decoded", "text", "references": […],
+     "expert_annotations": [{"coherence": 4, "consistency": 5, "fluency": 5, "relevance": 3}, …],
+     "turker_annotations": […]}
+
+`text`, the article, is present where the file was paired with the articles. UniEval and G-Eval give
+the means of the three experts, as a JSON array:
+
+    [{"doc_id", "system_id", "source", "reference", "system_output",
+      "scores": {"coherence": 1.33, "consistency", "fluency", "relevance", "overall"}}]
+
+USR, dialogue turns (Mehri and Eskenazi 2020), with the rating of each rater:
+
+    [{"context", "fact", "responses": [{"response", "model", "Understandable": [1, 1, 0],
+        "Natural": [3, 2, 3], "Maintains Context": […], "Engaging": […], "Uses Knowledge": […],
+        "Overall": […]}]}]
+
+UniEval gives the means of three raters; here "context" is the fact:
+
+    [{"source", "context", "system_id", "system_output", "scores": {"understandability": 0.67,
+        "naturalness", "coherence", "engagingness", "groundedness", "overall"}}]
+
+The dialogue is the question, the turn the answer, the fact the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import floor
+from typing import TypeGuard
+
+from pydantic import Field
+
+from ragassay.formats.items import Item
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    describe_value,
+    is_list,
+    is_object,
+    parse,
+)
+from ragassay.formats.rows import IdText, Row, as_text, kept_fields, rubric_label
+from ragassay.formats.sniff import Format
+from ragassay.records import Document, HumanLabel, Record
+
+TASK = "Summarise the article."
+OVERALL = "overall"
+EXPERT_MEAN = "mean of experts"
+RATER_MEAN = "mean of raters"
+"""The annotators of means that were rounded to a rating."""
+
+N_RATERS = 3
+"""Raters of each turn of USR, over which UniEval's form averages."""
+
+USR_SCALES: Mapping[str, tuple[int, int]] = {
+    "understandable": (0, 1),
+    "natural": (1, 3),
+    "maintains_context": (1, 3),
+    "interesting": (1, 3),
+    "uses_knowledge": (0, 1),
+    "overall": (1, 5),
+}
+"""The rubrics, each with its lowest and highest rating."""
+
+_RATED: Mapping[str, str] = {
+    "Understandable": "understandable",
+    "Natural": "natural",
+    "Maintains Context": "maintains_context",
+    "Engaging": "interesting",
+    "Interesting": "interesting",
+    "Uses Knowledge": "uses_knowledge",
+    "Overall": "overall",
+}
+_AVERAGED: Mapping[str, str] = {
+    "understandability": "understandable",
+    "naturalness": "natural",
+    "coherence": "maintains_context",
+    "engagingness": "interesting",
+    "groundedness": "uses_knowledge",
+    "overall": "overall",
+}
+_NO_FACT = "_nofact"
+
+
+class AnnotatorRow(Row):
+    """One annotator's ratings of a summary."""
+
+    coherence: int | None = Field(default=None, ge=1, le=5)
+    consistency: int | None = Field(default=None, ge=1, le=5)
+    fluency: int | None = Field(default=None, ge=1, le=5)
+    relevance: int | None = Field(default=None, ge=1, le=5)
+
+
+class SummaryRow(Row):
+    """A summary."""
+
+    id: IdText
+    model_id: IdText | None = None
+    decoded: str
+    text: str | None = None
+    references: list[str] = Field(default_factory=list)
+    expert_annotations: list[object] = Field(default_factory=list[object])
+    turker_annotations: list[object] = Field(default_factory=list[object])
+
+
+class AnnotationsRow(Row):
+    """The ratings of a summary."""
+
+    expert_annotations: list[AnnotatorRow] = Field(default_factory=list[AnnotatorRow])
+    turker_annotations: list[AnnotatorRow] = Field(default_factory=list[AnnotatorRow])
+
+
+class MeansRow(Row):
+    """A summary with the means of its ratings."""
+
+    doc_id: IdText
+    system_id: IdText
+    source: str
+    reference: str | None = None
+    system_output: str
+    scores: dict[str, object]
+
+
+class RatedTurnRow(Row):
+    """A turn with its ratings, each in a field of its own."""
+
+    response: str
+    model: IdText
+
+
+class RatedDialogueRow(Row):
+    """A dialogue with the turns by which several systems continued it."""
+
+    context: str
+    fact: str = ""
+    responses: list[object] = Field(min_length=1)
+
+
+class AveragedTurnRow(Row):
+    """A turn with the means of its ratings."""
+
+    source: str
+    context: str = ""
+    system_id: IdText
+    system_output: str
+    scores: object
+
+
+def read_summeval(item: Item) -> Record:
+    """Turn a summary into a record; its id is `id/model_id`.
+
+    The first reference summary is the record's; the others are kept in its metadata.
+    """
+    row = parse(SummaryRow, item.fields)
+    kept = kept_fields(row)
+    if len(row.references) > 1:
+        kept["references"] = as_text(row.references[1:])
+    return Record(
+        id=f"{row.id}/{row.model_id or item.place.label}",
+        question=TASK,
+        answer=row.decoded,
+        sources=(Document(id="article", text=row.text),) if row.text else (),
+        reference=row.references[0] if row.references else None,
+        system=row.model_id,
+        topic=row.id,
+        metadata=kept,
+    )
+
+
+def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel]:
+    """Return the experts' ratings of a summary.
+
+    Args:
+        item: The summary.
+        turkers: Whether to include the crowd workers' ratings; Chaudhary et al. 2024 leave them
+            out.
+    """
+    record = read_summeval(item)
+    names = ("expert_annotations", "turker_annotations") if turkers else ("expert_annotations",)
+    rated = parse(AnnotationsRow, {name: item.fields.get(name) for name in names})
+    given = (("expert", rated.expert_annotations), ("turker", rated.turker_annotations))
+    return [
+        _label_of(record, rubric, rating, f"{kind} {n}")
+        for kind, rows in given
+        for n, ratings in enumerate(rows, start=1)
+        for rubric in AnnotatorRow.model_fields
+        if (rating := getattr(ratings, rubric)) is not None
+    ]
+
+
+def read_summeval_means(item: Item) -> Record:
+    """Turn a summary with means into a record; its id is `doc_id/system_id`."""
+    row = parse(MeansRow, item.fields)
+    return Record(
+        id=f"{row.doc_id}/{row.system_id}",
+        question=TASK,
+        answer=row.system_output,
+        sources=(Document(id="article", text=row.source),),
+        reference=row.reference,
+        system=row.system_id,
+        topic=row.doc_id,
+        metadata=kept_fields(row),
+    )
+
+
+def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
+    """Return the means as labels, each rounded to a rating (a half is rounded up).
+
+    `overall` is the mean of the four others, no rubric.
+    """
+    record, scores = read_summeval_means(item), parse(MeansRow, item.fields).scores
+    labels: list[HumanLabel | Problem] = []
+    for rubric, mean in scores.items():
+        if rubric == OVERALL or mean is None:
+            continue
+        if rubric not in AnnotatorRow.model_fields:
+            known = " or ".join(AnnotatorRow.model_fields)
+            labels.append(Problem(f"scores.{rubric[:60]}", "no rubric of SummEval", known))
+        elif not _is_within(mean, 1, 5):
+            text = f"found {describe_value(mean)}"
+            labels.append(Problem(f"scores.{rubric}", text, "a mean, 1 to 5"))
+        else:
+            labels.append(_label_of(record, rubric, _round(mean), EXPERT_MEAN))
+    return labels
+
+
+def read_usr(item: Item) -> list[Record | Problem]:
+    """Turn a dialogue into a record for each turn; ids are `item-1/MODEL`."""
+    return [turn if isinstance(turn, Problem) else turn[0] for turn in _turns(item)]
+
+
+def read_usr_labels(item: Item) -> list[HumanLabel | Problem]:
+    """Return the ratings of all turns of a dialogue, one label for each rater."""
+    labels: list[HumanLabel | Problem] = []
+    for turn in _turns(item):
+        if isinstance(turn, Problem):
+            labels.append(turn)
+            continue
+        record, row = turn
+        given = row.model_extra or {}
+        for field, rubric in _RATED.items():
+            if given.get(field) is not None:
+                labels += _ratings(record, field, rubric, given[field])
+    return labels
+
+
+def read_usr_means(item: Item) -> Record:
+    """Turn an averaged turn into a record."""
+    row = parse(AveragedTurnRow, item.fields)
+    return _turn_record(
+        *(item.place.label, row.source, row.system_output, row.context, row.system_id),
+        kept_fields(row),
+    )
+
+
+def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
+    """Return the labels that can be derived from the means of a turn.
+
+    For a rubric with two ratings, the mean of three raters determines their ratings but not who
+    gave which: three labels without a name. For a longer scale it does not: one label, the mean
+    rounded to a rating (a half is rounded up).
+    """
+    record, scores = read_usr_means(item), parse(AveragedTurnRow, item.fields).scores
+    if not is_object(scores):
+        raise ProblemError("scores", f"found {describe_value(scores)}", "an object: {…}")
+    labels: list[HumanLabel | Problem] = []
+    for field, mean in scores.items():
+        rubric = _AVERAGED.get(field)
+        if rubric is None:
+            known = " or ".join(_AVERAGED)
+            labels.append(Problem(f"scores.{field[:60]}", "no metric of USR", known))
+        elif mean is not None:
+            labels += _mean_labels(record, field, rubric, mean)
+    return labels
+
+
+SUMMEVAL = Format(
+    name="summeval",
+    required=(("id",), ("decoded",), ("expert_annotations", "turker_annotations")),
+    fields=frozenset(SummaryRow.model_fields) | {"filepath"},
+    leading="decoded",
+    keys="id, model_id, decoded, text, references[], expert_annotations[{coherence, consistency, "
+    "fluency, relevance}]",
+    read=read_summeval,
+    read_labels=read_summeval_labels,
+)
+SUMMEVAL_MEANS = Format(
+    name="summeval-means",
+    required=(("doc_id",), ("source",), ("system_output",), ("scores",)),
+    fields=frozenset(MeansRow.model_fields),
+    leading="doc_id",
+    keys="doc_id, system_id, source, reference, system_output, scores{coherence, consistency, …}",
+    read=read_summeval_means,
+    read_labels=read_summeval_means_labels,
+)
+USR = Format(
+    name="usr",
+    required=(("context",), ("fact",), ("responses",)),
+    fields=frozenset(RatedDialogueRow.model_fields) | {"annotators"},
+    leading="fact",
+    keys="context, fact, responses[{response, model, Understandable[], Natural[], …}]",
+    read=read_usr,
+    read_labels=read_usr_labels,
+)
+USR_MEANS = Format(
+    name="usr-means",
+    required=(("source",), ("context",), ("system_output",), ("scores",)),
+    fields=frozenset(AveragedTurnRow.model_fields),
+    leading="system_output",
+    keys="source, context, system_id, system_output, scores{understandability, naturalness, …}",
+    read=read_usr_means,
+    read_labels=read_usr_means_labels,
+)
+
+
+def _label_of(record: Record, rubric: str, rating: int, annotator: str) -> HumanLabel:
+    return rubric_label(
+        *(rubric, rating, annotator),
+        record_id=record.id,
+        topic=record.topic,
+        system=record.system,
+    )
+
+
+def _round(mean: float) -> int:
+    return floor(mean + 0.5)
+
+
+def _is_within(mean: object, low: int, high: int) -> TypeGuard[float]:
+    return isinstance(mean, int | float) and not isinstance(mean, bool) and low <= mean <= high
+
+
+def _turns(item: Item) -> Iterator[tuple[Record, RatedTurnRow] | Problem]:
+    dialogue = parse(RatedDialogueRow, item.fields)
+    for n, fields in enumerate(dialogue.responses):
+        try:
+            if not is_object(fields):
+                text = f"found {describe_value(fields)}"
+                raise ProblemError(f"responses.{n}", text, "an object: {…}")
+            row = parse(RatedTurnRow, fields, f"responses.{n}")
+        except ProblemError as error:
+            yield error.problem
+            continue
+        kept = {k: v for k, v in kept_fields(row).items() if k not in _RATED}
+        name = f"{item.place.label}/{row.model}"
+        turn = (name, dialogue.context, row.response, dialogue.fact, row.model)
+        yield _turn_record(*turn, kept), row
+
+
+def _turn_record(
+    name: str, dialogue: str, turn: str, fact: str, system: str, kept: Mapping[str, str]
+) -> Record:
+    known = fact.strip()
+    return Record(
+        id=name,
+        question=dialogue.strip(),
+        answer=turn.strip(),
+        sources=(Document(id="fact", text=known),) if known and known != _NO_FACT else (),
+        system=system,
+        metadata=dict(kept),
+    )
+
+
+def _ratings(
+    record: Record, field: str, rubric: str, given: object
+) -> Iterator[HumanLabel | Problem]:
+    low, high = USR_SCALES[rubric]
+    if not is_list(given):
+        yield Problem(field, f"found {describe_value(given)}", "a list of ratings")
+        return
+    for n, rating in enumerate(given):
+        whole = _whole(rating)
+        if whole is not None and low <= whole <= high:
+            yield _label_of(record, rubric, whole, f"rater {n + 1}")
+        else:
+            expected = f"a rating, {low} to {high}"
+            yield Problem(f"{field}.{n}", f"found {describe_value(rating)}", expected)
+
+
+def _whole(rating: object) -> int | None:
+    if isinstance(rating, float) and rating.is_integer():
+        return int(rating)
+    return rating if isinstance(rating, int) and not isinstance(rating, bool) else None
+
+
+def _mean_labels(
+    record: Record, field: str, rubric: str, mean: object
+) -> Sequence[HumanLabel | Problem]:
+    low, high = USR_SCALES[rubric]
+    if not _is_within(mean, low, high):
+        expected = f"a mean of ratings, {low} to {high}"
+        return [Problem(f"scores.{field}", f"found {describe_value(mean)}", expected)]
+    total = mean * N_RATERS
+    if high - low == 1 and abs(total - round(total)) < 1e-6:
+        n_high = round(total) - low * N_RATERS
+        ratings = [high] * n_high + [low] * (N_RATERS - n_high)
+        return [_label_of(record, rubric, rating, "") for rating in ratings]
+    return [_label_of(record, rubric, _round(mean), RATER_MEAN)]

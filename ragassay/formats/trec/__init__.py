@@ -1,1 +1,0 @@
-"""Runs of TREC tracks: retrieval-augmented generation and BioGen."""

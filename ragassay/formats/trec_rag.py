@@ -1,0 +1,381 @@
+"""Read and write runs of TREC RAG, and read reports of RAGTIME, DRAGUN and AutoJudge."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
+
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from ragassay.formats.items import Item
+from ragassay.formats.output import (
+    JsonRow,
+    restore_metadata,
+    sentences_of,
+    team_and_run,
+    unwritable,
+)
+from ragassay.formats.problems import describe_value, is_object, parse, wrong
+from ragassay.formats.rows import IdText, Row, as_text, kept_fields
+from ragassay.formats.sniff import Format
+from ragassay.formats.topics import question_of
+from ragassay.records import Document, Record, SentenceInput
+
+REFERENCES = "references"
+"""The metadata that keeps references where they differ from what the sentences cite, in order."""
+
+LENGTH = "response_length"
+_DANGLING = re.compile(r"references\[(-?[0-9]{1,18})\]")
+_TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
+
+
+def _citation(value: object) -> object:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise wrong(f"found {describe_value(value)}", "a position in references, from 0, or an id")
+    if isinstance(value, str) and not value.strip():
+        raise wrong("found an empty citation", "a position in references, from 0, or an id")
+    return value
+
+
+def _by_confidence(value: object) -> object:
+    """Return ids with a confidence as a list, the highest first."""
+    if not is_object(value):
+        return value
+
+    def confidence(name: str) -> float:
+        given = value[name]
+        return float(given) if isinstance(given, int | float) else 0.0
+
+    return sorted(value, key=confidence, reverse=True)
+
+
+ReferenceOrId = Annotated[int | str, BeforeValidator(_citation)]
+"""A 0-based position in the references, or an id."""
+
+
+class CitingSentenceRow(Row):
+    """A sentence with its citations."""
+
+    text: str
+    citations: list[ReferenceOrId] = Field(default_factory=list)
+
+
+class ReportSentenceRow(Row):
+    """A sentence of a report, whose citations may have a confidence."""
+
+    text: str
+    citations: Annotated[list[ReferenceOrId], BeforeValidator(_by_confidence)] = Field(
+        default_factory=list
+    )
+
+
+class Answer2024Row(Row):
+    """An answer of 2024."""
+
+    run_id: IdText
+    topic_id: IdText
+    topic: str | None = None
+    references: list[IdText] = Field(default_factory=list)
+    response_length: int | None = None
+    answer: list[CitingSentenceRow]
+
+
+class RunMetadataRow(Row):
+    """The run of an answer."""
+
+    team_id: IdText
+    run_id: IdText
+
+
+class Metadata2025Row(RunMetadataRow):
+    """The answer's run and topic."""
+
+    narrative_id: IdText
+    narrative: str | None = None
+
+
+class Answer2025Row(Row):
+    """An answer of 2025."""
+
+    metadata: Metadata2025Row = Field(validation_alias=AliasChoices("metadata", "meta_data"))
+    references: list[IdText] = Field(default_factory=list)
+    answer: list[CitingSentenceRow]
+
+
+class ReportDocumentRow(Row):
+    """A document that a report was written from."""
+
+    text: str
+    title: str = ""
+
+
+class ReportMetadataRow(RunMetadataRow):
+    """The report's run and topic."""
+
+    topic_id: IdText = Field(validation_alias=AliasChoices(*_TOPIC_IDS))
+    narrative: str | None = None
+
+
+class ReportRow(Row):
+    """A report."""
+
+    metadata: ReportMetadataRow
+    references: list[IdText] = Field(default_factory=list)
+    responses: list[ReportSentenceRow] = Field(validation_alias=AliasChoices("responses", "answer"))
+    documents: dict[str, ReportDocumentRow] = Field(default_factory=dict)
+
+
+def run_record(
+    about: RunMetadataRow,
+    topic: str,
+    question: str,
+    answer: tuple[SentenceInput, ...],
+    metadata: dict[str, str],
+    sources: tuple[Document, ...] = (),
+) -> Record:
+    """Return an answer of a run as a record; its id is `team_id/run_id/topic`."""
+    system = f"{about.team_id}/{about.run_id}"
+    return Record(
+        id=f"{system}/{topic}",
+        question=question,
+        answer=answer,
+        sources=sources,
+        system=system,
+        topic=topic,
+        metadata=metadata,
+    )
+
+
+def read_rag_2024(item: Item, questions: Mapping[str, str]) -> Record:
+    """Turn an answer of 2024 into a record; its id is `run_id/topic_id`, its system the run."""
+    row = parse(Answer2024Row, item.fields)
+    answer = _answer(row.answer, row.references)
+    kept = _keep_cited_references(row.references, answer)
+    if row.response_length is not None and row.response_length != _n_words(answer):
+        kept[LENGTH] = str(row.response_length)
+    return Record(
+        id=f"{row.run_id}/{row.topic_id}",
+        question=question_of(row.topic, row.topic_id, questions, "topic"),
+        answer=answer,
+        system=row.run_id,
+        topic=row.topic_id,
+        metadata=kept_fields(row) | kept,
+    )
+
+
+def read_rag_2025(item: Item, questions: Mapping[str, str]) -> Record:
+    """Turn an answer of 2025 into a record."""
+    row = parse(Answer2025Row, item.fields)
+    topic = row.metadata.narrative_id
+    question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
+    answer = _answer(row.answer, row.references)
+    kept = kept_fields(row) | _keep_cited_references(row.references, answer)
+    return run_record(row.metadata, topic, question, answer, kept)
+
+
+def read_report(item: Item, questions: Mapping[str, str]) -> Record:
+    """Turn a report into a record, its documents into sources."""
+    row = parse(ReportRow, item.fields)
+    topic = row.metadata.topic_id
+    question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
+    answer = _answer(row.responses, row.references)
+    kept = kept_fields(row) | _document_fields(row) | _keep_cited_references(row.references, answer)
+    return run_record(row.metadata, topic, question, answer, kept, _sources(row))
+
+
+RAG_2024 = Format(
+    name="trec-rag-2024",
+    required=(("run_id",), ("topic_id",), ("answer",)),
+    fields=frozenset(Answer2024Row.model_fields),
+    leading="run_id",
+    keys="run_id, topic_id, topic, references[], response_length, answer[{text, citations[]}]",
+    read=read_rag_2024,
+    has_topics=True,
+)
+RAG_2025 = Format(
+    name="trec-rag-2025",
+    required=(("metadata.narrative_id", "meta_data.narrative_id"), ("answer",)),
+    fields=frozenset({"metadata", "meta_data", "references", "answer"}),
+    leading="references",
+    keys="metadata{team_id, run_id, narrative_id[, narrative]}, references[], "
+    "answer[{text, citations[]}]",
+    read=read_rag_2025,
+    has_topics=True,
+)
+REPORT = Format(
+    name="trec-report",
+    required=(
+        tuple(f"metadata.{name}" for name in _TOPIC_IDS),
+        ("responses", "answer"),
+        (
+            *("documents", "references", "is_ragtime", "ranking", "metadata.request_id"),
+            *("metadata.collection_ids", "metadata.use_starter_kit", "metadata.task"),
+        ),
+    ),
+    fields=frozenset(
+        (*ReportRow.model_fields, "answer", "is_ragtime", "ranking", "evaldata", "path")
+    ),
+    leading="responses",
+    keys="metadata{team_id, run_id, topic_id}, responses[{text, citations}], references[], "
+    "documents{id: {text, title}}",
+    read=read_report,
+    has_topics=True,
+)
+
+
+def _answer(
+    rows: Sequence[CitingSentenceRow | ReportSentenceRow], references: Sequence[str]
+) -> tuple[SentenceInput, ...]:
+    return tuple(
+        SentenceInput(text=row.text, citations=resolve(row.citations, references)) for row in rows
+    )
+
+
+def resolve(citations: Iterable[int | str], references: Sequence[str]) -> tuple[str, ...]:
+    """Return citations as ids.
+
+    A position beyond the references becomes `references[7]`, which does not resolve: the citation
+    is then judged invalid, not lost.
+
+    Example:
+        >>> resolve([1, "a", 7], ["a", "b"])
+        ('b', 'a', 'references[7]')
+    """
+    return tuple(_resolve(citation, references) for citation in citations)
+
+
+def _resolve(citation: int | str, references: Sequence[str]) -> str:
+    if str(citation) in references and (isinstance(citation, str) or citation >= len(references)):
+        return str(citation)
+    if isinstance(citation, str):
+        if not re.fullmatch(r"[0-9]{1,6}", citation) or int(citation) >= len(references):
+            return citation
+        citation = int(citation)
+    if 0 <= citation < len(references):
+        return references[citation]
+    return f"references[{citation}]"
+
+
+def kept_references(references: Sequence[str], cited: Iterable[str]) -> dict[str, str]:
+    """Return the references as metadata; empty where the citations alone determine them."""
+    known = [name for name in dict.fromkeys(cited) if not _DANGLING.fullmatch(name)]
+    if not references or list(references) == known:
+        return {}
+    return {REFERENCES: json.dumps(list(references), ensure_ascii=False)}
+
+
+def _keep_cited_references(
+    references: Sequence[str], answer: Sequence[SentenceInput]
+) -> dict[str, str]:
+    return kept_references(references, (name for part in answer for name in part.citations))
+
+
+def references_of(metadata: Mapping[str, str]) -> list[str]:
+    """Return the references kept in a record's metadata; empty where there are none."""
+    try:
+        value: object = json.loads(metadata.get(REFERENCES, ""))
+    except (ValueError, RecursionError):
+        return []
+    given = value if isinstance(value, list) else []
+    names = [str(name) for name in given if isinstance(name, str) and name.strip()]
+    return names if len(names) == len(given) else []
+
+
+def _n_words(answer: Sequence[SentenceInput]) -> int:
+    return sum(len(sentence.text.split()) for sentence in answer)
+
+
+def _sources(row: ReportRow) -> tuple[Document, ...]:
+    """Return the documents in the order of the references; the others follow."""
+    order = {name: i for i, name in enumerate(row.references)}
+    names = sorted(row.documents, key=lambda name: order.get(name, len(order)))
+    return tuple(
+        Document(id=name, text=row.documents[name].text, title=row.documents[name].title)
+        for name in names
+        if name.strip()
+    )
+
+
+def _document_fields(row: ReportRow) -> dict[str, str]:
+    """Return unknown fields of the documents, as `kept_fields` does for lists."""
+    return {
+        f"documents.{name}.{field}": as_text(value)
+        for name, document in row.documents.items()
+        for field, value in (document.model_extra or {}).items()
+        if field != "id"
+    }
+
+
+def rag_2024_row(record: Record) -> JsonRow:
+    """Turn a record into a line of 2024.
+
+    Raises:
+        InputError: it does not fit.
+    """
+    if not (record.system or "").strip():
+        raise unwritable(record, "system", f"found {record.system!r}", "the name of the run")
+    references, sentences = _numbered_sentences(record, ids_allowed=False)
+    length = record.metadata.get(LENGTH, "")
+    is_given = length.isascii() and length.isdigit() and len(length) < 10
+    row: JsonRow = {
+        "run_id": record.system,
+        "topic_id": record.topic or record.id,
+        "topic": record.question,
+        "references": references,
+        LENGTH: int(length) if is_given else _n_words(sentences_of(record)),
+        "answer": sentences,
+    }
+    return restore_metadata(row, record.metadata, {REFERENCES, LENGTH})
+
+
+def rag_2025_row(record: Record) -> JsonRow:
+    """Turn a record into a line of 2025.
+
+    Raises:
+        InputError: it does not fit.
+    """
+    team, run = team_and_run(record)
+    references, sentences = _numbered_sentences(record, ids_allowed=True)
+    row: JsonRow = {
+        "metadata": {
+            "team_id": team,
+            "run_id": run,
+            "narrative_id": record.topic or record.id,
+            "narrative": record.question,
+        },
+        "references": references,
+        "answer": sentences,
+    }
+    return restore_metadata(row, record.metadata, {REFERENCES})
+
+
+def _numbered_sentences(record: Record, *, ids_allowed: bool) -> tuple[list[str], list[JsonRow]]:
+    """Return references, and the sentences with citations as 0-based positions in them.
+
+    Args:
+        record: The record.
+        ids_allowed: Whether an id that the kept references lack stays an id.
+    """
+    kept = references_of(record.metadata)
+    references = list(kept)
+    positions = {name: i for i, name in reversed(list(enumerate(references)))}
+    sentences: list[JsonRow] = []
+    for sentence in sentences_of(record):
+        numbers: list[int | str] = []
+        for name in sentence.citations:
+            dangling = _DANGLING.fullmatch(name)
+            if dangling and name not in positions:
+                numbers.append(int(dangling[1]))
+            elif ids_allowed and kept and name not in positions and not name.isdigit():
+                numbers.append(name)
+            else:
+                if name not in positions:
+                    positions[name] = len(references)
+                    references.append(name)
+                numbers.append(positions[name])
+        sentences.append({"text": sentence.text, "citations": numbers})
+    return references, sentences
