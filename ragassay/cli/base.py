@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import copy
 import functools
+import importlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import typer
 import typer.core
 
-from ragassay.errors import plain_words
-from ragassay.options import HEADINGS, EvaluateKeywords, options_of
 from ragassay.safe_text import safe_streams, write_red
 
 if TYPE_CHECKING:
@@ -40,11 +39,56 @@ MAX_SHOWN = 300
 """Longest name of a file in an error."""
 
 
-class PlainGroup(typer.core.TyperGroup):
-    """Says what is wrong with an option in our words, not in those of its validator.
+class LazyCommands(Mapping[str, Any]):
+    """Commands by name; the module of a command is imported when it is looked up."""
 
-    And whatever a command writes, its errors included, is safe for a terminal.
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            module, _, attribute = self._places[name].partition(":")
+            found = getattr(importlib.import_module(f"ragassay.cli.{module}"), attribute)
+            parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+            if isinstance(found, typer.Typer):
+                parent.add_typer(found)
+            else:
+                parent.command(name, cls=ShortHelp if name in LONG else None)(found)
+            self._loaded[name] = typer.main.get_group(parent).commands[name]
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class LazyGroup(typer.core.TyperGroup):
+    """The whole command line: commands under headings, errors in our words, safe for a terminal.
+
+    A command returns its exit code, or None for `OK`.
     """
+
+    table: ClassVar[Mapping[str, Mapping[str, tuple[str, str]]]]
+    """By heading and name: the place of a command's code, and its line in the help."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        places = {name: place for part in self.table.values() for name, (place, _) in part.items()}
+        self.commands: Any = LazyCommands(places)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, in the order of the help."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under their headings."""
+        width = max(map(len, self.commands))
+        for heading, part in self.table.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), line) for name, (_, line) in part.items()])
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line."""
@@ -52,14 +96,19 @@ class PlainGroup(typer.core.TyperGroup):
             return super().main(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
+        """Run a command, and exit with its code."""
         try:
-            return super().invoke(ctx)
+            with errors_as_lines():
+                code = super().invoke(ctx)
         except Exception as error:  # a usage error of the click that Typer brings
             is_group = isinstance(error, ExceptionGroup)
             if not is_group and isinstance(getattr(error, "message", None), str):
+                from ragassay.errors import plain_words
+
                 error.message = plain_words(error.message)  # type: ignore[attr-defined]
             raise
+        if code:
+            raise typer.Exit(code)
 
 
 @contextmanager
@@ -68,21 +117,19 @@ def errors_as_lines() -> Iterator[None]:
 
     Where a library is to be installed first, exit with `USAGE`: nothing has begun.
     """
-    from ragassay.errors import ExtraError, RagassayError
-
     try:
         yield
-    except ExtraError as error:
-        _fail(str(error), error, USAGE)
-    except RagassayError as error:
-        _fail(str(error), error)
-    except OSError as error:
-        if error.filename is None:
-            raise
-        _fail(f"{str(error.filename)[:MAX_SHOWN]}: {error.strerror}", error)
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
         raise typer.Exit(130) from None
+    except Exception as error:  # every error of a command ends here
+        from ragassay.errors import ExtraError, RagassayError
+
+        if isinstance(error, RagassayError):
+            _fail(str(error), error, USAGE if isinstance(error, ExtraError) else FAILED)
+        if isinstance(error, OSError) and error.filename is not None:
+            _fail(f"{str(error.filename)[:MAX_SHOWN]}: {error.strerror}", error)
+        raise
 
 
 def exit_with(results: Results) -> None:
@@ -120,8 +167,11 @@ def _is_colourful() -> bool:
 MOST_USED = ("corpus", "model", "only", "out", "fail_under", "audit", "dry_run")
 """Options on the one screen."""
 
-N_EXAMPLES, LONG = 3, 170
+N_EXAMPLES, N_CHARS = 3, 170
 """On the one screen: examples, and most characters of a sentence before it is cut."""
+
+LONG = ("evaluate",)
+"""Commands with so many options that `--help` shows the most used."""
 
 EXAMPLE = "  ragassay "
 REST = "Output"
@@ -153,6 +203,8 @@ class ShortHelp(typer.core.TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options: the most used, in one sentence each, or all by group."""
+        from ragassay.options import HEADINGS, EvaluateKeywords, options_of
+
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         groups |= {name: [] for name in HEADINGS} if _shows_all(ctx) else {"Options": []}
         options = options_of(EvaluateKeywords)
@@ -184,7 +236,7 @@ def shorten_examples(text: str) -> str:
 def first_sentence(text: str) -> str:
     """Return the first sentence of a help; of a long one what stands before its colon."""
     sentence = re.split(r"; |(?<!e\.g)\. ", text, maxsplit=1)[0]
-    if len(sentence) > LONG:
+    if len(sentence) > N_CHARS:
         sentence = sentence.partition(": ")[0]
     return sentence.removesuffix(".") + "."
 

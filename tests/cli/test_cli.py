@@ -17,7 +17,7 @@ from conftest import ROOT
 from fakes import WordEmbedder
 from typer.testing import CliRunner
 
-from ragassay.cli import app
+from ragassay.cli import COMMANDS, app
 from ragassay.cli.base import MOST_USED, N_EXAMPLES
 from ragassay.errors import InputError
 from ragassay.judges import build_judge
@@ -356,13 +356,25 @@ def test_help_fits_one_screen_and_all_options_stand_in_groups(monkeypatch):
         assert every.count(f"\n{group}:\n") == 1
 
 
+def test_all_commands_stand_under_headings_on_one_screen(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, shown, _ = call("--help")
+    lines = shown.splitlines()
+    assert len(lines) <= 60 and max(map(len, lines)) <= 80
+    for heading, commands in COMMANDS.items():
+        below = shown.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in below.splitlines()] == [*commands]
+        for name in commands:
+            assert call(name, "--help")[0] == 0
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
 def test_help_loads_no_heavy_library(arguments):
     program = (
         "import sys\n"
         "from ragassay.cli import app\n"
         f"try:\n    app({arguments!r})\nexcept SystemExit:\n    pass\n"
-        "heavy = {'torch', 'transformers', 'litellm', 'dspy', 'langgraph', 'pandas'}\n"
+        "heavy = {'torch', 'transformers', 'litellm', 'dspy', 'langgraph', 'pandas', 'pydantic'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     done = subprocess.run(
