@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from ragassay.cli.base import errors_as_lines, exit_audited
+from ragassay.cli.base import audit_code
 from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, Strict, takes
 from ragassay.options import AuditKeywords
 
@@ -18,7 +18,7 @@ def audit(
     dry_run: DryRun = False,
     quiet: Quiet = False,
     **options: Unpack[AuditKeywords],
-) -> None:
+) -> int:
     """Find out what a judge can tell, on answers that are damaged on purpose.
 
     Whole answers are damaged in many ways, each of which should lower certain scores: off-topic
@@ -44,12 +44,11 @@ def audit(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or
     verdict failed; 4 the judge is blind somewhere, with --strict.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.requests import request_audit
+    from ragassay.cli.output import Terminal
+    from ragassay.requests import request_audit
 
-        terminal = Terminal(quiet, as_json, options.get("out"))
-        request = request_audit(answers, options, None, terminal)
-        result = terminal.run(request, options, dry_run)
-        terminal.show_audit(result.audit)
-    exit_audited(result.audit, strict, terminal.rejections)
+    terminal = Terminal(quiet, as_json, options.get("out"))
+    request = request_audit(answers, options, None, terminal)
+    result = terminal.run(request, options, dry_run)
+    terminal.show_audit(result.audit)
+    return audit_code(result.audit, strict, terminal.rejections)

@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -96,62 +95,56 @@ class LazyGroup(typer.core.TyperGroup):
             return super().main(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command, and exit with its code."""
+        """Run a command, and exit with its code, or with an error in one line."""
         try:
-            with errors_as_lines():
-                code = super().invoke(ctx)
-        except Exception as error:  # a usage error of the click that Typer brings
-            is_group = isinstance(error, ExceptionGroup)
-            if not is_group and isinstance(getattr(error, "message", None), str):
-                from ragassay.errors import plain_words
-
-                error.message = plain_words(error.message)  # type: ignore[attr-defined]
+            code = super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("stopped; the same command goes on from here", err=True)
+            raise typer.Exit(130) from None
+        except typer.Exit:
+            raise
+        except Exception as error:
+            _end_with(error)
             raise
         if code:
             raise typer.Exit(code)
 
 
-@contextmanager
-def errors_as_lines() -> Iterator[None]:
-    """Print an error of ours, or of a file, as one line on stderr and exit with `FAILED`.
+def _end_with(error: Exception) -> None:
+    """Print an error of ours, or of a file, as one line on stderr, and exit.
 
-    Where a library is to be installed first, exit with `USAGE`: nothing has begun.
+    The exit code is `FAILED`; `USAGE` where a library is to be installed first.
+    A usage error of Typer's gets our words; other errors are left as they are.
     """
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo("stopped; the same command goes on from here", err=True)
-        raise typer.Exit(130) from None
-    except Exception as error:  # every error of a command ends here
-        from ragassay.errors import ExtraError, RagassayError
+    from ragassay.errors import ExtraError, RagassayError, plain_words
 
-        if isinstance(error, RagassayError):
-            _fail(str(error), error, USAGE if isinstance(error, ExtraError) else FAILED)
-        if isinstance(error, OSError) and error.filename is not None:
-            _fail(f"{str(error.filename)[:MAX_SHOWN]}: {error.strerror}", error)
-        raise
+    if isinstance(error, RagassayError):
+        _fail(str(error), error, USAGE if isinstance(error, ExtraError) else FAILED)
+    if isinstance(error, OSError) and error.filename is not None:
+        _fail(f"{str(error.filename)[:MAX_SHOWN]}: {error.strerror}", error)
+    is_usage = not isinstance(error, ExceptionGroup)
+    if is_usage and isinstance(getattr(error, "message", None), str):
+        error.message = plain_words(error.message)  # type: ignore[attr-defined]
 
 
-def exit_with(results: Results) -> None:
-    """Print which thresholds were missed, and exit with the code of an evaluation."""
+def results_code(results: Results) -> int:
+    """Print which thresholds were missed, and return the exit code of an evaluation."""
     for _, line in results.verdicts:
         if line:
             typer.echo(line, err=True)
     kinds = {kind for kind, _ in results.verdicts}
     if results.summary.judged_nothing:
-        raise typer.Exit(FAILED)
+        return FAILED
     if kinds - {"reached"}:
-        raise typer.Exit(BELOW if "below" in kinds else UNMEASURED)
-    if results.is_partial:
-        raise typer.Exit(PARTIAL)
+        return BELOW if "below" in kinds else UNMEASURED
+    return PARTIAL if results.is_partial else OK
 
 
-def exit_audited(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> None:
-    """Exit with the code of an audit."""
+def audit_code(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> int:
+    """Return the exit code of an audit."""
     if strict and any(line.trust == "blind" for line in audit.certificate):
-        raise typer.Exit(BELOW)
-    if audit.is_partial or rejections:
-        raise typer.Exit(PARTIAL)
+        return BELOW
+    return PARTIAL if audit.is_partial or rejections else OK
 
 
 def _fail(why: str, error: Exception, code: int = FAILED) -> NoReturn:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.base import BELOW, PARTIAL, errors_as_lines
+from ragassay.cli.base import BELOW, OK, PARTIAL
 from ragassay.cli.options import Clusters
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def compare(
             "scale, significant or not; for few answers, of which nothing is significant.",
         ),
     ] = None,
-) -> None:
+) -> int:
     """Rank systems, and report which of them differ significantly.
 
     RUN is a run of several systems, or one of several runs. An answer without a system's name
@@ -129,30 +129,28 @@ def compare(
         raise typer.BadParameter("--margin needs --fail-if worse")
     if html and html.is_dir():
         raise typer.BadParameter(f"--html {html} is a folder, a file is needed")
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections, tell_plots_left_out
-        from ragassay.runs.compare import compare as compare_runs
-        from ragassay.runs.compare import write_comparison
-        from ragassay.runs.folder import check_writable
+    from ragassay.cli.output import print_rejections, tell_plots_left_out
+    from ragassay.runs.compare import compare as compare_runs
+    from ragassay.runs.compare import write_comparison
+    from ragassay.runs.folder import check_writable
 
-        tell_plots_left_out(out)
-        for folder, option in ((out, "--out"), (html and html.parent, "--html")):
-            if folder:
-                check_writable(folder, option)
-        found = compare_runs(runs, score or (), clusters, system or ())
-        print_rejections(found.rejections)
-        for warning in found.warnings:
-            typer.echo(f"warning: {warning}", err=True)
-        changes = found.changes(baseline) if html or fail_if else ()
-        if not changes:
-            _print(found)
-        code = _gate(changes, margin) if fail_if else _outcomes(changes)
-        for path in write_comparison(found, out) if out else ():
-            typer.echo(f"wrote {path}", err=True)
-        if html:
-            typer.echo(f"wrote {found.save_changes(changes, html)}", err=True)
-    if code or found.rejections:
-        raise typer.Exit(code or PARTIAL)
+    tell_plots_left_out(out)
+    for folder, option in ((out, "--out"), (html and html.parent, "--html")):
+        if folder:
+            check_writable(folder, option)
+    found = compare_runs(runs, score or (), clusters, system or ())
+    print_rejections(found.rejections)
+    for warning in found.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    changes = found.changes(baseline) if html or fail_if else ()
+    if not changes:
+        _print(found)
+    code = _gate(changes, margin) if fail_if else _outcomes(changes)
+    for path in write_comparison(found, out) if out else ():
+        typer.echo(f"wrote {path}", err=True)
+    if html:
+        typer.echo(f"wrote {found.save_changes(changes, html)}", err=True)
+    return code or PARTIAL if code or found.rejections else OK
 
 
 def _outcomes(changes: Sequence[Change]) -> int:

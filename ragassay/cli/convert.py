@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import takes
 from ragassay.options import Keywords
 
@@ -61,7 +61,7 @@ def convert(
         typer.Option("--keep-empty", help="Keep answers without a text, which are else rejected."),
     ] = False,
     **options: Any,
-) -> None:
+) -> int:
     """Convert answers from any known format into another one.
 
     IN is ragassay JSONL, a table (CSV, TSV, Parquet, Excel), ragas, DeepEval, RAGChecker, TREC RAG
@@ -90,41 +90,39 @@ def convert(
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some input was rejected, the
     rest is written.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.errors import InputError
-        from ragassay.formats import read_records, write_answers
-        from ragassay.formats.named_fields import input_notes
-        from ragassay.formats.problems import require_records
-        from ragassay.formats.row_mapping import column_map
-        from ragassay.formats.write import QUESTION_FORMATS, SENTENCE_FORMATS, WRITABLE_FORMATS
-        from ragassay.reports.text import count_text
+    from ragassay.cli.output import print_rejections
+    from ragassay.errors import InputError
+    from ragassay.formats import read_records, write_answers
+    from ragassay.formats.named_fields import input_notes
+    from ragassay.formats.problems import require_records
+    from ragassay.formats.row_mapping import column_map
+    from ragassay.formats.write import QUESTION_FORMATS, SENTENCE_FORMATS, WRITABLE_FORMATS
+    from ragassay.reports.text import count_text
 
-        if to not in WRITABLE_FORMATS:
-            raise InputError(f"--to {to}: choose one of {', '.join(WRITABLE_FORMATS)}")
-        columns = column_map(options.get("column_map"))
-        found = read_records(
-            answers,
-            questions=questions,
-            nuggets=nuggets,
-            columns=columns,
-            answered=not (keep_empty or to in QUESTION_FORMATS),
-        )
-        require_records(found.records, found.rejections, str(answers))
-        print_rejections(found.rejections)
-        for note in input_notes(found.fields, found.records):
-            typer.echo(note, err=True)
-        records = _name_systems(found.records, system, team)
-        if to in SENTENCE_FORMATS:
-            records = [_in_sentences(record) for record in records]
-        result = write_answers(records, out, to)
+    if to not in WRITABLE_FORMATS:
+        raise InputError(f"--to {to}: choose one of {', '.join(WRITABLE_FORMATS)}")
+    columns = column_map(options.get("column_map"))
+    found = read_records(
+        answers,
+        questions=questions,
+        nuggets=nuggets,
+        columns=columns,
+        answered=not (keep_empty or to in QUESTION_FORMATS),
+    )
+    require_records(found.records, found.rejections, str(answers))
+    print_rejections(found.rejections)
+    for note in input_notes(found.fields, found.records):
+        typer.echo(note, err=True)
+    records = _name_systems(found.records, system, team)
+    if to in SENTENCE_FORMATS:
+        records = [_in_sentences(record) for record in records]
+    result = write_answers(records, out, to)
     if result.left_out:
         lost = [f"{name} of {count_text(n, 'answer')}" for name, n in result.left_out.items()]
         told = f"left out or changed, for {to} has no room for it: {', '.join(lost)}"
         typer.echo(told, err=True)
     typer.echo(f"{count_text(result.n_records, 'answer')}, {found.format} to {to}: {out}")
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    return PARTIAL if found.rejections else OK
 
 
 def _name_systems(records: Iterable[Record], system: str | None, team: str | None) -> list[Record]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragassay.cli.base import FAILED, PARTIAL, errors_as_lines
+from ragassay.cli.base import FAILED, OK, PARTIAL
 from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
 from ragassay.extras import need
 from ragassay.options import Keywords, settings_of
@@ -117,7 +117,7 @@ def build(
     ],
     out: Annotated[Path, typer.Option(help="The corpus: a folder; made if need be.")],
     quiet: Quiet = False,
-) -> None:
+) -> int:
     """Build a corpus, or add files to it.
 
     PubMed's baseline and update files go in by their numbers: revisions replace, deletions remove.
@@ -132,21 +132,21 @@ def build(
 
     Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl).
     """
-    with errors_as_lines():
-        from ragassay.reports.text import count_text
-        from ragassay.retrievers.disk.build import REJECTED, build_corpus
-        from ragassay.retrievers.opening import refuse_address
-        from ragassay.runs.progress import shown_build
+    from ragassay.reports.text import count_text
+    from ragassay.retrievers.disk.build import REJECTED, build_corpus
+    from ragassay.retrievers.opening import refuse_address
+    from ragassay.runs.progress import shown_build
 
-        need("tantivy")
-        refuse_address(out)
-        with shown_build(enabled=not quiet) as listen:
-            ledger = build_corpus(sources, out, listen)
-        print_corpus(out)
+    need("tantivy")
+    refuse_address(out)
+    with shown_build(enabled=not quiet) as listen:
+        ledger = build_corpus(sources, out, listen)
+    print_corpus(out)
     if n_rejected := sum(file.n_rejected for file in ledger.files):
         records = count_text(n_rejected, "record")
         typer.echo(f"{records} could not be read: see {out / REJECTED}", err=True)
-        raise typer.Exit(PARTIAL)
+        return PARTIAL
+    return OK
 
 
 @app.command()
@@ -180,22 +180,21 @@ def embed(
 
       ragassay corpus search my-corpus "drugs that keep the heart from failing" --by hybrid
     """
-    with errors_as_lines():
-        from ragassay.models.embeddings import Embedder
-        from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
-        from ragassay.retrievers.disk.corpus import DiskCorpus
-        from ragassay.runs.progress import shown_embedding
+    from ragassay.models.embeddings import Embedder
+    from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
+    from ragassay.retrievers.disk.corpus import DiskCorpus
+    from ragassay.runs.progress import shown_embedding
 
-        need("chromadb")
-        settings = settings_of(options, spelled="flag")
-        opened = DiskCorpus(corpus)
+    need("chromadb")
+    settings = settings_of(options, spelled="flag")
+    opened = DiskCorpus(corpus)
+    with shown_embedding(len(opened), enabled=not quiet) as listen:
+        embedder = Embedder(settings.literature.embedder)
+        embed_corpus(opened, embedder, settings.literature.chroma_url, listen)
+    if tokens:
         with shown_embedding(len(opened), enabled=not quiet) as listen:
-            embedder = Embedder(settings.literature.embedder)
-            embed_corpus(opened, embedder, settings.literature.chroma_url, listen)
-        if tokens:
-            with shown_embedding(len(opened), enabled=not quiet) as listen:
-                embed_tokens(opened, embedder, listen)
-        print_vectors(opened, settings.literature.chroma_url)
+            embed_tokens(opened, embedder, listen)
+    print_vectors(opened, settings.literature.chroma_url)
 
 
 @app.command()
@@ -204,36 +203,33 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Show a corpus's contents, its source files, and whether it has vectors."""
-    with errors_as_lines():
-        from ragassay.retrievers.disk.corpus import DiskCorpus, read_ledger
+    from ragassay.retrievers.disk.corpus import DiskCorpus, read_ledger
 
-        if as_json:
-            typer.echo(read_ledger(corpus).model_dump_json(indent=2))
-        else:
-            print_corpus(corpus)
-            print_vectors(DiskCorpus(corpus), load_settings().literature.chroma_url)
+    if as_json:
+        typer.echo(read_ledger(corpus).model_dump_json(indent=2))
+    else:
+        print_corpus(corpus)
+        print_vectors(DiskCorpus(corpus), load_settings().literature.chroma_url)
 
 
 @app.command()
 def get(
     corpus: Where,
     identifiers: Annotated[list[str], typer.Argument(help="PMIDs or DOIs.")],
-) -> None:
+) -> int:
     """Print articles as JSON, one a line. Exits with 1 if one is missing."""
-    with errors_as_lines():
-        from ragassay.retrievers.opening import open_literature
+    from ragassay.retrievers.opening import open_literature
 
-        literature = open_literature(corpus, load_settings()).literature
-        missing = False
-        for identifier in identifiers:
-            document = literature.get(identifier)
-            if document is None:
-                typer.echo(f"{identifier} is not in {corpus}", err=True)
-                missing = True
-            else:
-                typer.echo(document.model_dump_json(exclude_defaults=True))
-    if missing:
-        raise typer.Exit(FAILED)
+    literature = open_literature(corpus, load_settings()).literature
+    missing = False
+    for identifier in identifiers:
+        document = literature.get(identifier)
+        if document is None:
+            typer.echo(f"{identifier} is not in {corpus}", err=True)
+            missing = True
+        else:
+            typer.echo(document.model_dump_json(exclude_defaults=True))
+    return FAILED if missing else OK
 
 
 @app.command()
@@ -263,12 +259,11 @@ def search(
 
       ragassay corpus search my-corpus "does aspirin prevent polyps?" --by hybrid --rerank embedded
     """
-    with errors_as_lines():
-        from ragassay.retrievers.literature import Filters
+    from ragassay.retrievers.literature import Filters
 
-        literature = _open_literature(corpus, rerank, options)
-        filters = Filters(since, until, tuple(kind or ()), no_retracted)
-        print_hits(literature.search(query, k, filters), as_json)
+    literature = _open_literature(corpus, rerank, options)
+    filters = Filters(since, until, tuple(kind or ()), no_retracted)
+    print_hits(literature.search(query, k, filters), as_json)
 
 
 @app.command()
@@ -284,7 +279,7 @@ def evaluate(
     skip_empty: SkipEmpty = False,
     as_json: Json = False,
     **options: Any,
-) -> None:
+) -> int:
     """Measure the search: nDCG@10, R@100, MRR and MAP with 95 % intervals over the queries.
 
     For example, whether vectors would help on queries of yours:
@@ -295,25 +290,23 @@ def evaluate(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections, print_scores
-        from ragassay.formats.qrels import read_qrels, read_queries
-        from ragassay.metrics.papers.retrieval import retrieval_scores
-        from ragassay.runs.progress import track
+    from ragassay.cli.output import print_rejections, print_scores
+    from ragassay.formats.qrels import read_qrels, read_queries
+    from ragassay.metrics.papers.retrieval import retrieval_scores
+    from ragassay.runs.progress import track
 
-        literature = _open_literature(corpus, rerank, options)
-        wanted, odd_judgments = read_qrels(qrels)
-        texts, odd_queries = read_queries(queries)
-        rejections = [*odd_judgments, *odd_queries]
-        print_rejections(rejections)
-        asked = {q: text for q, text in texts.items() if q in wanted}
-        ranking = {
-            q: {hit.document.id: hit.score for hit in literature.search(text, k)}
-            for q, text in track(asked.items(), "searching")
-        }
-        print_scores(retrieval_scores(wanted, ranking, skips_empty=skip_empty), as_json)
-    if rejections:
-        raise typer.Exit(PARTIAL)
+    literature = _open_literature(corpus, rerank, options)
+    wanted, odd_judgments = read_qrels(qrels)
+    texts, odd_queries = read_queries(queries)
+    rejections = [*odd_judgments, *odd_queries]
+    print_rejections(rejections)
+    asked = {q: text for q, text in texts.items() if q in wanted}
+    ranking = {
+        q: {hit.document.id: hit.score for hit in literature.search(text, k)}
+        for q, text in track(asked.items(), "searching")
+    }
+    print_scores(retrieval_scores(wanted, ranking, skips_empty=skip_empty), as_json)
+    return PARTIAL if rejections else OK
 
 
 def _open_literature(where: str, rerank: str, options: Mapping[str, object]) -> Literature:

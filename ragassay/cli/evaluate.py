@@ -9,7 +9,7 @@ from typing import Annotated, Unpack
 
 import typer
 
-from ragassay.cli.base import errors_as_lines, exit_with
+from ragassay.cli.base import OK, results_code
 from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords, RunKeywords
 
@@ -45,7 +45,7 @@ def evaluate(
     dry_run: DryRun = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Evaluate a file of answers.
 
     ANSWERS is JSONL, a table (CSV, TSV, Parquet, Excel), or of ragas, DeepEval, RAGChecker, TREC,
@@ -78,15 +78,14 @@ def evaluate(
     rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 one
     could not be measured, or its range holds it.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.requests import EvaluationRequest
+    from ragassay.cli.output import Terminal
+    from ragassay.requests import EvaluationRequest
 
-        terminal = Terminal(quiet, as_json, options.get("out"))
-        beside: RunKeywords = {"fail_under": fail_under, "audit": audit, "repeat": repeat}
-        request = EvaluationRequest.of(answers, {**options, **beside}, None, terminal)
-        results = terminal.run(request, options, dry_run)
-    exit_with(results)
+    terminal = Terminal(quiet, as_json, options.get("out"))
+    beside: RunKeywords = {"fail_under": fail_under, "audit": audit, "repeat": repeat}
+    request = EvaluationRequest.of(answers, {**options, **beside}, None, terminal)
+    results = terminal.run(request, options, dry_run)
+    return results_code(results)
 
 
 NEXT = """
@@ -103,12 +102,14 @@ Next:
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("ragassay-demo"),
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many answers.")] = None,
-) -> None:
+) -> int:
     """Evaluate the sample: eight invented answers, some of them wrong on purpose.
 
     No judge, no key and no network are needed.
     """
     with as_file(files("ragassay") / "sample") as sample:
         answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
-        inspect.unwrap(evaluate)(answers, corpus=corpus, out=out, limit=limit)
-        typer.echo(NEXT.format(report=out / "report.html", about=sample / "README.md"))
+        code = inspect.unwrap(evaluate)(answers, corpus=corpus, out=out, limit=limit)
+        if code == OK:
+            typer.echo(NEXT.format(report=out / "report.html", about=sample / "README.md"))
+    return code

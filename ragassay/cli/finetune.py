@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Quiet
 from ragassay.errors import SettingsError
 
@@ -129,7 +129,7 @@ def finetune(
         Path | None, typer.Option(help="Folder of checkpoints; by default OUT/checkpoints.")
     ] = None,
     quiet: Quiet = False,
-) -> None:
+) -> int:
     """Fine-tune a small model, as a low-rank adapter of a few MiB.
 
     A judge learns from YESciEval files: whole answers with others' ratings, and damaged versions
@@ -178,63 +178,62 @@ def finetune(
         if not quiet:
             typer.echo(text, err=True)
 
-    with errors_as_lines():
-        chosen = method or _default_method(task)
-        job = _drop_unset(data=tuple(data), out=out, base=base, limit=limit, work=work)
-        fit = job | _drop_unset(
-            epochs=epochs, learning_rate=learning_rate, rank=rank, seed=seed, steps=steps
+    chosen = method or _default_method(task)
+    job = _drop_unset(data=tuple(data), out=out, base=base, limit=limit, work=work)
+    fit = job | _drop_unset(
+        epochs=epochs, learning_rate=learning_rate, rank=rank, seed=seed, steps=steps
+    )
+    is_classified = task == "correctness" or (
+        task in ("completeness", "labeller") and chosen in CLASSIFYING
+    )
+    if is_classified:
+        from ragassay.optimizers.finetuning.pair_job import PairJob, fit_pairs
+
+        if chosen not in CLASSIFYING:
+            raise SettingsError(f"--method {chosen} writes: name svm, logistic or head")
+        if dev is not None or start is not None:
+            raise SettingsError(f"--dev and --start are not of {task}: it is cross-validated")
+        kind = "correctness" if task == "correctness" else "completeness"
+        pairs = PairJob(task=kind, method=chosen, labels=labels, folds=folds, **fit)
+        found = fit_pairs(pairs, say)
+    elif chosen == "head":
+        from ragassay.optimizers.finetuning.head import HeadJob, train_head
+
+        if task != "verifier":
+            raise SettingsError(f"--method head is a verifier's: a {task} is to write")
+        found = train_head(HeadJob(start=start, dev=dev, **fit), say)
+    else:
+        from ragassay.optimizers.finetuning.job import FinetuneJob, finetune
+        from ragassay.optimizers.finetuning.training import LEARNING_RATES, TrainingRecipe
+
+        if dev is not None:
+            raise SettingsError("--dev is of --method head")
+        if chosen in CLASSIFYING or task == "correctness":
+            raise SettingsError(f"--method {chosen} is of correctness, and this is a {task}")
+        own_rate = LEARNING_RATES[chosen]
+        recipe = TrainingRecipe(
+            method=chosen,
+            learning_rate=own_rate if learning_rate is None else learning_rate,
+            share_of_layers=layers,
+            row_tokens=row_tokens,
+            cap=cap,
+            seed=seed,
+            steps=steps,
+            **_drop_unset(epochs=epochs, rank=rank),
         )
-        is_classified = task == "correctness" or (
-            task in ("completeness", "labeller") and chosen in CLASSIFYING
+        writer = FinetuneJob(
+            task="labeller" if task == "completeness" else task,
+            recipe=recipe,
+            start=start,
+            labels=labels,
+            papers=papers,
+            n_systems=systems,
+            targets=targets,
+            source_chars=source_chars,
+            **job,
         )
-        if is_classified:
-            from ragassay.optimizers.finetuning.pair_job import PairJob, fit_pairs
-
-            if chosen not in CLASSIFYING:
-                raise SettingsError(f"--method {chosen} writes: name svm, logistic or head")
-            if dev is not None or start is not None:
-                raise SettingsError(f"--dev and --start are not of {task}: it is cross-validated")
-            kind = "correctness" if task == "correctness" else "completeness"
-            pairs = PairJob(task=kind, method=chosen, labels=labels, folds=folds, **fit)
-            found = fit_pairs(pairs, say)
-        elif chosen == "head":
-            from ragassay.optimizers.finetuning.head import HeadJob, train_head
-
-            if task != "verifier":
-                raise SettingsError(f"--method head is a verifier's: a {task} is to write")
-            found = train_head(HeadJob(start=start, dev=dev, **fit), say)
-        else:
-            from ragassay.optimizers.finetuning.job import FinetuneJob, finetune
-            from ragassay.optimizers.finetuning.training import LEARNING_RATES, TrainingRecipe
-
-            if dev is not None:
-                raise SettingsError("--dev is of --method head")
-            if chosen in CLASSIFYING or task == "correctness":
-                raise SettingsError(f"--method {chosen} is of correctness, and this is a {task}")
-            own_rate = LEARNING_RATES[chosen]
-            recipe = TrainingRecipe(
-                method=chosen,
-                learning_rate=own_rate if learning_rate is None else learning_rate,
-                share_of_layers=layers,
-                row_tokens=row_tokens,
-                cap=cap,
-                seed=seed,
-                steps=steps,
-                **_drop_unset(epochs=epochs, rank=rank),
-            )
-            writer = FinetuneJob(
-                task="labeller" if task == "completeness" else task,
-                recipe=recipe,
-                start=start,
-                labels=labels,
-                papers=papers,
-                n_systems=systems,
-                targets=targets,
-                source_chars=source_chars,
-                **job,
-            )
-            found = finetune(writer, say)
-    _report(found, out, dev, say, _OPTIONS[task] if is_classified else "")
+        found = finetune(writer, say)
+    return _report(found, out, dev, say, _OPTIONS[task] if is_classified else "")
 
 
 def _drop_unset(**options: Any) -> dict[str, Any]:
@@ -258,7 +257,7 @@ _OPTIONS = {
 
 def _report(
     found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None], option: str
-) -> None:
+) -> int:
     from ragassay.reports.text import count_text, format_interval, score_text
 
     if found.measured is not None:
@@ -275,4 +274,5 @@ def _report(
     )
     if found.n_rejected:
         say(f"{count_text(found.n_rejected, 'line')} of the data could not be read")
-        raise typer.Exit(PARTIAL)
+        return PARTIAL
+    return OK

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords
 
@@ -149,10 +149,10 @@ def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | N
     return files
 
 
-def exit_code(*files: GradedFile | SystemFiles | None) -> None:
-    """Exit with `PARTIAL` where some of a file could not be read."""
-    if any(file is not None and file.rejections for file in files):
-        raise typer.Exit(PARTIAL)
+def exit_code(*files: GradedFile | SystemFiles | None) -> int:
+    """Return `PARTIAL` where some of a file could not be read."""
+    is_partial = any(file is not None and file.rejections for file in files)
+    return PARTIAL if is_partial else OK
 
 
 @takes(
@@ -186,7 +186,7 @@ def grade(
     dry_run: DryRun = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Grade passages by the questions and nuggets of a test bank, or by their query alone.
 
     The grades are added to what the passages had, and written to graded.jsonl.gz in the run's
@@ -212,25 +212,23 @@ def grade(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a grade failed.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal, print_graded
-        from ragassay.requests import request_grading
+    from ragassay.cli.output import Terminal, print_graded
+    from ragassay.requests import request_grading
 
-        terminal = Terminal(quiet, as_json, options.get("out"))
-        request = request_grading(
-            responses,
-            options,
-            None,
-            terminal,
-            words=words,
-            depth=depth,
-            like_original=like_original,
-        )
-        graded = terminal.run(request, options, dry_run)
-        if as_json:
-            typer.echo(graded.run.summary.model_dump_json(indent=2))
-        elif not quiet:
-            bank = options.get("testbank")
-            print_graded(graded, terminal.folder, bank if isinstance(bank, Path) else None)
-    if graded.is_partial:
-        raise typer.Exit(PARTIAL)
+    terminal = Terminal(quiet, as_json, options.get("out"))
+    request = request_grading(
+        responses,
+        options,
+        None,
+        terminal,
+        words=words,
+        depth=depth,
+        like_original=like_original,
+    )
+    graded = terminal.run(request, options, dry_run)
+    if as_json:
+        typer.echo(graded.run.summary.model_dump_json(indent=2))
+    elif not quiet:
+        bank = options.get("testbank")
+        print_graded(graded, terminal.folder, bank if isinstance(bank, Path) else None)
+    return PARTIAL if graded.is_partial else OK

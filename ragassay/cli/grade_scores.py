@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from ragassay.cli.base import errors_as_lines
 from ragassay.cli.grade import (
     Csv,
     GradesArgument,
@@ -52,7 +51,7 @@ def cover(
     csv: Csv = None,
     as_json: Json = False,
     limit: Limit = 100,
-) -> None:
+) -> int:
     """Show what share of the test bank each system covers with its first passages.
 
     Normalised, by the items that any graded passage covers. Both are means over queries, with
@@ -67,17 +66,16 @@ def cover(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.evaluation import cover_tables
-        from ragassay.workbench.evaluation_tables import cover_sheet
+    from ragassay.cli.tables import show_sheets
+    from ragassay.workbench.evaluation import cover_tables
+    from ragassay.workbench.evaluation_tables import cover_sheet
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, None, chosen, leanings)
-        systems = system_files(runs, None, official)
-        found = cover_tables(file, chosen, systems, ks=at or (20,), min_ratings=min_rating or ())
-        show_sheets([cover_sheet(table) for table in found], csv, as_json, limit)
-    exit_code(file, systems)
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, None, chosen, leanings)
+    systems = system_files(runs, None, official)
+    found = cover_tables(file, chosen, systems, ks=at or (20,), min_ratings=min_rating or ())
+    show_sheets([cover_sheet(table) for table in found], csv, as_json, limit)
+    return exit_code(file, systems)
 
 
 def leaderboard(
@@ -117,7 +115,7 @@ def leaderboard(
     csv: Csv = None,
     as_json: Json = False,
     limit: Limit = 100,
-) -> None:
+) -> int:
     """Rank systems by the labels of the passages that they found.
 
     --min-rating is trec_eval's -l: passages labelled lower are not relevant; nDCG, which takes
@@ -135,27 +133,26 @@ def leaderboard(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.evaluation import leaderboards
-        from ragassay.workbench.evaluation_tables import board_sheet, correlation_sheet
+    from ragassay.cli.tables import show_sheets
+    from ragassay.workbench.evaluation import leaderboards
+    from ragassay.workbench.evaluation_tables import board_sheet, correlation_sheet
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, None, chosen, leanings) if grades else None
-        systems = system_files(runs, qrels, official)
-        found = leaderboards(
-            file,
-            chosen,
-            systems,
-            measures=measure or (),
-            by=label,
-            min_rating=min_rating,
-            skips_empty=skip_empty,
-        )
-        known = [(one.measure, one.correlation) for one in found if one.correlation]
-        sheets = [board_sheet(one) for one in found]
-        show_sheets([*sheets, *([correlation_sheet(known)] if known else [])], csv, as_json, limit)
-    exit_code(file, systems)
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, None, chosen, leanings) if grades else None
+    systems = system_files(runs, qrels, official)
+    found = leaderboards(
+        file,
+        chosen,
+        systems,
+        measures=measure or (),
+        by=label,
+        min_rating=min_rating,
+        skips_empty=skip_empty,
+    )
+    known = [(one.measure, one.correlation) for one in found if one.correlation]
+    sheets = [board_sheet(one) for one in found]
+    show_sheets([*sheets, *([correlation_sheet(known)] if known else [])], csv, as_json, limit)
+    return exit_code(file, systems)
 
 
 def annotators(
@@ -182,7 +179,7 @@ def annotators(
     csv: Csv = None,
     as_json: Json = False,
     limit: Limit = 100,
-) -> None:
+) -> int:
     """Show how grades agree with people's judgments: by grade, and at each minimum with kappa.
 
     A passage's label is the rating that its best item reaches; with --min-answers 2 its second
@@ -194,24 +191,23 @@ def annotators(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.runs.folder import write_whole
-        from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
-        from ragassay.workbench.evaluation_tables import annotator_sheets, annotators_latex
+    from ragassay.cli.tables import show_sheets
+    from ragassay.runs.folder import write_whole
+    from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
+    from ragassay.workbench.evaluation_tables import annotator_sheets, annotators_latex
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, None, chosen)
-        found = annotator_tables(
-            file.queries,
-            chosen,
-            min_relevant,
-            min_answers or MIN_ANSWERS,
-            like_original=like_original,
-        )
-        if latex is not None:
-            write_whole(latex, annotators_latex(found, min_relevant, file.graders(chosen)[0]))
-            typer.echo(f"wrote {latex}", err=True)
-        sheets = [sheet for one in found for sheet in annotator_sheets(one, min_relevant)]
-        show_sheets(sheets, csv, as_json, limit)
-    exit_code(file)
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, None, chosen)
+    found = annotator_tables(
+        file.queries,
+        chosen,
+        min_relevant,
+        min_answers or MIN_ANSWERS,
+        like_original=like_original,
+    )
+    if latex is not None:
+        write_whole(latex, annotators_latex(found, min_relevant, file.graders(chosen)[0]))
+        typer.echo(f"wrote {latex}", err=True)
+    sheets = [sheet for one in found for sheet in annotator_sheets(one, min_relevant)]
+    show_sheets(sheets, csv, as_json, limit)
+    return exit_code(file)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Unpack
 import typer
 
 from ragassay.cli import grade_scores, oversight
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.grade import (
     Banks,
     Depth,
@@ -50,7 +50,7 @@ def merge(
             "--later-wins", help="Take the later file's grades where a grader is in two files."
         ),
     ] = False,
-) -> None:
+) -> int:
     """Merge the grades that several graders gave to the same passages into one file.
 
     Passages are matched by query and id. It is an error if their texts or judgments differ, or if
@@ -62,19 +62,16 @@ def merge(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.formats import write_graded_paragraphs
-        from ragassay.reports.text import count_text
-        from ragassay.workbench.graded_files import merge_grades
+    from ragassay.formats import write_graded_paragraphs
+    from ragassay.reports.text import count_text
+    from ragassay.workbench.graded_files import merge_grades
 
-        found = [graded_file(path, None, None) for path in files]
-        merged = merge_grades([file.queries for file in found], later_wins=later_wins)
-        write_graded_paragraphs(merged, out)
-        n = sum(len(query.paragraphs) for query in merged)
-        typer.echo(
-            f"{out}: {count_text(len(merged), 'query', 'queries')}, {count_text(n, 'passage')}"
-        )
-    exit_code(*found)
+    found = [graded_file(path, None, None) for path in files]
+    merged = merge_grades([file.queries for file in found], later_wins=later_wins)
+    write_graded_paragraphs(merged, out)
+    n = sum(len(query.paragraphs) for query in merged)
+    typer.echo(f"{out}: {count_text(len(merged), 'query', 'queries')}, {count_text(n, 'passage')}")
+    return exit_code(*found)
 
 
 @app.command()
@@ -88,7 +85,7 @@ def passages(
     words: Words = 400,
     depth: Depth = 20,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Write passages in the Workbench's own form, for its programs to grade.
 
     Passages keep the systems that ranked or wrote them, judgments, and grades that they have. The
@@ -102,22 +99,20 @@ def passages(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.formats import write_graded_paragraphs
-        from ragassay.reports.text import count_text
-        from ragassay.workbench.grading import prepared_passages
+    from ragassay.cli.output import print_rejections
+    from ragassay.formats import write_graded_paragraphs
+    from ragassay.reports.text import count_text
+    from ragassay.workbench.grading import prepared_passages
 
-        found = prepared_passages(responses, options, most_words=words, depth=depth, spelled="flag")
-        print_rejections(found.rejections)
-        write_graded_paragraphs(found.queries, target)
-        n = sum(len(query.paragraphs) for query in found.queries)
-        typer.echo(
-            f"{target}: {count_text(len(found.queries), 'query', 'queries')}, "
-            f"{count_text(n, 'passage')}"
-        )
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    found = prepared_passages(responses, options, most_words=words, depth=depth, spelled="flag")
+    print_rejections(found.rejections)
+    write_graded_paragraphs(found.queries, target)
+    n = sum(len(query.paragraphs) for query in found.queries)
+    typer.echo(
+        f"{target}: {count_text(len(found.queries), 'query', 'queries')}, "
+        f"{count_text(n, 'passage')}"
+    )
+    return PARTIAL if found.rejections else OK
 
 
 @app.command("filter")
@@ -129,7 +124,7 @@ def filter_(
     prompt_class: PromptClass = "",
     items: Items = None,
     self_rated: SelfRated = None,
-) -> None:
+) -> int:
     """Keep some grades of each passage: those of a model, a class of prompts, a kind of item.
 
     For example:
@@ -138,16 +133,15 @@ def filter_(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.formats import write_graded_paragraphs
-        from ragassay.workbench.graded_files import filter_grades
+    from ragassay.formats import write_graded_paragraphs
+    from ragassay.workbench.graded_files import filter_grades
 
-        chosen = grade_filter(model, prompt_class, items, self_rated)
-        file = graded_file(grades, None, None)
-        graders = file.graders(chosen)
-        write_graded_paragraphs(filter_grades(file.queries, chosen), out)
-        typer.echo(f"{out}: grades of {'; '.join(graders)}")
-    exit_code(file)
+    chosen = grade_filter(model, prompt_class, items, self_rated)
+    file = graded_file(grades, None, None)
+    graders = file.graders(chosen)
+    write_graded_paragraphs(filter_grades(file.queries, chosen), out)
+    typer.echo(f"{out}: grades of {'; '.join(graders)}")
+    return exit_code(file)
 
 
 @app.command()
@@ -174,7 +168,7 @@ def qrels(
     model: Model = "",
     prompt_class: PromptClass = "",
     items: Items = None,
-) -> None:
+) -> int:
     """Write labels of passages as a qrels file, which trec_eval reads.
 
     An item without a grade is left out; passages whose label could be higher for that are counted.
@@ -189,24 +183,23 @@ def qrels(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.reports.text import count_text
-        from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels
+    from ragassay.reports.text import count_text
+    from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, bank, chosen, leanings)
-        if label == "items":
-            n = write_item_qrels(file, chosen, out, min_rating)
-            typer.echo(f"{out}: {count_text(n, 'item')} of passages")
-        else:
-            found = rubric_qrels(file, chosen, label, min_rating, by_facet=by_facet)
-            n = write_rubric_qrels(found, out)
-            typer.echo(
-                f"{out}: {n:,} labels; {found.n_ungraded:,} passages without a grade, "
-                f"{found.n_unlabelled:,} without a label, {found.n_uncertain:,} labels that could "
-                "be higher"
-            )
-    exit_code(file)
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, bank, chosen, leanings)
+    if label == "items":
+        n = write_item_qrels(file, chosen, out, min_rating)
+        typer.echo(f"{out}: {count_text(n, 'item')} of passages")
+    else:
+        found = rubric_qrels(file, chosen, label, min_rating, by_facet=by_facet)
+        n = write_rubric_qrels(found, out)
+        typer.echo(
+            f"{out}: {n:,} labels; {found.n_ungraded:,} passages without a grade, "
+            f"{found.n_unlabelled:,} without a label, {found.n_uncertain:,} labels that could "
+            "be higher"
+        )
+    return exit_code(file)
 
 
 for _command in (

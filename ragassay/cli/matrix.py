@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import (
     DryRun,
     Json,
@@ -101,7 +101,7 @@ def matrix(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Show how several judges rate several systems, and whether a judge prefers its own answers.
 
     A cell of the matrix is the mean rating over rubrics and answers, with a bootstrap interval
@@ -134,39 +134,39 @@ def matrix(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or a run is incomplete.
     """
-    with errors_as_lines():
-        from ragassay.studies.matrix import judge_matrix, write_judge_matrix
+    from ragassay.studies.matrix import judge_matrix, write_judge_matrix
 
-        if generate or target:
-            need("matplotlib")
-        made: GeneratedAnswers | None = None
-        if generate is None and (generator or judge or dry_run or options.get("corpus")):
-            raise InputError(
-                "--generator, --judge, --corpus and --dry-run go with --generate QUESTIONS"
-            )
-        if generate is not None:
-            target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
-            given = generator or [], judge or generator or []
-            asked = _MatrixArguments(generate, *given, papers, words, max_tokens, target)
-            made = _generate_matrix(asked, options, dry_run, as_json, quiet)
-            if made is None:
-                return
-            runs, answers = [*(runs or ()), *made.runs], answers or made.written.file
-        found = judge_matrix(
-            runs or (),
-            ratings,
-            answers=answers,
-            where=where or (),
-            same=same or (),
-            rubrics=rubric or (),
+    if generate or target:
+        need("matplotlib")
+    made: GeneratedAnswers | None = None
+    if generate is None and (generator or judge or dry_run or options.get("corpus")):
+        raise InputError(
+            "--generator, --judge, --corpus and --dry-run go with --generate QUESTIONS"
         )
-        if made is not None:
-            found = replace(found, warnings=(*made.written.warnings, *found.warnings))
-        _print(found, as_json)
-        for path in write_judge_matrix(found, target) if target else ():
-            typer.echo(f"wrote {path}", err=True)
-    if found.rejections or found.warnings or (made and made.written.is_partial):
-        raise typer.Exit(PARTIAL)
+    if generate is not None:
+        target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
+        given = generator or [], judge or generator or []
+        asked = _MatrixArguments(generate, *given, papers, words, max_tokens, target)
+        made = _generate_matrix(asked, options, dry_run, as_json, quiet)
+        if made is None:
+            return OK
+        runs, answers = [*(runs or ()), *made.runs], answers or made.written.file
+    found = judge_matrix(
+        runs or (),
+        ratings,
+        answers=answers,
+        where=where or (),
+        same=same or (),
+        rubrics=rubric or (),
+    )
+    if made is not None:
+        found = replace(found, warnings=(*made.written.warnings, *found.warnings))
+    _print(found, as_json)
+    for path in write_judge_matrix(found, target) if target else ():
+        typer.echo(f"wrote {path}", err=True)
+    return (
+        PARTIAL if found.rejections or found.warnings or (made and made.written.is_partial) else OK
+    )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Clusters, RunFolderArgument
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def meta_evaluate(
             "rankings (SVG) into this folder."
         ),
     ] = None,
-) -> None:
+) -> int:
     """Measure the judge of a run against labels of people.
 
     The file contains people's labels of the same answers: which sentences are needed, which
@@ -63,18 +63,16 @@ def meta_evaluate(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some label could not be read or found no verdict.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import tell_plots_left_out
-        from ragassay.studies.meta_evaluation import meta_evaluate as measure_run
-        from ragassay.studies.meta_evaluation import write_meta_evaluation
+    from ragassay.cli.output import tell_plots_left_out
+    from ragassay.studies.meta_evaluation import meta_evaluate as measure_run
+    from ragassay.studies.meta_evaluation import write_meta_evaluation
 
-        tell_plots_left_out(out)
-        found = measure_run(run, human, clusters)
-        _print(found)
-        for path in write_meta_evaluation(found, out) if out else ():
-            typer.echo(f"wrote {path}", err=True)
-    if found.alignment.unaligned or found.rejections:
-        raise typer.Exit(PARTIAL)
+    tell_plots_left_out(out)
+    found = measure_run(run, human, clusters)
+    _print(found)
+    for path in write_meta_evaluation(found, out) if out else ():
+        typer.echo(f"wrote {path}", err=True)
+    return PARTIAL if found.alignment.unaligned or found.rejections else OK
 
 
 def _print(found: MetaEvaluation) -> None:

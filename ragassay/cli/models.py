@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Json
 
 if TYPE_CHECKING:
@@ -59,14 +59,13 @@ def find_judges(
 
       ragassay models find --port 8001
     """
-    with errors_as_lines():
-        from ragassay.cli.local_servers import find, print_json, print_servers
+    from ragassay.cli.local_servers import find, print_json, print_servers
 
-        looked, servers = find(port or (), url or ())
-        if as_json:
-            print_json(servers)
-        else:
-            print_servers(looked, servers)
+    looked, servers = find(port or (), url or ())
+    if as_json:
+        print_json(servers)
+    else:
+        print_servers(looked, servers)
 
 
 @app.command("list")
@@ -74,18 +73,17 @@ def list_models(
     as_json: Json = False,
 ) -> None:
     """List every embedded, shipped or fetchable model: its purpose, its size, its origin."""
-    with errors_as_lines():
-        import json
+    import json
 
-        from ragassay.models.registry import fact_checkers, shelf
-        from ragassay.settings import load_settings
+    from ragassay.models.registry import fact_checkers, shelf
+    from ragassay.settings import load_settings
 
-        items = (*shelf(), *fact_checkers(load_settings().literature.cache_dir))
-        if as_json:
-            for item in items:
-                typer.echo(json.dumps(_fields(item)))
-        else:
-            _print_shelf(items)
+    items = (*shelf(), *fact_checkers(load_settings().literature.cache_dir))
+    if as_json:
+        for item in items:
+            typer.echo(json.dumps(_fields(item)))
+    else:
+        _print_shelf(items)
 
 
 @app.command()
@@ -99,15 +97,14 @@ def show(
 
       ragassay models show ragassay/signals
     """
-    with errors_as_lines():
-        from ragassay.models.registry import item_of
-        from ragassay.settings import load_settings
+    from ragassay.models.registry import item_of
+    from ragassay.settings import load_settings
 
-        item = item_of(name, load_settings().literature.cache_dir)
-        if as_json:
-            typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
-        else:
-            _print_card(item)
+    item = item_of(name, load_settings().literature.cache_dir)
+    if as_json:
+        typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
+    else:
+        _print_card(item)
 
 
 @app.command()
@@ -130,18 +127,17 @@ def get(
 
     Exit codes: 0 it is here; 1 no such model, or the hub cannot be reached.
     """
-    with errors_as_lines():
-        from ragassay.models.availability import fetch
-        from ragassay.models.registry import item_of
-        from ragassay.settings import load_settings
+    from ragassay.models.availability import fetch
+    from ragassay.models.registry import item_of
+    from ragassay.settings import load_settings
 
-        cache_dir = load_settings().literature.cache_dir
-        note = fetch(name, cache_dir)
-        item = item_of(note.repository, cache_dir)
-        size = _size(item.n_bytes)
-        typer.echo(f"{note.repository} at {note.revision} ({note.licence}, {size}): {note.folder}")
-        typer.echo(f"SHA-256 {note.digest}")
-        typer.echo(f"use it by --verifier {item.name}")
+    cache_dir = load_settings().literature.cache_dir
+    note = fetch(name, cache_dir)
+    item = item_of(note.repository, cache_dir)
+    size = _size(item.n_bytes)
+    typer.echo(f"{note.repository} at {note.revision} ({note.licence}, {size}): {note.folder}")
+    typer.echo(f"SHA-256 {note.digest}")
+    typer.echo(f"use it by --verifier {item.name}")
 
 
 @app.command()
@@ -150,26 +146,24 @@ def check(
         list[str] | None,
         typer.Argument(help="Names of models, or adapters' folders; all models where none is."),
     ] = None,
-) -> None:
+) -> int:
     """Compute the SHA-256 of every file of the models anew, and compare.
 
     OK marks a file with the right digest, READ a readable one whose digest is unknown.
 
     Exit codes: 0 all files are intact; 1 no such model; 3 a file is damaged or missing.
     """
-    with errors_as_lines():
-        from ragassay.models.registry import check as check_files
-        from ragassay.models.registry import fact_checkers, is_sound, item_of, shelf
-        from ragassay.settings import load_settings
+    from ragassay.models.registry import check as check_files
+    from ragassay.models.registry import fact_checkers, is_sound, item_of, shelf
+    from ragassay.settings import load_settings
 
-        cache_dir = load_settings().literature.cache_dir
-        fetched = [item for item in fact_checkers(cache_dir) if not item.is_fetchable]
-        items = [item_of(name, cache_dir) for name in names] if names else [*shelf(), *fetched]
-        results = [(item, check_files(item)) for item in items]
-        for item, found in results:
-            _print_check(item, found)
-    if not all(is_sound(found) for _, found in results):
-        raise typer.Exit(PARTIAL)
+    cache_dir = load_settings().literature.cache_dir
+    fetched = [item for item in fact_checkers(cache_dir) if not item.is_fetchable]
+    items = [item_of(name, cache_dir) for name in names] if names else [*shelf(), *fetched]
+    results = [(item, check_files(item)) for item in items]
+    for item, found in results:
+        _print_check(item, found)
+    return PARTIAL if not all(is_sound(found) for _, found in results) else OK
 
 
 @app.command()
@@ -194,25 +188,24 @@ def merge(
 
       vllm serve merged-judge --served-model-name ragassay/judge
     """
-    with errors_as_lines():
-        from ragassay.errors import InputError
-        from ragassay.models.registry import item_of
-        from ragassay.models.tuned import merge as merge_adapter
-        from ragassay.models.tuned import write_gguf, write_hf
-        from ragassay.settings import load_settings
+    from ragassay.errors import InputError
+    from ragassay.models.registry import item_of
+    from ragassay.models.tuned import merge as merge_adapter
+    from ragassay.models.tuned import write_gguf, write_hf
+    from ragassay.settings import load_settings
 
-        if hf is None and gguf is None:
-            raise InputError("say what to write: --hf DIR, --gguf FILE, or both")
-        item = item_of(name)
-        if item.folder is None:
-            raise InputError(f"{item.name} is no adapter on a language model: nothing to merge")
-        merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
-        if gguf is not None:
-            write_gguf(merged, gguf)
-            typer.echo(f"wrote {gguf}")
-        if hf is not None:
-            write_hf(merged, hf, dtype)
-            typer.echo(f"wrote {hf}")
+    if hf is None and gguf is None:
+        raise InputError("say what to write: --hf DIR, --gguf FILE, or both")
+    item = item_of(name)
+    if item.folder is None:
+        raise InputError(f"{item.name} is no adapter on a language model: nothing to merge")
+    merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
+    if gguf is not None:
+        write_gguf(merged, gguf)
+        typer.echo(f"wrote {gguf}")
+    if hf is not None:
+        write_hf(merged, hf, dtype)
+        typer.echo(f"wrote {hf}")
 
 
 def _fields(item: ShelfItem) -> dict[str, object]:

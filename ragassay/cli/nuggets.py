@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import AnswersArgument, Quiet, takes
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, Keywords, settings_of
@@ -61,7 +61,7 @@ def create(
     ] = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Write the gold nuggets of every question of a file.
 
     The documents of a question are read some at a time; facts that no sentence of them supports are
@@ -83,42 +83,40 @@ def create(
     Exit codes: 0 done; 1 error; 3 some input was rejected, some question has no nuggets, or a
     call failed.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.cli.testbank import edit_in_editor, require_terminal
-        from ragassay.formats.nuggetizer import drop_judged_below
-        from ragassay.process import run_sync
-        from ragassay.reports.text import count_text
-        from ragassay.requests import open_tools, read_input
+    from ragassay.cli.output import Terminal
+    from ragassay.cli.testbank import edit_in_editor, require_terminal
+    from ragassay.formats.nuggetizer import drop_judged_below
+    from ragassay.process import run_sync
+    from ragassay.reports.text import count_text
+    from ragassay.requests import open_tools, read_input
 
-        terminal = Terminal(quiet)
-        if not (accept_all or review):
-            require_terminal("--accept-all, or --review")
-        job, settings = read_input(answers, options, None, terminal, answered=False)
-        tools = open_tools(settings, options, terminal, job.corpus)
-        records = [drop_judged_below(record, min_judgment) for record in job.records]
-        n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
-        if n_dropped:
-            told = f"{count_text(n_dropped, 'candidate')} judged below {min_judgment} left out"
-            typer.echo(f"{told} (--min-judgment)", err=True)
-        from ragassay.runs.nuggets import nugget_jobs, write_nuggets
+    terminal = Terminal(quiet)
+    if not (accept_all or review):
+        require_terminal("--accept-all, or --review")
+    job, settings = read_input(answers, options, None, terminal, answered=False)
+    tools = open_tools(settings, options, terminal, job.corpus)
+    records = [drop_judged_below(record, min_judgment) for record in job.records]
+    n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
+    if n_dropped:
+        told = f"{count_text(n_dropped, 'candidate')} judged below {min_judgment} left out"
+        typer.echo(f"{told} (--min-judgment)", err=True)
+    from ragassay.runs.nuggets import nugget_jobs, write_nuggets
 
-        jobs = nugget_jobs(records, source, tools, n_window=window, n_most=most)
-        with terminal.bar(len(jobs), "writing nuggets") as listen:
-            written = run_sync(
-                write_nuggets(
-                    jobs,
-                    tools,
-                    target,
-                    None if accept_all else edit_in_editor,
-                    review=_page(target, not no_open) if review and not accept_all else None,
-                    tell=lambda message: typer.echo(message, err=True),
-                    listen=listen,
-                )
+    jobs = nugget_jobs(records, source, tools, n_window=window, n_most=most)
+    with terminal.bar(len(jobs), "writing nuggets") as listen:
+        written = run_sync(
+            write_nuggets(
+                jobs,
+                tools,
+                target,
+                None if accept_all else edit_in_editor,
+                review=_page(target, not no_open) if review and not accept_all else None,
+                tell=lambda message: typer.echo(message, err=True),
+                listen=listen,
             )
-        complete = _report_written(written)
-    if job.rejections or not complete:
-        raise typer.Exit(PARTIAL)
+        )
+    complete = _report_written(written)
+    return PARTIAL if job.rejections or not complete else OK
 
 
 @app.command()
@@ -136,7 +134,7 @@ def assign(
     ] = None,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Assign every gold nugget to each answer: supported in full, in part, or not.
 
     Writes the nuggetizer's form: the assignments, and the four scores with their means on a line
@@ -144,30 +142,28 @@ def assign(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or an assignment failed.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.process import run_sync
-        from ragassay.reports.text import count_text
-        from ragassay.requests import open_tools, read_input
+    from ragassay.cli.output import Terminal
+    from ragassay.process import run_sync
+    from ragassay.reports.text import count_text
+    from ragassay.requests import open_tools, read_input
 
-        terminal = Terminal(quiet)
-        job, settings = read_input(answers, options, None, terminal)
-        tools = open_tools(settings, options, terminal, job.corpus)
-        from ragassay.runs.nugget_matching import assign_nuggets
+    terminal = Terminal(quiet)
+    job, settings = read_input(answers, options, None, terminal)
+    tools = open_tools(settings, options, terminal, job.corpus)
+    from ragassay.runs.nugget_matching import assign_nuggets
 
-        scores = metrics or target.with_name(f"{target.name}.metrics.jsonl")
-        with terminal.bar(len(job.records), "assigning nuggets") as listen:
-            found = run_sync(assign_nuggets(job.records, tools, target, scores, listen))
-        typer.echo(
-            f"{target}: {count_text(len(found.answers), 'answer')}, "
-            f"{count_text(found.n_unscored, 'nugget')} unscored"
-        )
-        typer.echo(f"{scores}: their scores")
-        n_without = len(job.records) - len(found.answers)
-        if n_without:
-            typer.echo(f"answers without gold nuggets: {n_without}", err=True)
-    if job.rejections or found.n_unscored:
-        raise typer.Exit(PARTIAL)
+    scores = metrics or target.with_name(f"{target.name}.metrics.jsonl")
+    with terminal.bar(len(job.records), "assigning nuggets") as listen:
+        found = run_sync(assign_nuggets(job.records, tools, target, scores, listen))
+    typer.echo(
+        f"{target}: {count_text(len(found.answers), 'answer')}, "
+        f"{count_text(found.n_unscored, 'nugget')} unscored"
+    )
+    typer.echo(f"{scores}: their scores")
+    n_without = len(job.records) - len(found.answers)
+    if n_without:
+        typer.echo(f"answers without gold nuggets: {n_without}", err=True)
+    return PARTIAL if job.rejections or found.n_unscored else OK
 
 
 @app.command()
@@ -186,7 +182,7 @@ def fit(
     seed: Annotated[int, typer.Option(min=0, help="Of the mixture and the search.")] = 0,
     quiet: Quiet = False,
     **options: Unpack[Keywords],
-) -> None:
+) -> int:
     """Fit the rule for when two nuggets are the same fact, as BioACE does.
 
     A Bayesian Gaussian mixture separates similar pairs from others; Optuna searches the probability
@@ -196,30 +192,28 @@ def fit(
 
     Use the result with RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.models.embeddings import Embedder
-        from ragassay.runs.nugget_matching import fit_file, read_match_file
-        from ragassay.runs.progress import shown_steps
+    from ragassay.cli.output import print_rejections
+    from ragassay.models.embeddings import Embedder
+    from ragassay.runs.nugget_matching import fit_file, read_match_file
+    from ragassay.runs.progress import shown_steps
 
-        need("optuna")
-        settings = settings_of(options, spelled="flag")
-        found = read_match_file(file)
-        print_rejections(found.rejections)
-        if found.n_one_sided:
-            typer.echo(f"answers without nuggets on one side: {found.n_one_sided}", err=True)
-        with shown_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
-            matcher = fit_file(
-                found,
-                Embedder(settings.literature.embedder),
-                target,
-                n_trials=trials,
-                seed=seed,
-                on_step=on_step,
-            )
-        _print_matcher(matcher, target)
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    need("optuna")
+    settings = settings_of(options, spelled="flag")
+    found = read_match_file(file)
+    print_rejections(found.rejections)
+    if found.n_one_sided:
+        typer.echo(f"answers without nuggets on one side: {found.n_one_sided}", err=True)
+    with shown_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
+        matcher = fit_file(
+            found,
+            Embedder(settings.literature.embedder),
+            target,
+            n_trials=trials,
+            seed=seed,
+            on_step=on_step,
+        )
+    _print_matcher(matcher, target)
+    return PARTIAL if found.rejections else OK
 
 
 def _page(target: Path, opens: bool) -> Reviewer:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, Quiet
 from ragassay.extras import need
 
@@ -33,19 +33,18 @@ def list_prompts() -> None:
 
     Those with a star can be compiled by `ragassay optimize`.
     """
-    with errors_as_lines():
-        from ragassay.optimizers.compiling.showing import prompt_lines
-        from ragassay.reports.sheets import Sheet, sheet_table, words
-        from ragassay.safe_text import open_console
+    from ragassay.optimizers.compiling.showing import prompt_lines
+    from ragassay.reports.sheets import Sheet, sheet_table, words
+    from ragassay.safe_text import open_console
 
-        rows: list[tuple[str, ...]] = []
-        for line in prompt_lines():
-            fields = f"{', '.join(line.inputs)} -> {', '.join(line.outputs)}"
-            star = " *" if line.can_compile else ""
-            said = line.instruction[:N_CHARS].rstrip() + "..."
-            rows.append((line.name + star, line.sha256[:12], fields, said))
-        columns = words("agent", "SHA-256", "fields", "says")
-        open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
+    rows: list[tuple[str, ...]] = []
+    for line in prompt_lines():
+        fields = f"{', '.join(line.inputs)} -> {', '.join(line.outputs)}"
+        star = " *" if line.can_compile else ""
+        said = line.instruction[:N_CHARS].rstrip() + "..."
+        rows.append((line.name + star, line.sha256[:12], fields, said))
+    columns = words("agent", "SHA-256", "fields", "says")
+    open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
 
 
 @app.command()
@@ -59,14 +58,13 @@ def show(
 
     Angle brackets mark the parts that differ from call to call.
     """
-    with errors_as_lines():
-        from ragassay.optimizers.compiling.showing import agent_of, full_prompt
-        from ragassay.prompts.compiled import read_compiled
+    from ragassay.optimizers.compiling.showing import agent_of, full_prompt
+    from ragassay.prompts.compiled import read_compiled
 
-        chosen = agent_of(agent)
-        if prompts is not None:
-            chosen.use(read_compiled(prompts).model_copy(update={"rubrics": ()}))
-        typer.echo(full_prompt(chosen))
+    chosen = agent_of(agent)
+    if prompts is not None:
+        chosen.use(read_compiled(prompts).model_copy(update={"rubrics": ()}))
+    typer.echo(full_prompt(chosen))
 
 
 @app.command()
@@ -74,11 +72,10 @@ def diff(
     path: Annotated[Path, typer.Argument(help="A file that `ragassay optimize` wrote.")],
 ) -> None:
     """Compare a compiled prompt with the shipped one: a unified diff, then its examples."""
-    with errors_as_lines():
-        from ragassay.optimizers.compiling.showing import prompt_diff
-        from ragassay.prompts.compiled import read_compiled
+    from ragassay.optimizers.compiling.showing import prompt_diff
+    from ragassay.prompts.compiled import read_compiled
 
-        typer.echo(prompt_diff(read_compiled(path)))
+    typer.echo(prompt_diff(read_compiled(path)))
 
 
 def optimize(
@@ -159,7 +156,7 @@ def optimize(
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
-) -> None:
+) -> int:
     """Search for a better prompt of an agent, and measure it on held-out data.
 
     The prompt is written as JSON, and `ragassay evaluate --prompts FILE` uses it. One that does no
@@ -193,68 +190,66 @@ def optimize(
     Exit codes: 0 a better prompt was written; 1 error, or the money or the calls are spent; 2 wrong
     usage; 3 no better prompt was found, or some of the data could not be read.
     """
-    with errors_as_lines():
-        from ragassay.optimizers.compiling.planning import check_agent, check_optimizer
+    from ragassay.optimizers.compiling.planning import check_agent, check_optimizer
 
-        check_agent(agent)
-        check_optimizer(optimizer)
-        from ragassay.runs.preflight import check_ready
-        from ragassay.settings import load_settings, seated
+    check_agent(agent)
+    check_optimizer(optimizer)
+    from ragassay.runs.preflight import check_ready
+    from ragassay.settings import load_settings, seated
 
-        if optimizer == "miprov2":
-            need("optuna")
-        judges = [name for name in (model, reflection_model) if name]
-        settings = load_settings(
-            **seated(judges[:1] if model else (), api_base), concurrency=concurrency
-        )
-        if reflection_model and reflection_model != model:
-            settings = settings.model_copy(update={"panel": (reflection_model,)})
-        folder = work or Path("runs") / f"optimize-{agent}-{optimizer}"
-        if not dry_run:
-            read = {"data": data, "dev": dev, "gold": gold, "corpus": corpus}
-            check_ready(settings, {"out": folder, **read}, file=out)
-        from ragassay.cli.output import print_rejections
-        from ragassay.optimizers.compiling.job import (
-            CompileJob,
-            plan_compile_job,
-            run_compile_job,
-            write_compiled,
-        )
-        from ragassay.optimizers.compiling.progress import shown_steps
-        from ragassay.optimizers.compiling.tasks import TaskOptions
-        from ragassay.retrievers.opening import open_literature
+    if optimizer == "miprov2":
+        need("optuna")
+    judges = [name for name in (model, reflection_model) if name]
+    settings = load_settings(
+        **seated(judges[:1] if model else (), api_base), concurrency=concurrency
+    )
+    if reflection_model and reflection_model != model:
+        settings = settings.model_copy(update={"panel": (reflection_model,)})
+    folder = work or Path("runs") / f"optimize-{agent}-{optimizer}"
+    if not dry_run:
+        read = {"data": data, "dev": dev, "gold": gold, "corpus": corpus}
+        check_ready(settings, {"out": folder, **read}, file=out)
+    from ragassay.cli.output import print_rejections
+    from ragassay.optimizers.compiling.job import (
+        CompileJob,
+        plan_compile_job,
+        run_compile_job,
+        write_compiled,
+    )
+    from ragassay.optimizers.compiling.progress import shown_steps
+    from ragassay.optimizers.compiling.tasks import TaskOptions
+    from ragassay.retrievers.opening import open_literature
 
-        n_labels: Literal[2, 3, 4] = labels  # type: ignore[assignment]
-        options = TaskOptions(tuple(rubric or ()), n_labels, gold, damage, seed)
-        job = CompileJob(
-            agent,
-            data,
-            dev,
-            optimizer,  # type: ignore[arg-type]
-            budget,
-            seed,
-            limit,
-            max_usd,
-            options,
-            max_calls,
-        )
-        literature = open_literature(corpus, settings).literature if corpus else None
-        if dry_run:
-            typer.echo(plan_compile_job(job, settings, literature).text)
-            return
-        with shown_steps(not quiet) as steps:
-            found = run_compile_job(job, settings, folder, literature, steps)
-        print_rejections(found.rejections)
-        target = out or folder / "prompt.json"
-        is_written = found.prompt.is_better or keep_anyway
-        if is_written:
-            write_compiled(found.prompt, target)
-        if as_json:
-            typer.echo(found.prompt.model_dump_json(indent=2))
-        elif not quiet:
-            _show(found, target if is_written else None)
-    if not found.prompt.is_better or found.rejections:
-        raise typer.Exit(PARTIAL)
+    n_labels: Literal[2, 3, 4] = labels  # type: ignore[assignment]
+    options = TaskOptions(tuple(rubric or ()), n_labels, gold, damage, seed)
+    job = CompileJob(
+        agent,
+        data,
+        dev,
+        optimizer,  # type: ignore[arg-type]
+        budget,
+        seed,
+        limit,
+        max_usd,
+        options,
+        max_calls,
+    )
+    literature = open_literature(corpus, settings).literature if corpus else None
+    if dry_run:
+        typer.echo(plan_compile_job(job, settings, literature).text)
+        return OK
+    with shown_steps(not quiet) as steps:
+        found = run_compile_job(job, settings, folder, literature, steps)
+    print_rejections(found.rejections)
+    target = out or folder / "prompt.json"
+    is_written = found.prompt.is_better or keep_anyway
+    if is_written:
+        write_compiled(found.prompt, target)
+    if as_json:
+        typer.echo(found.prompt.model_dump_json(indent=2))
+    elif not quiet:
+        _show(found, target if is_written else None)
+    return PARTIAL if not found.prompt.is_better or found.rejections else OK
 
 
 def _show(found: CompileResult, written: Path | None) -> None:

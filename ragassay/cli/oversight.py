@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragassay.cli.base import errors_as_lines
 from ragassay.cli.grade import (
     Banks,
     Csv,
@@ -55,7 +54,7 @@ def verify(
     csv: Csv = None,
     as_json: Json = False,
     limit: Limit = 5,
-) -> None:
+) -> int:
     """Show item by item what was extracted beside what was graded, the surest first.
 
     High ratings of what does not answer the item say that the prompt or the model should change.
@@ -66,19 +65,18 @@ def verify(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.tables import verify_sheets
+    from ragassay.cli.tables import show_sheets
+    from ragassay.workbench.tables import verify_sheets
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, bank, chosen)
-        found = [
-            one
-            for one in _check_items(file, query, chosen, answer_class, min_rating)
-            if item.lower() in one.item.lower() or item.lower() in one.text.lower()
-        ]
-        show_sheets(verify_sheets(found), csv, as_json, limit)
-    exit_code(file)
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, bank, chosen)
+    found = [
+        one
+        for one in _check_items(file, query, chosen, answer_class, min_rating)
+        if item.lower() in one.item.lower() or item.lower() in one.text.lower()
+    ]
+    show_sheets(verify_sheets(found), csv, as_json, limit)
+    return exit_code(file)
 
 
 def grid(
@@ -94,7 +92,7 @@ def grid(
     csv: Csv = None,
     as_json: Json = False,
     limit: Limit = 20,
-) -> None:
+) -> int:
     """Show the grades of a query's passages (rows) by its items (columns), the best first.
 
     A cell is a rating, or whether the item is covered; "?" has no grade. --csv has the extracted
@@ -106,27 +104,23 @@ def grid(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.oversight import grids
-        from ragassay.workbench.tables import GRID_WIDTH, grid_sheet, legend_sheet
+    from ragassay.cli.tables import show_sheets
+    from ragassay.workbench.oversight import grids
+    from ragassay.workbench.tables import GRID_WIDTH, grid_sheet, legend_sheet
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, bank, chosen)
-        found = grids(_check_items(file, query, chosen, answer_class, min_rating))
-        shown = [
-            sheet
-            for one in found
-            for sheet in (
-                legend_sheet(one),
-                *(
-                    grid_sheet(one, first, GRID_WIDTH)
-                    for first in range(0, len(one.items), GRID_WIDTH)
-                ),
-            )
-        ]
-        show_sheets([grid_sheet(one) for one in found], csv, as_json, limit, shown)
-    exit_code(file)
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, bank, chosen)
+    found = grids(_check_items(file, query, chosen, answer_class, min_rating))
+    shown = [
+        sheet
+        for one in found
+        for sheet in (
+            legend_sheet(one),
+            *(grid_sheet(one, first, GRID_WIDTH) for first in range(0, len(one.items), GRID_WIDTH)),
+        )
+    ]
+    show_sheets([grid_sheet(one) for one in found], csv, as_json, limit, shown)
+    return exit_code(file)
 
 
 def missing(
@@ -143,7 +137,7 @@ def missing(
     csv: Csv = None,
     as_json: Json = False,
     limit: Limit = 20,
-) -> None:
+) -> int:
     """Show relevant passages that no item covers: what is missing from the test bank.
 
     For example:
@@ -154,17 +148,16 @@ def missing(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.oversight import missing_passages
-        from ragassay.workbench.tables import missing_sheet
+    from ragassay.cli.tables import show_sheets
+    from ragassay.workbench.oversight import missing_passages
+    from ragassay.workbench.tables import missing_sheet
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, None, chosen)
-        relevance = relevance_of(min_relevant, relevant_from, direct_class)
-        found = missing_passages(file.only(query), chosen, relevance, min_rating)
-        show_sheets([missing_sheet(found)], csv, as_json, limit)
-    exit_code(file)
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, None, chosen)
+    relevance = relevance_of(min_relevant, relevant_from, direct_class)
+    found = missing_passages(file.only(query), chosen, relevance, min_rating)
+    show_sheets([missing_sheet(found)], csv, as_json, limit)
+    return exit_code(file)
 
 
 def spurious(
@@ -186,7 +179,7 @@ def spurious(
     csv: Csv = None,
     as_json: Json = False,
     limit: Limit = 20,
-) -> None:
+) -> int:
     """Show items that non-relevant passages cover, that any passage covers, and that none does.
 
     For example:
@@ -197,18 +190,17 @@ def spurious(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.oversight import item_uses
-        from ragassay.workbench.tables import spurious_sheet
+    from ragassay.cli.tables import show_sheets
+    from ragassay.workbench.oversight import item_uses
+    from ragassay.workbench.tables import spurious_sheet
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, bank, chosen)
-        relevance = relevance_of(min_relevant, relevant_from, direct_class)
-        uses = item_uses(file.only(query), chosen, relevance, min_rating, file.texts)
-        found = [one for one in uses if finding in (None, one.finding)]
-        show_sheets([spurious_sheet(found)], csv, as_json, limit)
-    exit_code(file)
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, bank, chosen)
+    relevance = relevance_of(min_relevant, relevant_from, direct_class)
+    uses = item_uses(file.only(query), chosen, relevance, min_rating, file.texts)
+    found = [one for one in uses if finding in (None, one.finding)]
+    show_sheets([spurious_sheet(found)], csv, as_json, limit)
+    return exit_code(file)
 
 
 def agreement(
@@ -221,7 +213,7 @@ def agreement(
     csv: Csv = None,
     as_json: Json = False,
     limit: Limit = 100,
-) -> None:
+) -> int:
     """Show how far graders agree on the same items: Cohen's kappa, Krippendorff's alpha.
 
     A grader is a model with a class of prompts. Models are also compared over all kinds of items,
@@ -235,17 +227,16 @@ def agreement(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.agreement import grader_agreement
-        from ragassay.workbench.tables import grader_sheets
+    from ragassay.cli.tables import show_sheets
+    from ragassay.workbench.agreement import grader_agreement
+    from ragassay.workbench.tables import grader_sheets
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, None, None)
-        file.graders(chosen)
-        found = grader_agreement(file.queries, chosen, min_rating)
-        show_sheets(grader_sheets(found), csv, as_json, limit)
-    exit_code(file)
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, None, None)
+    file.graders(chosen)
+    found = grader_agreement(file.queries, chosen, min_rating)
+    show_sheets(grader_sheets(found), csv, as_json, limit)
+    return exit_code(file)
 
 
 def _check_items(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines, exit_audited
+from ragassay.cli.base import OK, PARTIAL, audit_code
 from ragassay.cli.options import DryRun, Json, Quiet, Strict, takes
 from ragassay.cli.qa_files import export, read
 from ragassay.options import EvaluateKeywords
@@ -78,7 +78,7 @@ def generate(
     ] = None,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Write question-answer pairs from papers, that can be understood without them.
 
     A model writes the pairs of a paper in one call. Rules find those that need the paper ("Figure
@@ -102,27 +102,25 @@ def generate(
     Exit codes: 0 done; 1 error; 3 some input was rejected, some paper has no pairs, or a call
     failed.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.graphs.qa_state import QAJob
-        from ragassay.process import run_sync
-        from ragassay.writing import write_pairs
+    from ragassay.cli.output import Terminal
+    from ragassay.graphs.qa_state import QAJob
+    from ragassay.process import run_sync
+    from ragassay.writing import write_pairs
 
-        plan = QAJob(
-            number=number,
-            keywords=tuple(keywords or ()),
-            way=baseline or "pairs",
-            long=long,
-            section_chars=section_chars,
-            rounds=rounds,
-            max_tokens=max_tokens,
-            least=least,
-        )
-        terminal = Terminal(quiet)
-        making = write_pairs(papers, target, plan, evaluator, options, None, terminal)
-        is_complete = _report(run_sync(making), target)
-    if terminal.rejections or not is_complete:
-        raise typer.Exit(PARTIAL)
+    plan = QAJob(
+        number=number,
+        keywords=tuple(keywords or ()),
+        way=baseline or "pairs",
+        long=long,
+        section_chars=section_chars,
+        rounds=rounds,
+        max_tokens=max_tokens,
+        least=least,
+    )
+    terminal = Terminal(quiet)
+    making = write_pairs(papers, target, plan, evaluator, options, None, terminal)
+    is_complete = _report(run_sync(making), target)
+    return PARTIAL if terminal.rejections or not is_complete else OK
 
 
 def _report(found: Generated, target: Path) -> bool:
@@ -212,7 +210,7 @@ def evaluate(
     dry_run: DryRun = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Measure question-answer pairs against their papers, whoever wrote them.
 
     Without a judge: which numbers of the answers the paper has, which words need the paper ("this
@@ -234,19 +232,17 @@ def evaluate(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.requests import request_pairs
+    from ragassay.cli.output import Terminal
+    from ragassay.requests import request_pairs
 
-        terminal = Terminal(quiet, as_json, options.get("out"))
-        request = request_pairs(pairs, papers, options, None, terminal)
-        judged = terminal.run(request, options, dry_run)
-        if as_json:
-            typer.echo(judged.run.summary.model_dump_json(indent=2))
-        elif not quiet:
-            _show(judged, terminal.folder)
-    if judged.is_partial:
-        raise typer.Exit(PARTIAL)
+    terminal = Terminal(quiet, as_json, options.get("out"))
+    request = request_pairs(pairs, papers, options, None, terminal)
+    judged = terminal.run(request, options, dry_run)
+    if as_json:
+        typer.echo(judged.run.summary.model_dump_json(indent=2))
+    elif not quiet:
+        _show(judged, terminal.folder)
+    return PARTIAL if judged.is_partial else OK
 
 
 @app.command()
@@ -271,7 +267,7 @@ def audit(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Find out what a judge of pairs can tell, on pairs that are damaged on purpose.
 
     A wrong number (accuracy), "in this paper" (agnosticism), half an answer (completeness), a
@@ -288,17 +284,16 @@ def audit(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed;
     4 the judge is blind somewhere, with --strict.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.requests import request_pairs_audit
-        from ragassay.runs.audit_job import AuditOptions
+    from ragassay.cli.output import Terminal
+    from ragassay.requests import request_pairs_audit
+    from ragassay.runs.audit_job import AuditOptions
 
-        terminal = Terminal(quiet, as_json, options.get("out"))
-        damage = AuditOptions(number, seed, tuple(attacks or ()))
-        request = request_pairs_audit(pairs, papers, damage, options, terminal)
-        result = terminal.run(request, options)
-        terminal.show_audit(result.audit)
-    exit_audited(result.audit, strict, terminal.rejections)
+    terminal = Terminal(quiet, as_json, options.get("out"))
+    damage = AuditOptions(number, seed, tuple(attacks or ()))
+    request = request_pairs_audit(pairs, papers, damage, options, terminal)
+    result = terminal.run(request, options)
+    terminal.show_audit(result.audit)
+    return audit_code(result.audit, strict, terminal.rejections)
 
 
 @app.command("filter")
@@ -315,7 +310,7 @@ def keep(
             help="Least score, 1 to 3: of one dimension (accuracy=2.5), or of all.",
         ),
     ] = None,
-) -> None:
+) -> int:
     """Keep the pairs that a judge rated well in every dimension.
 
     A pair that lacks one of the ratings is not kept: nobody said that it is good. What is kept
@@ -329,25 +324,23 @@ def keep(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some pair lacks a rating.
     """
-    with errors_as_lines():
-        from ragassay.formats.papers.pairs import write_pairs
-        from ragassay.qa.scores import filter_pairs, least_scores
-        from ragassay.reports.text import count_text
-        from ragassay.runs.folder import RunFolder
+    from ragassay.formats.papers.pairs import write_pairs
+    from ragassay.qa.scores import filter_pairs, least_scores
+    from ragassay.reports.text import count_text
+    from ragassay.runs.folder import RunFolder
 
-        folder, scores = RunFolder(run), least_scores(least or ["2"])
-        folder.manifest()  # Raises where there is no run.
-        found = filter_pairs(folder.evaluations(), scores)
-        write_pairs(found.pairs, out)
-        kept = count_text(len(found.pairs), "pair")
-        typer.echo(f"{out}: {kept} kept, {len(found.dropped)} rated too low")
-        for name, dimensions in found.dropped.items():
-            typer.echo(f"{name}: {', '.join(dimensions)}", err=True)
-        if found.unrated:
-            lacking = count_text(len(found.unrated), "pair")
-            typer.echo(f"{lacking} not kept for want of a rating", err=True)
+    folder, scores = RunFolder(run), least_scores(least or ["2"])
+    folder.manifest()  # Raises where there is no run.
+    found = filter_pairs(folder.evaluations(), scores)
+    write_pairs(found.pairs, out)
+    kept = count_text(len(found.pairs), "pair")
+    typer.echo(f"{out}: {kept} kept, {len(found.dropped)} rated too low")
+    for name, dimensions in found.dropped.items():
+        typer.echo(f"{name}: {', '.join(dimensions)}", err=True)
     if found.unrated:
-        raise typer.Exit(PARTIAL)
+        lacking = count_text(len(found.unrated), "pair")
+        typer.echo(f"{lacking} not kept for want of a rating", err=True)
+    return PARTIAL if found.unrated else OK
 
 
 def _show(judged: JudgedPairs, folder: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ def read(
     keywords: Annotated[
         bool, typer.Option("--keywords", help="Find keywords for papers that name none.")
     ] = False,
-) -> None:
+) -> int:
     """Read papers, and show what was read of them.
 
     PAPERS is JATS XML of PubMed Central (also a set of articles, as efetch sends it), PDF, plain
@@ -45,25 +45,23 @@ def read(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some file or line was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.errors import InputError
-        from ragassay.formats.papers import read_papers, write_papers
-        from ragassay.qa.report import paper_sheet
-        from ragassay.reports.sheets import sheet_table
-        from ragassay.safe_text import open_console
+    from ragassay.cli.output import print_rejections
+    from ragassay.errors import InputError
+    from ragassay.formats.papers import read_papers, write_papers
+    from ragassay.qa.report import paper_sheet
+    from ragassay.reports.sheets import sheet_table
+    from ragassay.safe_text import open_console
 
-        found = read_papers(papers)
-        print_rejections(found.rejections)
-        if not found.papers:
-            raise InputError(f"{papers}: no paper could be read")
-        every = [_with_keywords(one) if keywords else one for one in found.papers]
-        open_console().print(sheet_table(paper_sheet(every)))
-        if out is not None:
-            write_papers(every, out)
-            typer.echo(f"wrote {out}", err=True)
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    found = read_papers(papers)
+    print_rejections(found.rejections)
+    if not found.papers:
+        raise InputError(f"{papers}: no paper could be read")
+    every = [_with_keywords(one) if keywords else one for one in found.papers]
+    open_console().print(sheet_table(paper_sheet(every)))
+    if out is not None:
+        write_papers(every, out)
+        typer.echo(f"wrote {out}", err=True)
+    return PARTIAL if found.rejections else OK
 
 
 def export(
@@ -86,7 +84,7 @@ def export(
         Path | None,
         typer.Option(help="Of sft: a text file, what the model is told; by default the writer's."),
     ] = None,
-) -> None:
+) -> int:
     """Write question-answer pairs as what other tools read.
 
     ragas: a test set (user_input, reference, reference_contexts). deepeval: goldens (input,
@@ -107,21 +105,19 @@ def export(
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some pair or paper was rejected,
     the rest is written.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
-        from ragassay.reports.text import count_text
+    from ragassay.cli.output import print_rejections
+    from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
+    from ragassay.reports.text import count_text
 
-        known = read_papers(papers) if papers else PaperFile((), ())
-        found = read_pairs(pairs, known.papers)
-        rejections = (*known.rejections, *found.rejections)
-        print_rejections(rejections)
-        example = _example(instruction) if form == "sft" else None
-        n = export_pairs(found.pairs, found.papers, out, form, example=example)
-        entries = "1 entry" if n == 1 else f"{n:,} entries"
-        typer.echo(f"{out}: {count_text(len(found.pairs), 'pair')} in {entries} of {form}")
-    if rejections:
-        raise typer.Exit(PARTIAL)
+    known = read_papers(papers) if papers else PaperFile((), ())
+    found = read_pairs(pairs, known.papers)
+    rejections = (*known.rejections, *found.rejections)
+    print_rejections(rejections)
+    example = _example(instruction) if form == "sft" else None
+    n = export_pairs(found.pairs, found.papers, out, form, example=example)
+    entries = "1 entry" if n == 1 else f"{n:,} entries"
+    typer.echo(f"{out}: {count_text(len(found.pairs), 'pair')} in {entries} of {form}")
+    return PARTIAL if rejections else OK
 
 
 def _with_keywords(paper: Paper) -> Paper:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords, settings_of
 
@@ -41,7 +41,7 @@ def rationales(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Check the reasons that a judge gives for its ratings.
 
     Without a model are measured, for each rubric: how much of a reason is recited from the rubric,
@@ -69,29 +69,27 @@ def rationales(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some reason failed.
     """
-    with errors_as_lines():
-        from ragassay.process import run_sync
-        from ragassay.reports.text import count_text
-        from ragassay.runs.progress import shown_progress
-        from ragassay.studies.rationales import audit_reasons, read_reasons, write_reason_audit
+    from ragassay.process import run_sync
+    from ragassay.reports.text import count_text
+    from ragassay.runs.progress import shown_progress
+    from ragassay.studies.rationales import audit_reasons, read_reasons, write_reason_audit
 
-        given = read_reasons(reasons, options.get("limit"), rubric_text)
-        name = f"{reasons.name.split('.')[0]}-rationales"
-        default = reasons / "rationales" if reasons.is_dir() else Path("runs") / name
-        folder = Path(options.get("out") or default)
-        n = len(given.reasons)
-        if dry_run:
-            n_calls = n if options.get("model") else 0
-            typer.echo(f"{count_text(n, 'reason')}: at most {count_text(n_calls, 'call')}")
-            return
-        settings = settings_of(options, spelled="flag") if options.get("model") else None
-        with shown_progress(n, settings is not None and not quiet, "checking") as listen:
-            found = run_sync(audit_reasons(given, settings, folder, labels, listen=listen))
-        _show(found, as_json, quiet)
-        for path in write_reason_audit(found, folder):
-            typer.echo(f"wrote {path}", err=True)
-    if given.rejections or found.n_failed:
-        raise typer.Exit(PARTIAL)
+    given = read_reasons(reasons, options.get("limit"), rubric_text)
+    name = f"{reasons.name.split('.')[0]}-rationales"
+    default = reasons / "rationales" if reasons.is_dir() else Path("runs") / name
+    folder = Path(options.get("out") or default)
+    n = len(given.reasons)
+    if dry_run:
+        n_calls = n if options.get("model") else 0
+        typer.echo(f"{count_text(n, 'reason')}: at most {count_text(n_calls, 'call')}")
+        return OK
+    settings = settings_of(options, spelled="flag") if options.get("model") else None
+    with shown_progress(n, settings is not None and not quiet, "checking") as listen:
+        found = run_sync(audit_reasons(given, settings, folder, labels, listen=listen))
+    _show(found, as_json, quiet)
+    for path in write_reason_audit(found, folder):
+        typer.echo(f"wrote {path}", err=True)
+    return PARTIAL if given.rejections or found.n_failed else OK
 
 
 def _show(found: ReasonAudit, as_json: bool, quiet: bool) -> None:

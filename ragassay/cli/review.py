@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.base import errors_as_lines
-
 if TYPE_CHECKING:
     from ragassay.review.access import Door
     from ragassay.review.session import Desk
@@ -63,10 +61,9 @@ def review(
 
       ragassay review graded.jsonl.gz --testbank bank.jsonl.gz --no-open
     """
-    with errors_as_lines():
-        from ragassay.review.server import serve_page
+    from ragassay.review.server import serve_page
 
-        serve_page(target, testbank or (), who, port, opens=not no_open, on_ready=_announce)
+    serve_page(target, testbank or (), who, port, opens=not no_open, on_ready=_announce)
 
 
 def _announce(door: Door, desk: Desk) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Unpack
 
 import typer
 
-from ragassay.cli.base import errors_as_lines, exit_with
+from ragassay.cli.base import results_code
 from ragassay.cli.options import Json, Quiet, takes
 from ragassay.options import RunKeywords
 
@@ -40,7 +40,7 @@ def run(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[RunKeywords],
-) -> None:
+) -> int:
     """Ask a RAG application questions, and evaluate its answers and what it retrieved.
 
     APP is a function, a Runnable of LangChain or a graph of LangGraph that can be imported from
@@ -60,19 +60,18 @@ def run(
     rejected, or some question, answer or verdict failed; 4 a score is below --fail-under; 5 a score
     of --fail-under could not be measured, or its range holds the bound.
     """
-    with errors_as_lines():
-        from ragassay.applications.asking import Asking
-        from ragassay.applications.run import ApplicationRequest
-        from ragassay.cli.output import Terminal
-        from ragassay.reports.labels import one_line
+    from ragassay.applications.asking import Asking
+    from ragassay.applications.run import ApplicationRequest
+    from ragassay.cli.output import Terminal
+    from ragassay.reports.labels import one_line
 
-        options["out"] = out = options.get("out") or Path("runs") / queries.name.split(".")[0]
-        terminal = Terminal(quiet, as_json, out)
-        how = Asking(None, at_once, retries, timeout_s)
-        request = ApplicationRequest.of(app, queries, how, qrels, options, None, terminal)
-        results = terminal.run(request, options)
-        if not quiet:
-            for one in results.failures[:N_SHOWN]:
-                reason = one.failure.detail or one.failure.reason
-                typer.echo(one_line(f"{one.record_id}: {reason}"), err=True)
-    exit_with(results)
+    options["out"] = out = options.get("out") or Path("runs") / queries.name.split(".")[0]
+    terminal = Terminal(quiet, as_json, out)
+    how = Asking(None, at_once, retries, timeout_s)
+    request = ApplicationRequest.of(app, queries, how, qrels, options, None, terminal)
+    results = terminal.run(request, options)
+    if not quiet:
+        for one in results.failures[:N_SHOWN]:
+            reason = one.failure.detail or one.failure.reason
+            typer.echo(one_line(f"{one.record_id}: {reason}"), err=True)
+    return results_code(results)

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ragassay.cli.base import errors_as_lines
 from ragassay.cli.options import Json, RunFolderArgument
 
 RUNS = Path("runs")
@@ -51,24 +50,23 @@ def list_runs(
 
       ragassay runs experiments --json
     """
-    with errors_as_lines():
-        from ragassay.runs.past import past_runs
+    from ragassay.runs.past import past_runs
 
-        runs = past_runs(folder)
-        if as_json:
-            import json
+    runs = past_runs(folder)
+    if as_json:
+        import json
 
-            typer.echo(json.dumps([run.model_dump(mode="json") for run in runs], indent=2))
-            return
-        if not runs:
-            typer.echo(f"{folder} has no runs")
-            return
-        from ragassay.reports.past_runs import past_run_lines
-        from ragassay.safe_text import open_console
+        typer.echo(json.dumps([run.model_dump(mode="json") for run in runs], indent=2))
+        return
+    if not runs:
+        typer.echo(f"{folder} has no runs")
+        return
+    from ragassay.reports.past_runs import past_run_lines
+    from ragassay.safe_text import open_console
 
-        console = open_console()
-        for line in past_run_lines(runs):
-            console.print(line)
+    console = open_console()
+    for line in past_run_lines(runs):
+        console.print(line)
 
 
 @app.command("open")
@@ -94,18 +92,17 @@ def open_run(
 
       ragassay runs open first --review
     """
-    with errors_as_lines():
-        from ragassay.runs.past import find_run, page_of
+    from ragassay.runs.past import find_run, page_of
 
-        found = find_run(run, folder)
-        if not review:
-            page = page_of(found).resolve()
-            typer.echo(page)
-            if not no_open:
-                import webbrowser
+    found = find_run(run, folder)
+    if not review:
+        page = page_of(found).resolve()
+        typer.echo(page)
+        if not no_open:
+            import webbrowser
 
-                webbrowser.open(page.as_uri())
-            return
+            webbrowser.open(page.as_uri())
+        return
     from ragassay.cli.review import review as open_review
 
     open_review(found, no_open=no_open)
@@ -119,29 +116,28 @@ def report(
 
     It also works for a stopped run: the report then covers the finished answers.
     """
-    with errors_as_lines():
-        from ragassay.errors import InputError
-        from ragassay.metrics.stats.summary import summarize
-        from ragassay.runs.folder import RunFolder
+    from ragassay.errors import InputError
+    from ragassay.metrics.stats.summary import summarize
+    from ragassay.runs.folder import RunFolder
 
-        folder = RunFolder(run)
-        manifest = folder.manifest()
-        evaluations = folder.evaluations()
-        if any(one.pairs for one in evaluations[:1]):
-            raise InputError(
-                f"{run} is a run of pairs, and does not keep their papers: repeat its `ragassay qa "
-                "evaluate`, which asks nothing again and writes qa.html anew"
-            )
-        summary = folder.summary() or summarize(
-            evaluations,
-            manifest.answers.n_items,
-            len(folder.failures()),
-            len(folder.rejections()),
+    folder = RunFolder(run)
+    manifest = folder.manifest()
+    evaluations = folder.evaluations()
+    if any(one.pairs for one in evaluations[:1]):
+        raise InputError(
+            f"{run} is a run of pairs, and does not keep their papers: repeat its `ragassay qa "
+            "evaluate`, which asks nothing again and writes qa.html anew"
         )
-        folder.write_reports(summary)
-        if as_json:
-            typer.echo(summary.model_dump_json(indent=2))
-            return
-        from ragassay.cli.output import print_run
+    summary = folder.summary() or summarize(
+        evaluations,
+        manifest.answers.n_items,
+        len(folder.failures()),
+        len(folder.rejections()),
+    )
+    folder.write_reports(summary)
+    if as_json:
+        typer.echo(summary.model_dump_json(indent=2))
+        return
+    from ragassay.cli.output import print_run
 
-        print_run(manifest, summary, evaluations, run, folder.audit())
+    print_run(manifest, summary, evaluations, run, folder.audit())

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.base import errors_as_lines
-
 if TYPE_CHECKING:
     from ragassay.models.serving.server import Address
 
@@ -57,16 +55,15 @@ def serve(
       ragassay evaluate answers.jsonl --model litellm_proxy/ragassay/judge --api-base
       http://HOST:4000/v1
     """
-    with errors_as_lines():
-        from ragassay.errors import SettingsError
-        from ragassay.models.registry import served_models
-        from ragassay.models.serving.server import serve as run_server
-        from ragassay.settings import load_settings
+    from ragassay.errors import SettingsError
+    from ragassay.models.registry import served_models
+    from ragassay.models.serving.server import serve as run_server
+    from ragassay.settings import load_settings
 
-        if only and not model:
-            raise SettingsError("--only needs at least one --model")
-        models = (*(() if only else served_models()), *(model or ()))
-        run_server(models, host, port, load_settings(), _announce)
+    if only and not model:
+        raise SettingsError("--only needs at least one --model")
+    models = (*(() if only else served_models()), *(model or ()))
+    run_server(models, host, port, load_settings(), _announce)
 
 
 def _announce(address: Address) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Json, OnlyWhere, takes
 from ragassay.extras import EXTRAS, need
 from ragassay.options import EvaluateKeywords
@@ -68,7 +68,7 @@ def similarity(
     ] = None,
     as_json: Json = False,
     **options: Any,
-) -> None:
+) -> int:
     """Show the similarity of several systems' answers.
 
     Each system's answers are compared with each other's to the same questions, as references and
@@ -87,30 +87,28 @@ def similarity(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, the rest is compared.
     """
-    with errors_as_lines():
-        from ragassay.formats.row_mapping import column_map
-        from ragassay.model_names import MINILM
-        from ragassay.studies.similarity import similarity as compare
-        from ragassay.studies.similarity import write_similarity
+    from ragassay.formats.row_mapping import column_map
+    from ragassay.model_names import MINILM
+    from ragassay.studies.similarity import similarity as compare
+    from ragassay.studies.similarity import write_similarity
 
-        need(*EXTRAS["similarity"], *(["matplotlib"] if out else []))
-        found = compare(
-            answers,
-            metric or (),
-            where=where or (),
-            limit=limit,
-            questions=options.get("questions"),
-            columns=column_map(options.get("column_map")),
-            embedder=embedder or MINILM,
-            wmd_vectors=wmd_vectors or (),
-            wmd_words=wmd_words,
-            lower_case=lower_case,
-        )
-        _print(found, as_json)
-        for path in write_similarity(found, out) if out else ():
-            typer.echo(f"wrote {path}", err=True)
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    need(*EXTRAS["similarity"], *(["matplotlib"] if out else []))
+    found = compare(
+        answers,
+        metric or (),
+        where=where or (),
+        limit=limit,
+        questions=options.get("questions"),
+        columns=column_map(options.get("column_map")),
+        embedder=embedder or MINILM,
+        wmd_vectors=wmd_vectors or (),
+        wmd_words=wmd_words,
+        lower_case=lower_case,
+    )
+    _print(found, as_json)
+    for path in write_similarity(found, out) if out else ():
+        typer.echo(f"wrote {path}", err=True)
+    return PARTIAL if found.rejections else OK
 
 
 def _print(found: Similarity, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import AnswersArgument, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords, settings_of
 
@@ -39,7 +39,7 @@ def strategies(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Ask a judge in four ways, mislead it, and measure how stable its ratings are.
 
     Each answer is rated five times: by the judge's own understanding of a rubric (zero-shot), with
@@ -73,34 +73,32 @@ def strategies(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some rating failed.
     """
-    with errors_as_lines():
-        from ragassay.formats.row_mapping import column_map
-        from ragassay.runs.progress import shown_progress
-        from ragassay.studies.strategies import (
-            N_WAYS,
-            default_rubric_set,
-            read_strategy_job,
-            study_strategies,
-            write_strategies,
-        )
+    from ragassay.formats.row_mapping import column_map
+    from ragassay.runs.progress import shown_progress
+    from ragassay.studies.strategies import (
+        N_WAYS,
+        default_rubric_set,
+        read_strategy_job,
+        study_strategies,
+        write_strategies,
+    )
 
-        given = read_strategy_job(
-            answers,
-            human,
-            limit=options.get("limit"),
-            questions=options.get("questions"),
-            columns=column_map(options.get("column_map")),
-        )
-        options.setdefault("rubric_set", default_rubric_set(given.job.answers.format))
-        settings = settings_of(options, spelled="flag")
-        folder = Path(options.get("out") or "")
-        n_steps = N_WAYS * len(given.job.records)
-        with shown_progress(n_steps, enabled=not quiet) as listen:
-            study = study_strategies(given, settings, folder, listen, inversion)
-        written = write_strategies(study, folder)
-        _show(study, written, as_json, quiet)
-    if study.failures or study.rejections or study.n_unscored:
-        raise typer.Exit(PARTIAL)
+    given = read_strategy_job(
+        answers,
+        human,
+        limit=options.get("limit"),
+        questions=options.get("questions"),
+        columns=column_map(options.get("column_map")),
+    )
+    options.setdefault("rubric_set", default_rubric_set(given.job.answers.format))
+    settings = settings_of(options, spelled="flag")
+    folder = Path(options.get("out") or "")
+    n_steps = N_WAYS * len(given.job.records)
+    with shown_progress(n_steps, enabled=not quiet) as listen:
+        study = study_strategies(given, settings, folder, listen, inversion)
+    written = write_strategies(study, folder)
+    _show(study, written, as_json, quiet)
+    return PARTIAL if study.failures or study.rejections or study.n_unscored else OK
 
 
 def _show(study: StrategyStudy, written: tuple[Path, ...], as_json: bool, quiet: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, takes
 from ragassay.options import EvaluateKeywords
 
@@ -64,7 +64,7 @@ def synthesize(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Have several models answer questions from papers, to compare them.
 
     Each --model writes one paragraph for each question, with citations by number, from the same
@@ -100,28 +100,24 @@ def synthesize(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, some question has no
     paper, or some answer could not be written.
     """
-    with errors_as_lines():
-        from ragassay.process import run_sync
-        from ragassay.runs.preflight import check_ready
-        from ragassay.runs.progress import Presenter
-        from ragassay.studies.syntheses import make_syntheses, writing_settings
-        from ragassay.studies.synthesis_writer import Writing
+    from ragassay.process import run_sync
+    from ragassay.runs.preflight import check_ready
+    from ragassay.runs.progress import Presenter
+    from ragassay.studies.syntheses import make_syntheses, writing_settings
+    from ragassay.studies.synthesis_writer import Writing
 
-        named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
-        settings = writing_settings(named, spelled="flag")
-        file = target or Path("runs") / f"{queries.name.split('.')[0]}-answers.jsonl"
-        how = Writing(words, max_tokens, bool(options.get("retry_failed")))
-        if dry_run:
-            _print_plan(queries, options, settings, papers, words, as_json, quiet)
-            return
-        check_ready(settings, {**options, "queries": queries}, file=file)
-        making = make_syntheses(
-            queries, file, settings, options, how, papers, Presenter(not quiet).bar
-        )
-        found = run_sync(making)
-        _print(found, as_json, quiet)
-    if found.is_partial:
-        raise typer.Exit(PARTIAL)
+    named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
+    settings = writing_settings(named, spelled="flag")
+    file = target or Path("runs") / f"{queries.name.split('.')[0]}-answers.jsonl"
+    how = Writing(words, max_tokens, bool(options.get("retry_failed")))
+    if dry_run:
+        _print_plan(queries, options, settings, papers, words, as_json, quiet)
+        return OK
+    check_ready(settings, {**options, "queries": queries}, file=file)
+    making = make_syntheses(queries, file, settings, options, how, papers, Presenter(not quiet).bar)
+    found = run_sync(making)
+    _print(found, as_json, quiet)
+    return PARTIAL if found.is_partial else OK
 
 
 def note_questions(questions: Questions) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Json, Quiet, takes
 from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
 from ragassay.errors import InputError
@@ -149,21 +149,19 @@ def show(
         bool, typer.Option("--history", help="Who changed what, when and why.")
     ] = False,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Show the items of a test bank as people left them.
 
     An item is named by the beginning of its id, as shown.
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        file = opened_bank(bank)
-        chosen = [one for one in file.banks if query in ("", one.query_id)]
-        if not chosen:
-            raise InputError(f"{bank} has no query {query!r}")
-        print_banks(chosen, history, as_json)
-    if file.rejections:
-        raise typer.Exit(PARTIAL)
+    file = opened_bank(bank)
+    chosen = [one for one in file.banks if query in ("", one.query_id)]
+    if not chosen:
+        raise InputError(f"{bank} has no query {query!r}")
+    print_banks(chosen, history, as_json)
+    return PARTIAL if file.rejections else OK
 
 
 @app.command()
@@ -198,7 +196,7 @@ def edit(
         Path | None,
         typer.Option(help="Write the changed bank there too, with the history in each item."),
     ] = None,
-) -> None:
+) -> int:
     """Change a test bank: in your editor, or by option.
 
     Ids stay though texts change. BANK itself stays as it is: what is changed is added to
@@ -217,16 +215,14 @@ def edit(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.runs.banks import write_new_bank
-        from ragassay.workbench.bank_edit import Author, ItemChanges
+    from ragassay.runs.banks import write_new_bank
+    from ragassay.workbench.bank_edit import Author, ItemChanges
 
-        asked = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
-        file = edit_bank(opened_bank(bank), asked, Author(who, why), query)
-        if out:
-            write_new_bank(file.banks, out)
-    if file.rejections:
-        raise typer.Exit(PARTIAL)
+    asked = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
+    file = edit_bank(opened_bank(bank), asked, Author(who, why), query)
+    if out:
+        write_new_bank(file.banks, out)
+    return PARTIAL if file.rejections else OK
 
 
 @app.command()
@@ -241,7 +237,7 @@ def split(
         list[str] | None,
         typer.Option(metavar="ID", help="This item is secret, in place of a share; repeat."),
     ] = None,
-) -> None:
+) -> int:
     """Split a test bank into a public and a secret part, so that no system studies to the test.
 
     Each query is in both parts, and each part of a query. Secret items stay secret.
@@ -252,20 +248,18 @@ def split(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or one part lacks a query.
     """
-    with errors_as_lines():
-        from ragassay.runs.banks import write_new_bank
-        from ragassay.workbench.bank_edit import item_of
-        from ragassay.workbench.bank_parts import split_banks
+    from ragassay.runs.banks import write_new_bank
+    from ragassay.workbench.bank_edit import item_of
+    from ragassay.workbench.bank_parts import split_banks
 
-        file = opened_bank(bank)
-        names = [item_of(file, name)[1].id for name in secret] if secret else None
-        found = split_banks(file.banks, share=share, seed=seed, secret=names)
-        write_new_bank(found.public, target)
-        write_new_bank(found.secret, hidden)
-        for title in found.one_sided:
-            typer.echo(f"{title} is in one part only", err=True)
-    if file.rejections or found.one_sided:
-        raise typer.Exit(PARTIAL)
+    file = opened_bank(bank)
+    names = [item_of(file, name)[1].id for name in secret] if secret else None
+    found = split_banks(file.banks, share=share, seed=seed, secret=names)
+    write_new_bank(found.public, target)
+    write_new_bank(found.secret, hidden)
+    for title in found.one_sided:
+        typer.echo(f"{title} is in one part only", err=True)
+    return PARTIAL if file.rejections or found.one_sided else OK
 
 
 @app.command()
@@ -273,23 +267,21 @@ def merge(
     banks: Annotated[list[Path], typer.Argument(metavar="BANK...", help="Test banks.")],
     *,
     target: Target,
-) -> None:
+) -> int:
     """Merge test banks: each item once, with the known answers and the history of all.
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or banks contradict each other; then the
     first one's word is taken.
     """
-    with errors_as_lines():
-        from ragassay.runs.banks import write_new_bank
-        from ragassay.workbench.bank_parts import merged_banks
+    from ragassay.runs.banks import write_new_bank
+    from ragassay.workbench.bank_parts import merged_banks
 
-        files = [opened_bank(path) for path in banks]
-        found = merged_banks([file.banks for file in files])
-        write_new_bank(found.banks, target)
-        for conflict in found.conflicts:
-            typer.echo(f"conflict: {conflict}", err=True)
-    if found.conflicts or any(file.rejections for file in files):
-        raise typer.Exit(PARTIAL)
+    files = [opened_bank(path) for path in banks]
+    found = merged_banks([file.banks for file in files])
+    write_new_bank(found.banks, target)
+    for conflict in found.conflicts:
+        typer.echo(f"conflict: {conflict}", err=True)
+    return PARTIAL if found.conflicts or any(file.rejections for file in files) else OK
 
 
 @app.command()
@@ -301,7 +293,7 @@ def lint(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[Keywords],
-) -> None:
+) -> int:
     """Find items that grade badly, and say how to mend them.
 
     Leading questions ("isn't it?") and such that tell their known answer, two questions in one,
@@ -315,17 +307,15 @@ def lint(
 
     Exit codes: 0 nothing found; 1 error; 3 something was found, or some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.workbench.bank_lint import lint_file
+    from ragassay.workbench.bank_lint import lint_file
 
-        file = opened_bank(bank)
-        found = lint_file(
-            file,
-            settings_of(options, spelled="flag"),
-            options.get("corpus"),
-            query=query,
-            is_shown=not quiet,
-        )
-        print_lints(found, as_json)
-    if found or file.rejections:
-        raise typer.Exit(PARTIAL)
+    file = opened_bank(bank)
+    found = lint_file(
+        file,
+        settings_of(options, spelled="flag"),
+        options.get("corpus"),
+        query=query,
+        is_shown=not quiet,
+    )
+    print_lints(found, as_json)
+    return PARTIAL if found or file.rejections else OK

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Quiet, takes
 from ragassay.options import EvaluateKeywords, settings_of
 
@@ -65,7 +65,7 @@ def create(
     collection: Collection = "",
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Have a model write exam questions or nuggets for every query.
 
     One call a query, part and kind. Items that say what another one of their query does are left
@@ -85,34 +85,32 @@ def create(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or some query has no items.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.formats.exam_queries import read_exam_queries
-        from ragassay.process import run_sync
-        from ragassay.runs.progress import shown_progress
-        from ragassay.workbench.bank_create import ExamPlan, exam_jobs, exam_tools, write_testbanks
+    from ragassay.cli.output import print_rejections
+    from ragassay.formats.exam_queries import read_exam_queries
+    from ragassay.process import run_sync
+    from ragassay.runs.progress import shown_progress
+    from ragassay.workbench.bank_create import ExamPlan, exam_jobs, exam_tools, write_testbanks
 
-        plan = ExamPlan(
-            kinds=("questions", "nuggets") if kind == "both" else (kind,),
-            number=per_query,
-            origin=source,
-            with_facets=facets,
-            with_answers=source != "query" if answers is None else answers,
-            n_documents=documents,
+    plan = ExamPlan(
+        kinds=("questions", "nuggets") if kind == "both" else (kind,),
+        number=per_query,
+        origin=source,
+        with_facets=facets,
+        with_answers=source != "query" if answers is None else answers,
+        n_documents=documents,
+    )
+    tools, note = exam_tools(settings_of(options, spelled="flag"), plan, options.get("corpus"))
+    if note:
+        typer.echo(note, err=True)
+    file = read_exam_queries(queries).first(options.get("limit"))
+    print_rejections(file.rejections)
+    jobs = exam_jobs(file, plan, tools)
+    with shown_progress(len(jobs), not quiet, "writing test banks") as listen:
+        found = run_sync(
+            write_testbanks(jobs, plan, tools, target, collection=collection, listen=listen)
         )
-        tools, note = exam_tools(settings_of(options, spelled="flag"), plan, options.get("corpus"))
-        if note:
-            typer.echo(note, err=True)
-        file = read_exam_queries(queries).first(options.get("limit"))
-        print_rejections(file.rejections)
-        jobs = exam_jobs(file, plan, tools)
-        with shown_progress(len(jobs), not quiet, "writing test banks") as listen:
-            found = run_sync(
-                write_testbanks(jobs, plan, tools, target, collection=collection, listen=listen)
-            )
-        is_complete = _report_created(found, target)
-    if file.rejections or not is_complete:
-        raise typer.Exit(PARTIAL)
+    is_complete = _report_created(found, target)
+    return PARTIAL if file.rejections or not is_complete else OK
 
 
 def import_bank(
@@ -134,7 +132,7 @@ def import_bank(
         Path | None, typer.Option(help="Queries, where FILE has only their ids.")
     ] = None,
     collection: Collection = "",
-) -> None:
+) -> int:
     """Make a test bank of items that others wrote.
 
     The form is recognised by the content. Without --kind, lists by hand are questions where all
@@ -148,19 +146,17 @@ def import_bank(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.formats import write_test_banks
-        from ragassay.formats.exam_queries import read_exam_queries
-        from ragassay.workbench.bank_import import read_bank_import
+    from ragassay.cli.output import print_rejections
+    from ragassay.formats import write_test_banks
+    from ragassay.formats.exam_queries import read_exam_queries
+    from ragassay.workbench.bank_import import read_bank_import
 
-        texts = {q.id: q.text for q in read_exam_queries(queries).queries} if queries else {}
-        found = read_bank_import(file, query=query, kind=kind, queries=texts, collection=collection)
-        print_rejections(found.rejections)
-        write_test_banks(found.banks, target)
-        typer.echo(_written_text(found.banks, target))
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    texts = {q.id: q.text for q in read_exam_queries(queries).queries} if queries else {}
+    found = read_bank_import(file, query=query, kind=kind, queries=texts, collection=collection)
+    print_rejections(found.rejections)
+    write_test_banks(found.banks, target)
+    typer.echo(_written_text(found.banks, target))
+    return PARTIAL if found.rejections else OK
 
 
 def queries(
@@ -169,7 +165,7 @@ def queries(
     ],
     *,
     target: Annotated[Path, typer.Option("--out", help="The file to write: .json.")],
-) -> None:
+) -> int:
     """Write queries in the Workbench's own form, {"id": "text"}, for its programs.
 
     `testbank create`, `import`, `edit --out`, `split` and `merge` write test banks in its form;
@@ -181,19 +177,17 @@ def queries(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries
-        from ragassay.reports.text import count_text
+    from ragassay.cli.output import print_rejections
+    from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries
+    from ragassay.reports.text import count_text
 
-        found = read_exam_queries(file)
-        print_rejections(found.rejections)
-        write_exam_queries(found.queries, target)
-        n_parts = sum(bool(query.facets) for query in found.queries)
-        left = f"; the parts of {n_parts} of them are left out" if n_parts else ""
-        typer.echo(f"{target}: {count_text(len(found.queries), 'query', 'queries')}{left}")
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    found = read_exam_queries(file)
+    print_rejections(found.rejections)
+    write_exam_queries(found.queries, target)
+    n_parts = sum(bool(query.facets) for query in found.queries)
+    left = f"; the parts of {n_parts} of them are left out" if n_parts else ""
+    typer.echo(f"{target}: {count_text(len(found.queries), 'query', 'queries')}{left}")
+    return PARTIAL if found.rejections else OK
 
 
 def _written_text(banks: Sequence[RubricBank], target: Path) -> str:

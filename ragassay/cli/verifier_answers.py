@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import AnswersArgument, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords
 
@@ -56,7 +56,7 @@ def separate(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Show whether scores tell a sentence's own documents from others (BioACE, algorithm 1).
 
     Every answer sentence with a document that people call supporting is scored against it, as the
@@ -74,37 +74,35 @@ def separate(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.models.availability import need_verifiers
-        from ragassay.requests import read_input
-        from ragassay.runs.progress import shown_steps
-        from ragassay.studies.verifiers.sentences import (
-            check_documents,
-            labelled_sentences,
-            open_models,
-        )
-        from ragassay.studies.verifiers.separation import sample_pairs
-        from ragassay.studies.verifiers.separation import separate as separate_pairs
-        from ragassay.studies.verifiers.tables import question_sheet, separation_sheet
+    from ragassay.cli.output import Terminal
+    from ragassay.models.availability import need_verifiers
+    from ragassay.requests import read_input
+    from ragassay.runs.progress import shown_steps
+    from ragassay.studies.verifiers.sentences import (
+        check_documents,
+        labelled_sentences,
+        open_models,
+    )
+    from ragassay.studies.verifiers.separation import sample_pairs
+    from ragassay.studies.verifiers.separation import separate as separate_pairs
+    from ragassay.studies.verifiers.tables import question_sheet, separation_sheet
 
-        need_verifiers(verifiers or ())
-        job, settings = read_input(answers, options, None, Terminal(quiet))
-        sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
-        n_missing = check_documents(sentences)
-        models = open_models(*_scorers(verifiers, embedders), settings.literature.cache_dir)
-        pairs = sample_pairs(sentences, seed)
-        with shown_steps(len(pairs) * len(models), "scoring", not quiet) as step:
-            found = [one for model in models for one in separate_pairs(pairs, model, step)]
-        rows = [(one.model, one.source, one.result, one.n_unscored) for one in found]
-        tables = {
-            "separation": separation_sheet(rows),
-            "separation-by-question": question_sheet(rows),
-        }
-        show_and_write(tables, folder, as_json=as_json, quiet=quiet, n_shown=1)
-        tell_missing(n_missing)
-    if job.rejections or n_missing:
-        raise typer.Exit(PARTIAL)
+    need_verifiers(verifiers or ())
+    job, settings = read_input(answers, options, None, Terminal(quiet))
+    sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
+    n_missing = check_documents(sentences)
+    models = open_models(*_scorers(verifiers, embedders), settings.literature.cache_dir)
+    pairs = sample_pairs(sentences, seed)
+    with shown_steps(len(pairs) * len(models), "scoring", not quiet) as step:
+        found = [one for model in models for one in separate_pairs(pairs, model, step)]
+    rows = [(one.model, one.source, one.result, one.n_unscored) for one in found]
+    tables = {
+        "separation": separation_sheet(rows),
+        "separation-by-question": question_sheet(rows),
+    }
+    show_and_write(tables, folder, as_json=as_json, quiet=quiet, n_shown=1)
+    tell_missing(n_missing)
+    return PARTIAL if job.rejections or n_missing else OK
 
 
 @takes(EvaluateKeywords, "corpus", "questions", "limit")
@@ -118,7 +116,7 @@ def support(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Show how many answer sentences their cited documents bear out (BioACE, figure 7a).
 
     Supp(AS) is the share of sentences that any cited document bears out, Supp(CS) that of sentences
@@ -135,40 +133,36 @@ def support(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.models.availability import need_verifiers
-        from ragassay.requests import read_input
-        from ragassay.runs.progress import shown_steps
-        from ragassay.studies.verifiers.sentences import (
-            check_documents,
-            cited_sentences,
-            has_citation_labels,
-            labelled_sentences,
-            open_models,
-        )
-        from ragassay.studies.verifiers.support import measure_support
-        from ragassay.studies.verifiers.tables import support_sheet
+    from ragassay.cli.output import Terminal
+    from ragassay.models.availability import need_verifiers
+    from ragassay.requests import read_input
+    from ragassay.runs.progress import shown_steps
+    from ragassay.studies.verifiers.sentences import (
+        check_documents,
+        cited_sentences,
+        has_citation_labels,
+        labelled_sentences,
+        open_models,
+    )
+    from ragassay.studies.verifiers.support import measure_support
+    from ragassay.studies.verifiers.tables import support_sheet
 
-        need_verifiers(verifiers or ())
-        job, settings = read_input(answers, options, None, Terminal(quiet))
-        has_labels = labels_of is not None or has_citation_labels(answers)
-        if has_labels:
-            sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
-        else:
-            sentences = cited_sentences(job.records, job.corpus)
-        n_missing = check_documents(sentences)
-        models = open_models(*_scorers(verifiers, embedders), settings.literature.cache_dir)
-        with shown_steps(len(sentences) * len(models), "scoring", not quiet) as step:
-            found = [
-                measure_support(sentences, m, has_labels=has_labels, step=step) for m in models
-            ]
-        rows = [(one.model, one.threshold, one.all_cited, one.supporting) for one in found]
-        tables = {"support": support_sheet(rows)}
-        show_and_write(tables, folder, as_json=as_json, quiet=quiet)
-        tell_missing(n_missing)
-    if job.rejections or n_missing:
-        raise typer.Exit(PARTIAL)
+    need_verifiers(verifiers or ())
+    job, settings = read_input(answers, options, None, Terminal(quiet))
+    has_labels = labels_of is not None or has_citation_labels(answers)
+    if has_labels:
+        sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
+    else:
+        sentences = cited_sentences(job.records, job.corpus)
+    n_missing = check_documents(sentences)
+    models = open_models(*_scorers(verifiers, embedders), settings.literature.cache_dir)
+    with shown_steps(len(sentences) * len(models), "scoring", not quiet) as step:
+        found = [measure_support(sentences, m, has_labels=has_labels, step=step) for m in models]
+    rows = [(one.model, one.threshold, one.all_cited, one.supporting) for one in found]
+    tables = {"support": support_sheet(rows)}
+    show_and_write(tables, folder, as_json=as_json, quiet=quiet)
+    tell_missing(n_missing)
+    return PARTIAL if job.rejections or n_missing else OK
 
 
 @takes(EvaluateKeywords, "corpus", "questions", "limit", "search")
@@ -192,7 +186,7 @@ def at_k(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Show how many answer sentences the k best documents of a search bear out (BioACE, figure 7b).
 
     Two scores have this form. "correctness_at_k" is BioACE's: documents are found by the question,
@@ -209,34 +203,32 @@ def at_k(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal, tell_plots_left_out
-        from ragassay.models.availability import need_verifiers
-        from ragassay.reports.figures import can_plot, curve_plot
-        from ragassay.requests import read_input
-        from ragassay.runs.progress import shown_steps
-        from ragassay.studies.verifiers.sentences import cited_sentences, open_models
-        from ragassay.studies.verifiers.support import curves_of, n_steps, parse_ks, ways_of
-        from ragassay.studies.verifiers.tables import curve_sheet
+    from ragassay.cli.output import Terminal, tell_plots_left_out
+    from ragassay.models.availability import need_verifiers
+    from ragassay.reports.figures import can_plot, curve_plot
+    from ragassay.requests import read_input
+    from ragassay.runs.progress import shown_steps
+    from ragassay.studies.verifiers.sentences import cited_sentences, open_models
+    from ragassay.studies.verifiers.support import curves_of, n_steps, parse_ks, ways_of
+    from ragassay.studies.verifiers.tables import curve_sheet
 
-        need_verifiers(verifiers or ())
-        ks, ways = parse_ks(k), ways_of(found_by)
-        job, settings = read_input(answers, options, None, Terminal(quiet))
-        tell_plots_left_out(folder)
-        sentences = cited_sentences(job.records, job.corpus)
-        models = open_models(*_scorers(verifiers, embedders), settings.literature.cache_dir)
-        total = n_steps(sentences, ways, len(models))
-        with shown_steps(total, "searching and scoring", not quiet) as step:
-            curves = curves_of(sentences, models, job.corpus, settings, ways, ks, depth, step)
-        sheet = curve_sheet([(one.name, one.model, one.points) for one in curves])
-        by_name = {one.title: one.points for one in curves}
-        plots: dict[str, str] = {}
-        if folder is not None and can_plot():
-            titles = ("Correctness at k", "k documents", "share of sentences")
-            plots = {"curve": curve_plot(*titles, by_name)}
-        show_and_write({"curve": sheet}, folder, as_json=as_json, quiet=quiet, plots=plots)
-    if job.rejections:
-        raise typer.Exit(PARTIAL)
+    need_verifiers(verifiers or ())
+    ks, ways = parse_ks(k), ways_of(found_by)
+    job, settings = read_input(answers, options, None, Terminal(quiet))
+    tell_plots_left_out(folder)
+    sentences = cited_sentences(job.records, job.corpus)
+    models = open_models(*_scorers(verifiers, embedders), settings.literature.cache_dir)
+    total = n_steps(sentences, ways, len(models))
+    with shown_steps(total, "searching and scoring", not quiet) as step:
+        curves = curves_of(sentences, models, job.corpus, settings, ways, ks, depth, step)
+    sheet = curve_sheet([(one.name, one.model, one.points) for one in curves])
+    by_name = {one.title: one.points for one in curves}
+    plots: dict[str, str] = {}
+    if folder is not None and can_plot():
+        titles = ("Correctness at k", "k documents", "share of sentences")
+        plots = {"curve": curve_plot(*titles, by_name)}
+    show_and_write({"curve": sheet}, folder, as_json=as_json, quiet=quiet, plots=plots)
+    return PARTIAL if job.rejections else OK
 
 
 def tell_missing(n_missing: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Json, Quiet
 from ragassay.cli.verifier_answers import (
     LabelFile,
@@ -78,12 +78,11 @@ def kinds(as_json: Json = False) -> None:
 
       ragassay evaluate answers.jsonl --verifier alignscore:AlignScore-base.ckpt@roberta-base
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.prompts.model_forms import load_verifier_kinds
-        from ragassay.studies.verifiers.tables import kinds_sheet
+    from ragassay.cli.tables import show_sheets
+    from ragassay.prompts.model_forms import load_verifier_kinds
+    from ragassay.studies.verifiers.tables import kinds_sheet
 
-        show_sheets([kinds_sheet(load_verifier_kinds())], None, as_json, 0)
+    show_sheets([kinds_sheet(load_verifier_kinds())], None, as_json, 0)
 
 
 @app.command()
@@ -106,7 +105,7 @@ def fit(
     labels_of: LabelFile = None,
     seed: Seed = 0,
     quiet: Quiet = False,
-) -> None:
+) -> int:
     """Find the threshold at which a verifier has the highest F1.
 
     Models that score, such as AlignScore and SummaC, need a threshold to say "attributable"; others
@@ -123,45 +122,43 @@ def fit(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some claims could not be read or have no document.
     """
-    with errors_as_lines():
-        from ragassay.errors import SettingsError
-        from ragassay.models.availability import need_verifiers
-        from ragassay.runs.folder import write_whole
-        from ragassay.runs.progress import shown_steps
-        from ragassay.settings import load_settings
-        from ragassay.studies.verifiers.claims import split_claims
-        from ragassay.studies.verifiers.measuring import fit as fit_thresholds
+    from ragassay.errors import SettingsError
+    from ragassay.models.availability import need_verifiers
+    from ragassay.runs.folder import write_whole
+    from ragassay.runs.progress import shown_steps
+    from ragassay.settings import load_settings
+    from ragassay.studies.verifiers.claims import split_claims
+    from ragassay.studies.verifiers.measuring import fit as fit_thresholds
 
-        need_verifiers([verifier])
-        if out.suffix != ".json":
-            raise SettingsError(f"--out {out}: a file of thresholds ends in .json")
-        read = [_claims(claims, corpus, labels_of)]
-        if dev:
-            read.append(_claims(dev, corpus, labels_of))
-            learnt, held = (list(part.claims) for part in read)
-        else:
-            learnt, held = split_claims(read[0].claims, 0.5, seed)
-        n_labels: Literal[2, 3] = labels  # type: ignore[assignment]
-        with shown_steps(len(learnt) + len(held), "comparing", not quiet) as step:
-            found = fit_thresholds(
-                verifier,
-                learnt,
-                held,
-                load_settings().literature.cache_dir,
-                n_labels=n_labels,
-                data=[path.name for path in (*claims, *(dev or ()))],
-                seed=seed,
-                step=step,
-            )
-        write_whole(out, found.model_dump_json(indent=2))
-        if not quiet:
-            from ragassay.studies.verifiers.tables import fitted_lines
+    need_verifiers([verifier])
+    if out.suffix != ".json":
+        raise SettingsError(f"--out {out}: a file of thresholds ends in .json")
+    read = [_claims(claims, corpus, labels_of)]
+    if dev:
+        read.append(_claims(dev, corpus, labels_of))
+        learnt, held = (list(part.claims) for part in read)
+    else:
+        learnt, held = split_claims(read[0].claims, 0.5, seed)
+    n_labels: Literal[2, 3] = labels  # type: ignore[assignment]
+    with shown_steps(len(learnt) + len(held), "comparing", not quiet) as step:
+        found = fit_thresholds(
+            verifier,
+            learnt,
+            held,
+            load_settings().literature.cache_dir,
+            n_labels=n_labels,
+            data=[path.name for path in (*claims, *(dev or ()))],
+            seed=seed,
+            step=step,
+        )
+    write_whole(out, found.model_dump_json(indent=2))
+    if not quiet:
+        from ragassay.studies.verifiers.tables import fitted_lines
 
-            for line in fitted_lines(found.thresholds, found.learnt, found.before, found.after):
-                typer.echo(line)
-        typer.echo(f"wrote {out}", err=True)
-    if any(part.rejections or part.n_missing for part in read):
-        raise typer.Exit(PARTIAL)
+        for line in fitted_lines(found.thresholds, found.learnt, found.before, found.after):
+            typer.echo(line)
+    typer.echo(f"wrote {out}", err=True)
+    return PARTIAL if any(part.rejections or part.n_missing for part in read) else OK
 
 
 @app.command()
@@ -182,7 +179,7 @@ def measure(
     out: Out = None,
     as_json: Json = False,
     quiet: Quiet = False,
-) -> None:
+) -> int:
     """Measure verifiers on claims that people labelled.
 
     Precision, recall and F1 (of the supported claims, macro, weighted), accuracy, and the area
@@ -204,37 +201,35 @@ def measure(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some claims could not be read or have no document.
     """
-    with errors_as_lines():
-        from ragassay.model_names import MINILM_VERIFIER
-        from ragassay.models.availability import need_verifiers
-        from ragassay.models.embeddings import Embedder
-        from ragassay.runs.progress import shown_steps
-        from ragassay.settings import load_settings
-        from ragassay.studies.verifiers.measuring import measure as measure_all
-        from ragassay.studies.verifiers.tables import measured_sheet
+    from ragassay.model_names import MINILM_VERIFIER
+    from ragassay.models.availability import need_verifiers
+    from ragassay.models.embeddings import Embedder
+    from ragassay.runs.progress import shown_steps
+    from ragassay.settings import load_settings
+    from ragassay.studies.verifiers.measuring import measure as measure_all
+    from ragassay.studies.verifiers.tables import measured_sheet
 
-        names, wanted = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
-        need_verifiers(names)
-        read = _claims(claims, corpus, labels_of)
-        with shown_steps(len(read.claims) * len(names), "comparing", not quiet) as step:
-            found = measure_all(
-                names,
-                read.claims,
-                load_settings().literature.cache_dir,
-                wanted,
-                Embedder() if against == "sentence" else None,
-                step,
-            )
-        tables = {
-            f"measured-{n}-labels": measured_sheet(
-                [(one.verifier, one.result, one.n_left_out) for one in part], n
-            )
-            for n in wanted
-            if (part := [one for one in found if one.n_labels == n])
-        }
-        show_and_write(tables, out, as_json=as_json, quiet=quiet)
-    if read.rejections or read.n_missing:
-        raise typer.Exit(PARTIAL)
+    names, wanted = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
+    need_verifiers(names)
+    read = _claims(claims, corpus, labels_of)
+    with shown_steps(len(read.claims) * len(names), "comparing", not quiet) as step:
+        found = measure_all(
+            names,
+            read.claims,
+            load_settings().literature.cache_dir,
+            wanted,
+            Embedder() if against == "sentence" else None,
+            step,
+        )
+    tables = {
+        f"measured-{n}-labels": measured_sheet(
+            [(one.verifier, one.result, one.n_left_out) for one in part], n
+        )
+        for n in wanted
+        if (part := [one for one in found if one.n_labels == n])
+    }
+    show_and_write(tables, out, as_json=as_json, quiet=quiet)
+    return PARTIAL if read.rejections or read.n_missing else OK
 
 
 app.command()(separate)
