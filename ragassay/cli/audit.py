@@ -6,6 +6,7 @@ from typing import Unpack
 
 from ragassay.cli.base import audit_code
 from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, Strict, takes
+from ragassay.cli.terminal import Terminal
 from ragassay.options import AuditKeywords
 
 
@@ -44,7 +45,6 @@ def audit(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or
     verdict failed; 4 the judge is blind somewhere, with --strict.
     """
-    from ragassay.cli.output import Terminal
     from ragassay.requests import request_audit
 
     terminal = Terminal(quiet, as_json, options.get("out"))

@@ -10,6 +10,7 @@ import typer
 
 from ragassay.cli.base import BELOW, OK, PARTIAL
 from ragassay.cli.options import Clusters
+from ragassay.cli.terminal import print_rejections, tell_plots_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +130,6 @@ def compare(
         raise typer.BadParameter("--margin needs --fail-if worse")
     if html and html.is_dir():
         raise typer.BadParameter(f"--html {html} is a folder, a file is needed")
-    from ragassay.cli.output import print_rejections, tell_plots_left_out
     from ragassay.runs.compare import compare as compare_runs
     from ragassay.runs.compare import write_comparison
     from ragassay.runs.folder import check_writable

@@ -10,6 +10,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import takes
+from ragassay.cli.terminal import print_rejections
 from ragassay.options import Keywords
 
 if TYPE_CHECKING:
@@ -90,7 +91,6 @@ def convert(
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some input was rejected, the
     rest is written.
     """
-    from ragassay.cli.output import print_rejections
     from ragassay.errors import InputError
     from ragassay.formats import read_records, write_answers
     from ragassay.formats.named_fields import input_notes

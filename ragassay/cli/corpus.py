@@ -10,6 +10,7 @@ import typer
 
 from ragassay.cli.base import FAILED, OK, PARTIAL
 from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
+from ragassay.cli.terminal import print_rejections, print_scores
 from ragassay.extras import need
 from ragassay.options import Keywords, settings_of
 from ragassay.records import Article
@@ -290,7 +291,6 @@ def evaluate(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.output import print_rejections, print_scores
     from ragassay.formats.qrels import read_qrels, read_queries
     from ragassay.metrics.papers.retrieval import retrieval_scores
     from ragassay.runs.progress import track

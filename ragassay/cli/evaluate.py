@@ -11,6 +11,7 @@ import typer
 
 from ragassay.cli.base import OK, results_code
 from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, takes
+from ragassay.cli.terminal import Terminal
 from ragassay.options import EvaluateKeywords, RunKeywords
 
 
@@ -78,7 +79,6 @@ def evaluate(
     rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 one
     could not be measured, or its range holds it.
     """
-    from ragassay.cli.output import Terminal
     from ragassay.requests import EvaluationRequest
 
     terminal = Terminal(quiet, as_json, options.get("out"))

@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, Quiet, takes
+from ragassay.cli.terminal import Terminal, print_rejections
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -123,7 +124,6 @@ def graded_file(
         chosen: Where given, several graders that it accepts are worth a note.
         leanings: Whether what is undecided counts as it leant.
     """
-    from ragassay.cli.output import print_rejections
     from ragassay.workbench.evaluation import read_graded
 
     file = read_graded(path, banks or (), leanings=leanings)
@@ -141,7 +141,6 @@ def graded_file(
 
 def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | None) -> SystemFiles:
     """Read what systems are ranked by, and report what could not be read."""
-    from ragassay.cli.output import print_rejections
     from ragassay.workbench.evaluation import read_system_files
 
     files = read_system_files(runs or (), qrels, official)
@@ -212,7 +211,7 @@ def grade(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a grade failed.
     """
-    from ragassay.cli.output import Terminal, print_graded
+    from ragassay.cli.output import print_graded
     from ragassay.requests import request_grading
 
     terminal = Terminal(quiet, as_json, options.get("out"))

@@ -24,6 +24,7 @@ from ragassay.cli.grade import (
     system_files,
 )
 from ragassay.cli.options import Json, SkipEmpty
+from ragassay.cli.terminal import show_sheets
 
 
 def cover(
@@ -66,7 +67,6 @@ def cover(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.tables import show_sheets
     from ragassay.workbench.evaluation import cover_tables
     from ragassay.workbench.evaluation_tables import cover_sheet
 
@@ -133,7 +133,6 @@ def leaderboard(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.tables import show_sheets
     from ragassay.workbench.evaluation import leaderboards
     from ragassay.workbench.evaluation_tables import board_sheet, correlation_sheet
 
@@ -191,7 +190,6 @@ def annotators(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.tables import show_sheets
     from ragassay.runs.folder import write_whole
     from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
     from ragassay.workbench.evaluation_tables import annotator_sheets, annotators_latex

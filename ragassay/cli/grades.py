@@ -25,6 +25,7 @@ from ragassay.cli.grade import (
     graded_file,
 )
 from ragassay.cli.options import takes
+from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords
 
 app = typer.Typer(
@@ -99,7 +100,6 @@ def passages(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.output import print_rejections
     from ragassay.formats import write_graded_paragraphs
     from ragassay.reports.text import count_text
     from ragassay.workbench.grading import prepared_passages

@@ -19,6 +19,7 @@ from ragassay.cli.options import (
     Words,
     takes,
 )
+from ragassay.cli.terminal import print_matrices, print_rejections
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, settings_of
@@ -251,8 +252,6 @@ def _print_plan(plan: GenerationPlan, asked: _MatrixArguments, as_json: bool) ->
 
 
 def _print(found: JudgeMatrix, as_json: bool) -> None:
-    from ragassay.cli.output import print_rejections
-    from ragassay.cli.tables import print_matrices
 
     for warning in found.warnings:
         typer.echo(f"warning: {warning}", err=True)

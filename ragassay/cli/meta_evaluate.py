@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Clusters, RunFolderArgument
+from ragassay.cli.terminal import print_rejections, tell_plots_left_out
 
 if TYPE_CHECKING:
     from ragassay.studies.meta_evaluation import MetaEvaluation
@@ -63,7 +64,6 @@ def meta_evaluate(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some label could not be read or found no verdict.
     """
-    from ragassay.cli.output import tell_plots_left_out
     from ragassay.studies.meta_evaluation import meta_evaluate as measure_run
     from ragassay.studies.meta_evaluation import write_meta_evaluation
 
@@ -76,7 +76,6 @@ def meta_evaluate(
 
 
 def _print(found: MetaEvaluation) -> None:
-    from ragassay.cli.output import print_rejections
     from ragassay.metrics.stats.panel_agreement import effective_judges
     from ragassay.reports.labels import one_line
     from ragassay.reports.panel_view import alike_lines

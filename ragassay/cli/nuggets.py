@@ -10,6 +10,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import AnswersArgument, Quiet, takes
+from ragassay.cli.terminal import Terminal, print_rejections
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, Keywords, settings_of
 
@@ -83,7 +84,6 @@ def create(
     Exit codes: 0 done; 1 error; 3 some input was rejected, some question has no nuggets, or a
     call failed.
     """
-    from ragassay.cli.output import Terminal
     from ragassay.cli.testbank import edit_in_editor, require_terminal
     from ragassay.formats.nuggetizer import drop_judged_below
     from ragassay.process import run_sync
@@ -142,7 +142,6 @@ def assign(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or an assignment failed.
     """
-    from ragassay.cli.output import Terminal
     from ragassay.process import run_sync
     from ragassay.reports.text import count_text
     from ragassay.requests import open_tools, read_input
@@ -192,7 +191,6 @@ def fit(
 
     Use the result with RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
     """
-    from ragassay.cli.output import print_rejections
     from ragassay.models.embeddings import Embedder
     from ragassay.runs.nugget_matching import fit_file, read_match_file
     from ragassay.runs.progress import shown_steps

@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, Quiet
+from ragassay.cli.terminal import print_rejections
 from ragassay.extras import need
 
 if TYPE_CHECKING:
@@ -209,7 +210,6 @@ def optimize(
     if not dry_run:
         read = {"data": data, "dev": dev, "gold": gold, "corpus": corpus}
         check_ready(settings, {"out": folder, **read}, file=out)
-    from ragassay.cli.output import print_rejections
     from ragassay.optimizers.compiling.job import (
         CompileJob,
         plan_compile_job,

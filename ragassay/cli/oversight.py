@@ -25,6 +25,7 @@ from ragassay.cli.grade import (
     relevance_of,
 )
 from ragassay.cli.options import Json
+from ragassay.cli.terminal import show_sheets
 
 if TYPE_CHECKING:
     from ragassay.workbench.evaluation import GradedFile
@@ -65,7 +66,6 @@ def verify(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.tables import show_sheets
     from ragassay.workbench.tables import verify_sheets
 
     chosen = grade_filter(model, prompt_class, items)
@@ -104,7 +104,6 @@ def grid(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.tables import show_sheets
     from ragassay.workbench.oversight import grids
     from ragassay.workbench.tables import GRID_WIDTH, grid_sheet, legend_sheet
 
@@ -148,7 +147,6 @@ def missing(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.tables import show_sheets
     from ragassay.workbench.oversight import missing_passages
     from ragassay.workbench.tables import missing_sheet
 
@@ -190,7 +188,6 @@ def spurious(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.tables import show_sheets
     from ragassay.workbench.oversight import item_uses
     from ragassay.workbench.tables import spurious_sheet
 
@@ -227,7 +224,6 @@ def agreement(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.tables import show_sheets
     from ragassay.workbench.agreement import grader_agreement
     from ragassay.workbench.tables import grader_sheets
 

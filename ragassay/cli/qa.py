@@ -10,6 +10,7 @@ import typer
 from ragassay.cli.base import OK, PARTIAL, audit_code
 from ragassay.cli.options import DryRun, Json, Quiet, Strict, takes
 from ragassay.cli.qa_files import export, read
+from ragassay.cli.terminal import Terminal
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -102,7 +103,6 @@ def generate(
     Exit codes: 0 done; 1 error; 3 some input was rejected, some paper has no pairs, or a call
     failed.
     """
-    from ragassay.cli.output import Terminal
     from ragassay.graphs.qa_state import QAJob
     from ragassay.process import run_sync
     from ragassay.writing import write_pairs
@@ -232,7 +232,6 @@ def evaluate(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed.
     """
-    from ragassay.cli.output import Terminal
     from ragassay.requests import request_pairs
 
     terminal = Terminal(quiet, as_json, options.get("out"))
@@ -284,7 +283,6 @@ def audit(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed;
     4 the judge is blind somewhere, with --strict.
     """
-    from ragassay.cli.output import Terminal
     from ragassay.requests import request_pairs_audit
     from ragassay.runs.audit_job import AuditOptions
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.terminal import print_rejections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,6 @@ def read(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some file or line was rejected.
     """
-    from ragassay.cli.output import print_rejections
     from ragassay.errors import InputError
     from ragassay.formats.papers import read_papers, write_papers
     from ragassay.qa.report import paper_sheet
@@ -105,7 +105,6 @@ def export(
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some pair or paper was rejected,
     the rest is written.
     """
-    from ragassay.cli.output import print_rejections
     from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
     from ragassay.reports.text import count_text
 

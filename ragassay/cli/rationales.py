@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, Quiet, takes
+from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
@@ -93,7 +94,6 @@ def rationales(
 
 
 def _show(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
-    from ragassay.cli.output import print_rejections
     from ragassay.reports.sheets import sheet_table
     from ragassay.studies.rationale_tables import agreement_lines, rationale_sheets
 

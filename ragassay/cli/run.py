@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.base import results_code
 from ragassay.cli.options import Json, Quiet, takes
+from ragassay.cli.terminal import Terminal
 from ragassay.options import RunKeywords
 
 N_SHOWN = 10
@@ -62,7 +63,6 @@ def run(
     """
     from ragassay.applications.asking import Asking
     from ragassay.applications.run import ApplicationRequest
-    from ragassay.cli.output import Terminal
     from ragassay.reports.labels import one_line
 
     options["out"] = out = options.get("out") or Path("runs") / queries.name.split(".")[0]

@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Json, OnlyWhere, takes
+from ragassay.cli.terminal import print_matrices, print_rejections
 from ragassay.extras import EXTRAS, need
 from ragassay.options import EvaluateKeywords
 
@@ -112,8 +113,6 @@ def similarity(
 
 
 def _print(found: Similarity, as_json: bool) -> None:
-    from ragassay.cli.output import print_rejections
-    from ragassay.cli.tables import print_matrices
 
     notes = [f"tokens are compared by {found.embedder}"] if found.embedder else []
     for note in (*notes, *found.notes):

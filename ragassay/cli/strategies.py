@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import AnswersArgument, Json, Quiet, takes
+from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
@@ -115,7 +116,6 @@ def _show(study: StrategyStudy, written: tuple[Path, ...], as_json: bool, quiet:
 
 
 def _print(study: StrategyStudy) -> None:
-    from ragassay.cli.output import print_rejections
     from ragassay.reports.sheets import sheet_table
     from ragassay.reports.text import count_text
     from ragassay.safe_text import open_console

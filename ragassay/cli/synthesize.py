@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, takes
+from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -122,8 +123,6 @@ def synthesize(
 
 def note_questions(questions: Questions) -> None:
     """Print what could not be read, which questions have no paper, and how was searched."""
-    from ragassay.cli.output import print_rejections
-
     print_rejections(questions.rejections)
     for note in (*questions.notes, *questions.warnings):
         typer.echo(note, err=True)

@@ -13,6 +13,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Json, Quiet, takes
+from ragassay.cli.terminal import print_rejections
 from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
 from ragassay.errors import InputError
 from ragassay.options import Keywords, settings_of
@@ -53,7 +54,6 @@ def edit_in_editor(text: str) -> str:
 
 def opened_bank(path: Path) -> BankFile:
     """Return a bank as people left it; report unreadable lines."""
-    from ragassay.cli.output import print_rejections
     from ragassay.runs.banks import read_bank_file
 
     file = read_bank_file(path)

@@ -10,6 +10,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Quiet, takes
+from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
@@ -85,7 +86,6 @@ def create(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or some query has no items.
     """
-    from ragassay.cli.output import print_rejections
     from ragassay.formats.exam_queries import read_exam_queries
     from ragassay.process import run_sync
     from ragassay.runs.progress import shown_progress
@@ -146,7 +146,6 @@ def import_bank(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.output import print_rejections
     from ragassay.formats import write_test_banks
     from ragassay.formats.exam_queries import read_exam_queries
     from ragassay.workbench.bank_import import read_bank_import
@@ -177,7 +176,6 @@ def queries(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.cli.output import print_rejections
     from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries
     from ragassay.reports.text import count_text
 

@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import AnswersArgument, Json, Quiet, takes
+from ragassay.cli.terminal import Terminal, show_sheets, tell_plots_left_out
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -74,7 +75,6 @@ def separate(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
-    from ragassay.cli.output import Terminal
     from ragassay.models.availability import need_verifiers
     from ragassay.requests import read_input
     from ragassay.runs.progress import shown_steps
@@ -133,7 +133,6 @@ def support(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
-    from ragassay.cli.output import Terminal
     from ragassay.models.availability import need_verifiers
     from ragassay.requests import read_input
     from ragassay.runs.progress import shown_steps
@@ -203,7 +202,6 @@ def at_k(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected.
     """
-    from ragassay.cli.output import Terminal, tell_plots_left_out
     from ragassay.models.availability import need_verifiers
     from ragassay.reports.figures import can_plot, curve_plot
     from ragassay.requests import read_input
@@ -267,7 +265,6 @@ def show_and_write(
         plots: SVG, by the names of their files.
         n_shown: Most tables on the terminal; None for all.
     """
-    from ragassay.cli.tables import show_sheets
     from ragassay.reports.sheets import sheet_csv
     from ragassay.runs.compare import write_files
 

@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Json, Quiet
+from ragassay.cli.terminal import print_rejections, show_sheets
 from ragassay.cli.verifier_answers import (
     LabelFile,
     Out,
@@ -78,7 +79,6 @@ def kinds(as_json: Json = False) -> None:
 
       ragassay evaluate answers.jsonl --verifier alignscore:AlignScore-base.ckpt@roberta-base
     """
-    from ragassay.cli.tables import show_sheets
     from ragassay.prompts.model_forms import load_verifier_kinds
     from ragassay.studies.verifiers.tables import kinds_sheet
 
@@ -239,7 +239,6 @@ app.command("at-k")(at_k)
 
 def _claims(paths: Sequence[Path], corpus: str | None, labels: Path | None) -> Claims:
     """Read claims; report what could not be read."""
-    from ragassay.cli.output import print_rejections
     from ragassay.retrievers.opening import open_literature
     from ragassay.settings import load_settings
     from ragassay.studies.verifiers.claims import read_labelled

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from fakes import WordEmbedder
 from typer.testing import CliRunner
 
-from ragassay.cli.qa import ENDS, FLAWS, generate
+from ragassay.cli import app
+from ragassay.cli.qa import ENDS, FLAWS
 from ragassay.formats.papers import read_pairs
 from ragassay.graphs.qa_state import FlawKind, QAEnd
 from ragassay.testing import Fault, ScriptedModel
@@ -27,9 +27,7 @@ POINTING = {**PAIR, "question": "What does Figure 2 of this paper show about ben
 
 
 def run(*arguments: object, code: int = 0) -> tuple[str, str]:
-    app = typer.Typer()
-    app.command()(generate)
-    result = CliRunner().invoke(app, list(map(str, arguments)))
+    result = CliRunner().invoke(app, ["qa", "generate", *map(str, arguments)])
     assert result.exit_code == code, result.output
     return result.stdout, result.stderr
 
