@@ -33,13 +33,9 @@ def audit(
     For example:
 
       ragassay audit answers.jsonl --judge openai/gpt-4.1-mini
-
       ragassay audit answers.jsonl --attacks rubric --limit 50
-
       ragassay audit answers.jsonl --attacks rubric --no-signals --out runs/audit-without
-
       ragassay audit answers.jsonl --paraphraser openai/gpt-4.1-mini
-
       ragassay audit bioasq-train-answers.jsonl.gz --given --limit 0
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or

@@ -8,6 +8,7 @@ import importlib
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -51,9 +52,11 @@ class LazyCommands(Mapping[str, Any]):
             found = getattr(importlib.import_module(f"ragassay.cli.{module}"), attribute)
             parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
             if isinstance(found, typer.Typer):
+                for info in found.registered_commands:
+                    info.cls = PlainCommand
                 parent.add_typer(found)
             else:
-                parent.command(name, cls=ShortHelp if name in LONG else None)(found)
+                parent.command(name, cls=ShortHelp if name in LONG else PlainCommand)(found)
             self._loaded[name] = typer.main.get_group(parent).commands[name]
         return self._loaded[name]
 
@@ -147,6 +150,11 @@ def audit_code(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> i
     return PARTIAL if audit.is_partial or rejections else OK
 
 
+def partial_if(*signs: object) -> int:
+    """Return `PARTIAL` where one of these is true, or has entries; else `OK`."""
+    return PARTIAL if any(signs) else OK
+
+
 def _fail(why: str, error: Exception, code: int = FAILED) -> NoReturn:
     say = write_red if _is_colourful() else partial(typer.echo, err=True)
     say(f"error: {why}")
@@ -171,7 +179,26 @@ REST = "Output"
 """Options of a command that are in no group of settings."""
 
 
-class ShortHelp(typer.core.TyperCommand):
+class PlainCommand(typer.core.TyperCommand):
+    """A command whose examples stand below each other in its help."""
+
+    def most_examples(self, ctx: Any) -> int | None:
+        """Return how many examples of a paragraph are shown; None for all."""
+        return None
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the description."""
+        for paragraph in (self.help or "").split("\n\n"):
+            formatter.write_paragraph()
+            for example in _examples(paragraph)[: self.most_examples(ctx)]:
+                lines = textwrap.wrap(example, formatter.width - 8, break_on_hyphens=False)
+                formatter.write("    " + "\n        ".join(lines) + "\n")
+            if not _examples(paragraph):
+                with formatter.indentation():
+                    formatter.write_text(paragraph)
+
+
+class ShortHelp(PlainCommand):
     """A command with many options, of which `--help` shows those that people use most."""
 
     @functools.cached_property
@@ -187,12 +214,9 @@ class ShortHelp(typer.core.TyperCommand):
         """Return the parameters, `--help-all` last."""
         return [*super().get_params(ctx), self._help_all]
 
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write the description; on the one screen with the first examples alone."""
-        command: Any = copy.copy(self)
-        if not _shows_all(ctx):
-            command.help = shorten_examples(self.help or "")
-        typer.core.TyperCommand.format_help_text(command, ctx, formatter)
+    def most_examples(self, ctx: Any) -> int | None:
+        """Return how many examples of a paragraph are shown; None for all."""
+        return None if _shows_all(ctx) else N_EXAMPLES
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options: the most used, in one sentence each, or all by group."""
@@ -218,12 +242,11 @@ class ShortHelp(typer.core.TyperCommand):
                     formatter.write_dl(rows)
 
 
-def shorten_examples(text: str) -> str:
-    """Return a description without its examples after the first few."""
-    paragraphs = text.split("\n\n")
-    examples = [one for one in paragraphs if one.startswith(EXAMPLE)]
-    left_out = examples[N_EXAMPLES:]
-    return "\n\n".join(one for one in paragraphs if one not in left_out)
+def _examples(paragraph: str) -> list[str]:
+    """Return the examples of a paragraph, a long one in one line; none of other paragraphs."""
+    if not paragraph.startswith(EXAMPLE):
+        return []
+    return [line.strip() for line in re.sub(r"\n {3,}", " ", paragraph).splitlines()]
 
 
 def first_sentence(text: str) -> str:

@@ -112,15 +112,10 @@ def compare(
     For example:
 
       ragassay evaluate alpha.jsonl --out runs/alpha
-
       ragassay evaluate beta.jsonl --out runs/beta
-
       ragassay compare runs/alpha runs/beta --score nuggets.recall --score rubric --out comparison
-
       ragassay compare runs/old runs/new --html changes.html --fail-if worse --margin 0.05
-
       ragassay compare runs/both --system alpha-rag --system beta-rag --html changes.html
-
       ragassay compare medaesqa_v1.json --score sentences --score citations --clusters clusters.json
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some answers or labels of a file could not be

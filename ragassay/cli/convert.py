@@ -77,15 +77,10 @@ def convert(
     For example:
 
       ragassay convert run.json answers.jsonl --questions topics.json
-
       ragassay convert answers.jsonl run.jsonl --to biogen-2025-b --system myteam/run1
-
       ragassay convert answers.jsonl runs.jsonl --to trec-rag-2025 --team myteam
-
       ragassay convert ragas.json answers.jsonl --nuggets test-bank.jsonl.gz
-
       ragassay convert answers.jsonl cases.csv --to deepeval
-
       ragassay convert answers.parquet answers.jsonl --map question=query,answer=output
 
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some input was rejected, the

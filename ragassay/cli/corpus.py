@@ -128,7 +128,6 @@ def build(
     For example:
 
       ragassay corpus build ftp/baseline ftp/updatefiles --out pubmed-corpus
-
       ragassay corpus build abstracts.jsonl export.nbib --out my-corpus
 
     Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl).
@@ -178,7 +177,6 @@ def embed(
     For example:
 
       ragassay corpus embed my-corpus --tokens
-
       ragassay corpus search my-corpus "drugs that keep the heart from failing" --by hybrid
     """
     from ragassay.models.embeddings import Embedder
@@ -257,7 +255,6 @@ def search(
     For example:
 
       ragassay corpus search my-corpus "aspirin and colorectal adenoma" --since 2015 --no-retracted
-
       ragassay corpus search my-corpus "does aspirin prevent polyps?" --by hybrid --rerank embedded
     """
     from ragassay.retrievers.literature import Filters
@@ -286,7 +283,6 @@ def evaluate(
     For example, whether vectors would help on queries of yours:
 
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by bm25
-
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by hybrid
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.

@@ -56,23 +56,14 @@ def evaluate(
     For example:
 
       ragassay evaluate answers.jsonl --corpus abstracts.jsonl --out runs/first
-
       ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini
-
       ragassay evaluate answers.jsonl --fail-under citations.support=.8
-
       ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --judge mistral/mistral-small
-
       ragassay evaluate answers.jsonl --escalate openai/gpt-4.1-mini --when "entropy>1.5"
-
       ragassay evaluate answers.jsonl --only citations --citations sentence
-
       ragassay evaluate answers.jsonl --audit 20
-
       ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --repeat 3
-
       ragassay evaluate answers.csv --map question=query,answer=output,sources=passages
-
       ragassay evaluate answers.jsonl --dry-run
 
     Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was

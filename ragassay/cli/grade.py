@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import partial_if
 from ragassay.cli.options import DryRun, Json, Quiet, takes
-from ragassay.cli.terminal import Terminal, print_rejections
+from ragassay.cli.terminal import Terminal, print_notes, print_rejections, show_sheets
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
+    from ragassay.records import Rejection
+    from ragassay.reports.sheets import Sheet
     from ragassay.workbench.evaluation import GradedFile, SystemFiles
     from ragassay.workbench.grades import GradeFilter, GradeKind
-    from ragassay.workbench.oversight import Relevance
 
 
 Words = Annotated[int, typer.Option(min=1, help="Longer texts are cut at ends of sentences.")]
@@ -49,33 +53,6 @@ MinRating = Annotated[
 ]
 Csv = Annotated[Path | None, typer.Option(help="Write all columns and rows as CSV.")]
 Limit = Annotated[int, typer.Option(min=0, help="Most rows of a table shown; 0 for all.")]
-OneQuery = Annotated[str | None, typer.Option("--query", help="Only this query.")]
-MinRelevant = Annotated[int, typer.Option(help="Least judgment that is relevant; 2 for TREC DL.")]
-RelevantFrom = Annotated[
-    int | None,
-    typer.Option(
-        metavar="MIN", help="Take direct grades rated MIN or more as relevant, not judgments."
-    ),
-]
-DirectClass = Annotated[
-    str, typer.Option(help="The direct grades' class of prompts, for --relevant-from.")
-]
-Official = Annotated[
-    Path | None,
-    typer.Option(
-        help='Official leaderboard: JSON {"system": rank}, or two columns, system and score. '
-        "Prints Spearman's rho and Kendall's tau."
-    ),
-]
-Runs = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--runs",
-        metavar="RUN",
-        help="Run file of a system, named by its tag, or a folder of *.run files; repeat for more. "
-        "Without it the rankings in GRADES count.",
-    ),
-]
 
 
 Leanings = Annotated[
@@ -100,29 +77,21 @@ def grade_filter(
     return GradeFilter(model, prompt_class, items, self_rated)
 
 
-def relevance_of(min_relevant: int, relevant_from: int | None, direct_class: str) -> Relevance:
-    """Return what makes a passage relevant by the options."""
-    from ragassay.workbench.grades import GradeFilter
-    from ragassay.workbench.oversight import Relevance
-
-    if relevant_from is None:
-        return Relevance(min_relevant)
-    return Relevance(relevant_from, GradeFilter(prompt_class=direct_class, items="direct"))
-
-
 def graded_file(
     path: Path,
-    banks: list[Path] | None,
-    chosen: GradeFilter | None,
+    banks: list[Path] | None = None,
+    chosen: GradeFilter | None = None,
     leanings: bool = False,
+    takes_first: bool = True,
 ) -> GradedFile:
     """Read a graded file, report what could not be read, and whose grades count.
 
     Args:
         path: The file.
         banks: Test banks.
-        chosen: Where given, several graders that it accepts are worth a note.
+        chosen: Where given, it has to accept some grader.
         leanings: Whether what is undecided counts as it leant.
+        takes_first: Whether only the first of several graders counts, which is worth a note.
     """
     from ragassay.workbench.evaluation import read_graded
 
@@ -130,11 +99,10 @@ def graded_file(
     print_rejections(file.rejections)
     if chosen is not None:
         graders = file.graders(chosen)
-        if len(graders) > 1:
-            typer.echo(
+        if takes_first and len(graders) > 1:
+            print_notes(
                 f"note: {len(graders)} graders; of a passage's grades the first counts, "
-                f"{graders[0]}: choose with --prompt-class, --model, --items",
-                err=True,
+                f"{graders[0]}: choose with --prompt-class, --model, --items"
             )
     return file
 
@@ -148,10 +116,65 @@ def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | N
     return files
 
 
-def exit_code(*files: GradedFile | SystemFiles | None) -> int:
-    """Return `PARTIAL` where some of a file could not be read."""
-    is_partial = any(file is not None and file.rejections for file in files)
-    return PARTIAL if is_partial else OK
+@dataclass(frozen=True)
+class Tables:
+    """What a command shows of a graded file.
+
+    Attributes:
+        sheets: The tables.
+        shown: Other tables for the terminal.
+        rejections: What could not be read of other files.
+    """
+
+    sheets: Sequence[Sheet]
+    shown: Sequence[Sheet] | None = None
+    rejections: Sequence[Rejection] = ()
+
+
+def shows_grades(
+    most_rows: int, *more: Literal["bank", "leanings"], takes_first: bool = True
+) -> Callable[[Callable[..., Tables]], Callable[..., int]]:
+    """Give a command the options of all that show tables of a graded file.
+
+    The command takes the file and the filter of its grades; its tables are printed, or written.
+
+    Args:
+        most_rows: Default of --limit.
+        more: Further options that it takes.
+        takes_first: Whether only the first of several graders counts.
+    """
+
+    def decorate(command: Callable[..., Tables]) -> Callable[..., int]:
+        def called(
+            grades: GradesArgument,
+            *,
+            bank: Banks = None,
+            leanings: Leanings = False,
+            model: Model = "",
+            prompt_class: PromptClass = "",
+            items: Items = None,
+            csv: Csv = None,
+            as_json: Json = False,
+            limit: Limit = most_rows,
+            **own: Any,
+        ) -> int:
+            chosen = grade_filter(model, prompt_class, items)
+            file = graded_file(grades, bank, chosen, leanings, takes_first)
+            found = command(file, chosen, **own)
+            show_sheets(found.sheets, csv, as_json, limit, found.shown)
+            return partial_if(file.rejections, found.rejections)
+
+        first, *shared = inspect.signature(called, eval_str=True).parameters.values()
+        left_out = {"bank", "leanings"} - {*more}
+        shared = [p for p in shared if p.name not in left_out and p.kind is not p.VAR_KEYWORD]
+        unloaded = {"GradedFile": Any, "GradeFilter": Any}
+        signature = inspect.signature(command, eval_str=True, locals=unloaded)
+        own = list(signature.parameters.values())[2:]
+        called.__signature__ = inspect.Signature([first, *own, *shared])  # type: ignore[attr-defined]
+        called.__name__, called.__doc__ = command.__name__, command.__doc__
+        return called
+
+    return decorate
 
 
 @takes(
@@ -199,14 +222,10 @@ def grade(
     For example:
 
       ragassay grade responses.jsonl.gz --testbank bank.jsonl.gz
-
       ragassay grade run-a.txt run-b.txt --corpus passages.jsonl --testbank bank.jsonl.gz
-
       ragassay grade answers.jsonl --testbank bank.jsonl.gz --model openai/gpt-4.1-mini
-      --grade rating --grade extraction
-
+          --grade rating --grade extraction
       ragassay grade answers.jsonl --grade thomas --model openai/gpt-4.1-mini
-
       ragassay grade answers.jsonl --testbank bank.jsonl.gz --grader google/flan-t5-large
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a grade failed.
@@ -230,4 +249,4 @@ def grade(
     elif not quiet:
         bank = options.get("testbank")
         print_graded(graded, terminal.folder, bank if isinstance(bank, Path) else None)
-    return PARTIAL if graded.is_partial else OK
+    return partial_if(graded.is_partial)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
-from ragassay.cli import grade_scores, oversight
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli import oversight
+from ragassay.cli.base import partial_if
 from ragassay.cli.grade import (
     Banks,
     Depth,
@@ -20,13 +21,15 @@ from ragassay.cli.grade import (
     PromptClass,
     SelfRated,
     Words,
-    exit_code,
     grade_filter,
     graded_file,
 )
 from ragassay.cli.options import takes
 from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords
+
+if TYPE_CHECKING:
+    from ragassay.formats.workbench.paragraphs import QueryParagraphs
 
 app = typer.Typer(
     name="grades",
@@ -63,16 +66,12 @@ def merge(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.formats import write_graded_paragraphs
-    from ragassay.reports.text import count_text
     from ragassay.workbench.graded_files import merge_grades
 
-    found = [graded_file(path, None, None) for path in files]
+    found = [graded_file(path) for path in files]
     merged = merge_grades([file.queries for file in found], later_wins=later_wins)
-    write_graded_paragraphs(merged, out)
-    n = sum(len(query.paragraphs) for query in merged)
-    typer.echo(f"{out}: {count_text(len(merged), 'query', 'queries')}, {count_text(n, 'passage')}")
-    return exit_code(*found)
+    _write(merged, out)
+    return partial_if(*(file.rejections for file in found))
 
 
 @app.command()
@@ -95,24 +94,27 @@ def passages(
     For example:
 
       ragassay grades passages answers.jsonl --out responses.jsonl.gz
-
       ragassay grades passages a.run b.run --corpus passages.jsonl --out responses.jsonl.gz
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    from ragassay.formats import write_graded_paragraphs
-    from ragassay.reports.text import count_text
     from ragassay.workbench.grading import prepared_passages
 
     found = prepared_passages(responses, options, most_words=words, depth=depth, spelled="flag")
     print_rejections(found.rejections)
-    write_graded_paragraphs(found.queries, target)
-    n = sum(len(query.paragraphs) for query in found.queries)
+    _write(found.queries, target)
+    return partial_if(found.rejections)
+
+
+def _write(queries: Sequence[QueryParagraphs], path: Path) -> None:
+    from ragassay.formats import write_graded_paragraphs
+    from ragassay.reports.text import count_text
+
+    write_graded_paragraphs(queries, path)
+    n = sum(len(query.paragraphs) for query in queries)
     typer.echo(
-        f"{target}: {count_text(len(found.queries), 'query', 'queries')}, "
-        f"{count_text(n, 'passage')}"
+        f"{path}: {count_text(len(queries), 'query', 'queries')}, {count_text(n, 'passage')}"
     )
-    return PARTIAL if found.rejections else OK
 
 
 @app.command("filter")
@@ -137,11 +139,11 @@ def filter_(
     from ragassay.workbench.graded_files import filter_grades
 
     chosen = grade_filter(model, prompt_class, items, self_rated)
-    file = graded_file(grades, None, None)
+    file = graded_file(grades)
     graders = file.graders(chosen)
     write_graded_paragraphs(filter_grades(file.queries, chosen), out)
     typer.echo(f"{out}: grades of {'; '.join(graders)}")
-    return exit_code(file)
+    return partial_if(file.rejections)
 
 
 @app.command()
@@ -176,9 +178,7 @@ def qrels(
     For example:
 
       ragassay grades qrels graded.jsonl.gz --prompt-class NuggetSelfRatedPrompt --out rubric.qrels
-
       trec_eval -l 4 -m recip_rank rubric.qrels bm25.run
-
       ragassay grades qrels graded.jsonl.gz --label items --min-rating 4 --out diversity.qrels
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
@@ -199,11 +199,11 @@ def qrels(
             f"{found.n_unlabelled:,} without a label, {found.n_uncertain:,} labels that could "
             "be higher"
         )
-    return exit_code(file)
+    return partial_if(file.rejections)
 
 
 for _command in (
-    *(grade_scores.cover, grade_scores.leaderboard, grade_scores.annotators),
+    *(oversight.cover, oversight.leaderboard, oversight.annotators),
     *(oversight.verify, oversight.grid, oversight.missing, oversight.spurious),
     oversight.agreement,
 ):

@@ -114,11 +114,8 @@ def matrix(
     For example:
 
       ragassay evaluate answers.jsonl --only rubrics --model openai/gpt-4.1-mini --out runs/gpt
-
       ragassay evaluate answers.jsonl --only rubrics --model hosted_vllm/qwen2.5-72b --out runs/qwen
-
       ragassay matrix runs/gpt runs/qwen --same openai/gpt-4.1-mini=our-rag --out matrix
-
       ragassay matrix --ratings bioasq-train-answers.jsonl.gz --where variant=benign
 
     With --generate the answers are written first: every generator writes one synthesis for each
@@ -128,10 +125,9 @@ def matrix(
     `ragassay evaluate`, once by each judge, whose run folders are compared.
 
       ragassay matrix --generate bioasq-train-questions.jsonl.gz --limit 20
-      --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
-
+          --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
       ragassay matrix --generate questions.jsonl --generator hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
-      --judge openai/gpt-4.1-mini --dry-run
+          --judge openai/gpt-4.1-mini --dry-run
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or a run is incomplete.
     """

@@ -57,9 +57,7 @@ def meta_evaluate(
     For example:
 
       ragassay evaluate answers.jsonl --out runs/first
-
       ragassay meta-evaluate runs/first --human labels.jsonl --out agreement
-
       ragassay review runs/first; ragassay meta-evaluate runs/first --human runs/first
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some label could not be read or found no verdict.

@@ -122,7 +122,6 @@ def get(
     For example:
 
       ragassay models get minicheck
-
       ragassay evaluate answers.jsonl --verifier minicheck
 
     Exit codes: 0 it is here; 1 no such model, or the hub cannot be reached.
@@ -185,7 +184,6 @@ def merge(
     For example:
 
       ragassay models merge ragassay/judge --hf merged-judge
-
       vllm serve merged-judge --served-model-name ragassay/judge
     """
     from ragassay.errors import InputError

@@ -76,9 +76,7 @@ def create(
     For example:
 
       ragassay nuggets create answers.jsonl --from documents --out nuggets.jsonl
-
       ragassay nuggets create answers.jsonl --from reference --out nuggets.jsonl --accept-all
-
       ragassay nuggets create answers.jsonl --out nuggets.jsonl --review
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, some question has no nuggets, or a

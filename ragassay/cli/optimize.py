@@ -185,7 +185,6 @@ def optimize(
     For example:
 
       ragassay optimize verifier --data claims.jsonl --dev dev.jsonl --model openai/gpt-4.1-mini
-
       ragassay optimize rubric_judge --data rated.jsonl --rubric cohesion --optimizer gepa
 
     Exit codes: 0 a better prompt was written; 1 error, or the money or the calls are spent; 2 wrong

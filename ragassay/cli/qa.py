@@ -94,10 +94,8 @@ def generate(
     For example:
 
       ragassay qa generate papers/ --n 10 --out pairs.jsonl --model openai/gpt-4.1-mini
-      --evaluator mistral/mistral-large-latest
-
+          --evaluator mistral/mistral-large-latest
       ragassay qa generate papers/ --long sections --out pairs.jsonl --model ragassay/adapters/qa
-
       ragassay qa generate papers/ --baseline self-questioning --out base.jsonl --model ...
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, some paper has no pairs, or a call
@@ -225,9 +223,7 @@ def evaluate(
     For example:
 
       ragassay qa evaluate pairs.jsonl --papers papers/
-
       ragassay qa evaluate pairs.csv --papers paper.xml --model openai/gpt-4.1-mini
-
       ragassay qa evaluate pairs.jsonl --papers papers/ --model openai/gpt-4.1-mini --only racar
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed.
@@ -277,7 +273,6 @@ def audit(
     For example:
 
       ragassay qa audit pairs.jsonl --papers papers/ --model openai/gpt-4.1-mini
-
       ragassay qa audit pairs.jsonl --papers papers/ --attack wrong_number --limit 50
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed;
@@ -317,7 +312,6 @@ def keep(
     For example:
 
       ragassay qa filter runs/pairs-qa --out good.jsonl
-
       ragassay qa filter runs/pairs-qa --least 2 --least accuracy=3 --out good.jsonl
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some pair lacks a rating.

@@ -41,7 +41,6 @@ def read(
     For example:
 
       ragassay qa read PMC1234567.xml
-
       ragassay qa read downloads/ --keywords --out papers.jsonl
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some file or line was rejected.
@@ -99,7 +98,6 @@ def export(
     For example:
 
       ragassay qa export pairs.jsonl --papers papers.jsonl --as testbank --out bank.jsonl.gz
-
       ragassay qa export sciqag.jsonl --as ragas --out testset.jsonl
 
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some pair or paper was rejected,

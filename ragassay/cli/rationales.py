@@ -61,11 +61,8 @@ def rationales(
     For example:
 
       ragassay rationales runs/first
-
       ragassay rationales runs/first --judge openai/gpt-4.1-mini --limit 20
-
       ragassay rationales runs/first --labels runs/first/rationales/sheet.csv
-
       ragassay rationales bioasq-train-answers.jsonl.gz --limit 30 --out rationales
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some reason failed.

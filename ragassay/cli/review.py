@@ -56,9 +56,7 @@ def review(
     For example:
 
       ragassay review runs/first
-
       ragassay review bank.jsonl.gz --who ann
-
       ragassay review graded.jsonl.gz --testbank bank.jsonl.gz --no-open
     """
     from ragassay.review.server import serve_page

@@ -52,9 +52,7 @@ def run(
     For example:
 
       ragassay run my_rag:answer questions.jsonl --out runs/mine
-
       ragassay run https://rag.example.org/ask questions.jsonl --model openai/gpt-4.1-mini
-
       ragassay run my_rag:graph questions.jsonl --qrels qrels.txt --retries 2
 
     Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was

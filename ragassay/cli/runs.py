@@ -47,7 +47,6 @@ def list_runs(
     For example:
 
       ragassay runs
-
       ragassay runs experiments --json
     """
     from ragassay.runs.past import past_runs
@@ -89,7 +88,6 @@ def open_run(
     For example:
 
       ragassay runs open latest
-
       ragassay runs open first --review
     """
     from ragassay.runs.past import find_run, page_of

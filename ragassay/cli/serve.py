@@ -45,15 +45,13 @@ def serve(
     For example:
 
       ragassay serve --port 4000
-
       ragassay serve --host 0.0.0.0 --model openai/gpt-4.1-mini
-
       ragassay serve --model hosted_vllm/judge@http://gpu-machine:8000/v1
 
     And on another machine, with the key in LITELLM_PROXY_API_KEY:
 
       ragassay evaluate answers.jsonl --model litellm_proxy/ragassay/judge --api-base
-      http://HOST:4000/v1
+          http://HOST:4000/v1
     """
     from ragassay.errors import SettingsError
     from ragassay.models.registry import served_models

@@ -80,11 +80,9 @@ def similarity(
     For example:
 
       ragassay similarity answers.jsonl --out similarity
-
       ragassay similarity bioasq-train-answers.jsonl.gz --where variant=benign --metric rougeL
-
       ragassay similarity answers.jsonl --metric wmd --wmd-vectors allenai/scibert_scivocab_uncased
-      --wmd-vectors allenai/specter2_base --wmd-words alone
+          --wmd-vectors allenai/specter2_base --wmd-words alone
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, the rest is compared.
     """

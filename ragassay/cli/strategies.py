@@ -69,7 +69,6 @@ def strategies(
     For example:
 
       ragassay strategies topical_chat.json --limit 60
-
       ragassay strategies answers.jsonl --judge openai/gpt-4.1-mini --human labels.jsonl
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some rating failed.

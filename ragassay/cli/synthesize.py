@@ -87,15 +87,11 @@ def synthesize(
     For example:
 
       ragassay synthesize questions.jsonl --model openai/gpt-4.1-mini --model mistral/mistral-small
-      --out answers.jsonl
-
+          --out answers.jsonl
       ragassay synthesize topics.json --corpus pubmed --papers 5 --model openai/gpt-4.1-mini
-
       ragassay synthesize questions.jsonl --model hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
-      --model openai/gpt-4.1-mini --limit 20 --dry-run
-
+          --model openai/gpt-4.1-mini --limit 20 --dry-run
       ragassay synthesize questions.jsonl --model openai/gpt-4.1-mini --engine ray --workers 4
-
       ragassay similarity answers.jsonl
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, some question has no

@@ -206,11 +206,8 @@ def edit(
     For example:
 
       ragassay testbank edit bank.jsonl.gz --who ada
-
       ragassay testbank edit bank.jsonl.gz --who ada --item a4c82219 --text "Who began it?"
-
       ragassay testbank edit bank.jsonl.gz --who ada --add q1 "Where?" --why "p3 tells it"
-
       ragassay testbank edit bank.jsonl.gz --who ada --undo last
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.

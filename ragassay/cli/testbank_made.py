@@ -79,9 +79,7 @@ def create(
     For example:
 
       ragassay testbank create queries.json --out bank.jsonl.gz --model openai/gpt-4.1-mini
-
       ragassay testbank create pages.jsonl --kind both --per-query 5 --out bank.jsonl.gz --model ...
-
       ragassay testbank create answers.jsonl --from reference --out bank.jsonl.gz --model ...
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or some query has no items.
@@ -141,7 +139,6 @@ def import_bank(
     For example:
 
       ragassay testbank import mine.txt --query q1 --out bank.jsonl.gz
-
       ragassay testbank import tqa_v1_train.json --collection tqa --out tqa.jsonl.gz
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.

@@ -69,9 +69,8 @@ def separate(
     For example:
 
       ragassay verifiers separate medaesqa.json --corpus pubmed/
-
       ragassay verifiers separate medaesqa.json --corpus pubmed/ --embedder all-mpnet-base-v2
-      --verifier FacebookAI/roberta-large-mnli --out separation
+          --verifier FacebookAI/roberta-large-mnli --out separation
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
@@ -128,7 +127,6 @@ def support(
     For example:
 
       ragassay verifiers support medaesqa.json --corpus pubmed/
-
       ragassay verifiers support answers.jsonl --corpus pubmed/ --embedder all-MiniLM-L6-v2
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
@@ -197,7 +195,6 @@ def at_k(
     For example:
 
       ragassay verifiers at-k answers.jsonl --corpus pubmed/ --by bm25
-
       ragassay verifiers at-k medaesqa.json --corpus pubmed/ --k 10,50 --found-by both --out curve
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected.

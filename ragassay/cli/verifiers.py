@@ -70,13 +70,9 @@ def kinds(as_json: Json = False) -> None:
     For example:
 
       ragassay evaluate answers.jsonl --verifier minicheck
-
       ragassay evaluate answers.jsonl --verifier google/flan-t5-xxl
-
       ragassay evaluate answers.jsonl --verifier true:models/my-t5
-
       ragassay evaluate answers.jsonl --verifier summac-zs:FacebookAI/roberta-large-mnli
-
       ragassay evaluate answers.jsonl --verifier alignscore:AlignScore-base.ckpt@roberta-base
     """
     from ragassay.prompts.model_forms import load_verifier_kinds
@@ -115,9 +111,7 @@ def fit(
     For example:
 
       ragassay verifiers fit claims.jsonl --verifier alignscore --out alignscore.json
-
       ragassay verifiers fit medaesqa.json --corpus pubmed/ --verifier summac-zs --out zs.json
-
       ragassay evaluate answers.jsonl --verifier alignscore.json
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some claims could not be read or have no document.
@@ -194,9 +188,7 @@ def measure(
     For example:
 
       ragassay verifiers measure claims.jsonl
-
       ragassay verifiers measure claims.jsonl --verifier alignscore --verifier alignscore.json
-
       ragassay verifiers measure medaesqa.json --corpus pubmed/ --against sentence --out tables
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some claims could not be read or have no document.
