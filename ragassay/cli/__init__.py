@@ -13,24 +13,24 @@ from ragassay.files import line_limit
 COMMANDS = {
     "Evaluate": {
         "evaluate": ("evaluate:evaluate", "Evaluate a file of answers."),
-        "run": ("run:run", "Ask a RAG application questions, evaluate its answers."),
+        "run": ("evaluate:run", "Ask a RAG application questions, evaluate its answers."),
         "report": ("runs:report", "Write the report of a run again, print its tables."),
         "compare": ("compare:compare", "Rank systems, and tell which of them differ."),
-        "review": ("review:review", "Review verdicts, grades or a test bank in the browser."),
+        "review": ("runs:review_target", "Review verdicts, grades or a test bank in the browser."),
         "runs": ("runs:app", "List past runs, and open them."),
         "demo": ("evaluate:demo", "Evaluate eight invented answers; needs no judge, no key."),
     },
     "Trust in judges": {
-        "audit": ("audit:audit", "Find out what a judge can tell, on damaged answers."),
+        "audit": ("evaluate:audit", "Find out what a judge can tell, on damaged answers."),
         "meta-evaluate": (
-            "meta_evaluate:meta_evaluate",
+            "compare:meta_evaluate",
             "Measure a judge against people's labels.",
         ),
         "optimize": ("optimize:optimize", "Search for a better prompt of an agent."),
         "prompts": ("optimize:app", "List prompts, show one, compare a compiled one."),
         "finetune": ("finetune:finetune", "Fine-tune a small model as a judge or verifier."),
         "models": ("models:app", "Find judges on this machine; list and check models."),
-        "serve": ("serve:serve", "Serve the local models to any OpenAI client."),
+        "serve": ("runs:serve", "Serve the local models to any OpenAI client."),
     },
     "Data": {
         "corpus": ("corpus:app", "Build a corpus, search it, measure the search."),
@@ -40,9 +40,9 @@ COMMANDS = {
     "Studies": {
         "synthesize": ("synthesize:synthesize", "Have models answer questions from papers."),
         "matrix": ("matrix:matrix", "Show how several judges rate several systems."),
-        "similarity": ("similarity:similarity", "Show how alike several systems' answers are."),
-        "strategies": ("strategies:strategies", "Ask a judge in four ways, and mislead it."),
-        "rationales": ("rationales:rationales", "Check the reasons that a judge gives."),
+        "similarity": ("studies:similarity", "Show how alike several systems' answers are."),
+        "strategies": ("studies:strategies", "Ask a judge in four ways, and mislead it."),
+        "rationales": ("studies:rationales", "Check the reasons that a judge gives."),
         "verifiers": ("verifiers:app", "Fit verifiers, measure them, set them on answers."),
     },
     "Rubric workbench": {
@@ -51,7 +51,7 @@ COMMANDS = {
         "grades": ("grades:app", "Oversee graded passages, evaluate systems by them."),
     },
     "Question-answer pairs": {
-        "qa": ("qa:app", "Write question-answer pairs from papers, and rate them."),
+        "qa": ("qa:app", "Write question-answer pairs from papers, and rate them.")
     },
 }
 """Commands under their headings, each with the place of its code and its line in the help."""

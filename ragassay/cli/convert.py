@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import takes
-from ragassay.cli.terminal import print_rejections
+from ragassay.cli.terminal import print_notes, print_rejections
 from ragassay.options import Keywords
 
 if TYPE_CHECKING:
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
 
 @takes(Keywords, "column_map")
 def convert(
-    answers: Annotated[Path, typer.Argument(metavar="IN", help="Answers in any known format.")],
+    answers: Annotated[Path, Argument(metavar="IN", help="Answers in any known format.")],
     out: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="OUT",
             help="File to write; packed if it ends in .gz. ragas and DeepEval: a table if in .csv.",
         ),
     ],
     to: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="FORMAT",
             help="ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a, "
             "biogen-2025-b, nuggetizer-create, ragas, or deepeval.",
@@ -37,29 +38,27 @@ def convert(
     ] = "ragassay",
     questions: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Topics, for runs that bring no questions; the questions of YESciEval, or of "
             "BioASQ for a submission to it."
         ),
     ] = None,
     nuggets: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Gold nuggets for the answers: {topic_id: [text]}, the nuggetizer's, or a test "
             "bank of the Rubric workbench."
         ),
     ] = None,
     system: Annotated[
         str | None,
-        typer.Option(metavar="TEAM/RUN", help="Name of the system, for answers that name none."),
+        Option(metavar="TEAM/RUN", help="Name of the system, for answers that name none."),
     ] = None,
     team: Annotated[
-        str | None,
-        typer.Option(help="Team of the systems, where their names are not TEAM/RUN already."),
+        str | None, Option(help="Team of the systems, where their names are not TEAM/RUN already.")
     ] = None,
     keep_empty: Annotated[
-        bool,
-        typer.Option("--keep-empty", help="Keep answers without a text, which are else rejected."),
+        bool, Option("--keep-empty", help="Keep answers without a text, which are else rejected.")
     ] = False,
     **options: Any,
 ) -> int:
@@ -106,8 +105,7 @@ def convert(
     )
     require_records(found.records, found.rejections, str(answers))
     print_rejections(found.rejections)
-    for note in input_notes(found.fields, found.records):
-        typer.echo(note, err=True)
+    print_notes(*input_notes(found.fields, found.records))
     records = _name_systems(found.records, system, team)
     if to in SENTENCE_FORMATS:
         records = [_in_sentences(record) for record in records]

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import FAILED, OK, PARTIAL
 from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
-from ragassay.cli.terminal import print_rejections, print_scores
+from ragassay.cli.terminal import print_rejections, print_scores, print_sheets
 from ragassay.extras import need
 from ragassay.options import Keywords, settings_of
 from ragassay.records import Article
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def print_corpus(folder: Path) -> None:
     """Print a corpus's contents and its source files."""
-    from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
+    from ragassay.reports.sheets import Sheet, numbers, words
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.corpus import DiskCorpus
     from ragassay.safe_text import open_console
@@ -38,7 +39,7 @@ def print_corpus(folder: Path) -> None:
     console = open_console()
     size = f"{n_bytes / 2**20:,.1f} MiB"
     console.print(f"{folder}: {count_text(len(corpus), 'article')}, {size}", markup=False)
-    console.print(sheet_table(Sheet("", columns, rows)))
+    print_sheets(Sheet("", columns, rows))
 
 
 def print_vectors(corpus: DiskCorpus, url: str) -> None:
@@ -96,12 +97,11 @@ app = typer.Typer(
 )
 
 Where = Annotated[
-    str,
-    typer.Argument(help="A built corpus, a file of documents, or `pubmed` for PubMed itself."),
+    str, Argument(help="A built corpus, a file of documents, or `pubmed` for PubMed itself.")
 ]
 Rerank = Annotated[
     str,
-    typer.Option(
+    Option(
         metavar="NAME",
         help="Look at the best 50 hits again: `embedded`, or a cross-encoder that "
         "sentence-transformers can load, e.g. cross-encoder/ms-marco-MiniLM-L6-v2. Takes a second "
@@ -114,9 +114,9 @@ Rerank = Annotated[
 def build(
     sources: Annotated[
         list[Path],
-        typer.Argument(help="PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML."),
+        Argument(help="PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML."),
     ],
-    out: Annotated[Path, typer.Option(help="The corpus: a folder; made if need be.")],
+    out: Annotated[Path, Option(help="The corpus: a folder; made if need be.")],
     quiet: Quiet = False,
 ) -> int:
     """Build a corpus, or add files to it.
@@ -152,10 +152,10 @@ def build(
 @app.command()
 @takes(Keywords, "embedder")
 def embed(
-    corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
+    corpus: Annotated[Path, Argument(help="A built corpus.")],
     tokens: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--tokens",
             help="Also store the vectors of word pieces (about 230 KB an article): reranking then "
             "needs no pass of the model over what it finds.",
@@ -197,10 +197,7 @@ def embed(
 
 
 @app.command()
-def info(
-    corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
-    as_json: Json = False,
-) -> None:
+def info(corpus: Annotated[Path, Argument(help="A built corpus.")], as_json: Json = False) -> None:
     """Show a corpus's contents, its source files, and whether it has vectors."""
     from ragassay.retrievers.disk.corpus import DiskCorpus, read_ledger
 
@@ -212,10 +209,7 @@ def info(
 
 
 @app.command()
-def get(
-    corpus: Where,
-    identifiers: Annotated[list[str], typer.Argument(help="PMIDs or DOIs.")],
-) -> int:
+def get(corpus: Where, identifiers: Annotated[list[str], Argument(help="PMIDs or DOIs.")]) -> int:
     """Print articles as JSON, one a line. Exits with 1 if one is missing."""
     from ragassay.retrievers.opening import open_literature
 
@@ -235,16 +229,16 @@ def get(
 @takes(Keywords, "search", "embedder")
 def search(
     corpus: Where,
-    query: Annotated[str, typer.Argument(help="A question or a claim, in plain words.")],
-    k: Annotated[int, typer.Option("--k", min=1, help="How many articles.")] = 10,
-    since: Annotated[str, typer.Option(help="Published on or after: 2020, 2020-03-09.")] = "",
-    until: Annotated[str, typer.Option(help="Published on or before.")] = "",
+    query: Annotated[str, Argument(help="A question or a claim, in plain words.")],
+    k: Annotated[int, Option("--k", min=1, help="How many articles.")] = 10,
+    since: Annotated[str, Option(help="Published on or after: 2020, 2020-03-09.")] = "",
+    until: Annotated[str, Option(help="Published on or before.")] = "",
     kind: Annotated[
         list[str] | None,
-        typer.Option("--type", help="Publication type, e.g. 'Randomized Controlled Trial'."),
+        Option("--type", help="Publication type, e.g. 'Randomized Controlled Trial'."),
     ] = None,
     no_retracted: Annotated[
-        bool, typer.Option("--no-retracted", help="Leave out retracted articles.")
+        bool, Option("--no-retracted", help="Leave out retracted articles.")
     ] = False,
     rerank: Rerank = "",
     as_json: Json = False,
@@ -269,10 +263,10 @@ def search(
 def evaluate(
     corpus: Where,
     queries: Annotated[
-        Path, typer.Option(help="Queries: JSONL with id and text (or claim, question), or TSV.")
+        Path, Option(help="Queries: JSONL with id and text (or claim, question), or TSV.")
     ],
-    qrels: Annotated[Path, typer.Option(help="Judgments: trec_eval or BEIR's TSV.")],
-    k: Annotated[int, typer.Option("--k", min=10, help="Depth of the ranking.")] = 1000,
+    qrels: Annotated[Path, Option(help="Judgments: trec_eval or BEIR's TSV.")],
+    k: Annotated[int, Option("--k", min=10, help="Depth of the ranking.")] = 1000,
     rerank: Rerank = "",
     skip_empty: SkipEmpty = False,
     as_json: Json = False,

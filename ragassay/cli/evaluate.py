@@ -1,4 +1,4 @@
-"""`ragassay evaluate` and `ragassay demo`."""
+"""`ragassay evaluate`, `demo`, `run` and `audit`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Annotated, Unpack
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import OK, results_code
-from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, takes
+from ragassay.cli.base import OK, audit_code, results_code
+from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, Strict, takes
 from ragassay.cli.terminal import Terminal
-from ragassay.options import EvaluateKeywords, RunKeywords
+from ragassay.options import AuditKeywords, EvaluateKeywords, RunKeywords
 
 
 @takes(EvaluateKeywords, ending="")
@@ -21,14 +22,14 @@ def evaluate(
     *,
     fail_under: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="SCORE=VALUE",
             help="Exit with 4 if the mean is below, with 5 if that cannot be told; repeatable.",
         ),
     ] = None,
     audit: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Then damage N of the answers, and see which scores this judge can tell.",
@@ -36,7 +37,7 @@ def evaluate(
     ] = None,
     repeat: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=2,
             metavar="N",
             help="Judge each answer N times, and see how often the judge contradicts itself.",
@@ -91,8 +92,8 @@ Next:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("ragassay-demo"),
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many answers.")] = None,
+    out: Annotated[Path, Option(help="Folder of the run.")] = Path("ragassay-demo"),
+    limit: Annotated[int | None, Option(min=1, help="At most so many answers.")] = None,
 ) -> int:
     """Evaluate the sample: eight invented answers, some of them wrong on purpose.
 
@@ -104,3 +105,102 @@ def demo(
         if code == OK:
             typer.echo(NEXT.format(report=out / "report.html", about=sample / "README.md"))
     return code
+
+
+N_SHOWN = 10
+
+
+@takes(RunKeywords)
+def run(
+    app: Annotated[str, Argument(help="The application: module:name, or the URL of an endpoint.")],
+    queries: Annotated[
+        Path, Argument(metavar="QUESTIONS", help="Questions, in any format that has some.")
+    ],
+    *,
+    qrels: Annotated[
+        Path | None, Option(help="Judged documents, by topic or record id, of trec_eval or BEIR.")
+    ] = None,
+    at_once: Annotated[
+        int, Option(min=1, help="Most questions that the application gets at once.")
+    ] = 8,
+    retries: Annotated[
+        int, Option(min=0, help="How often a question is asked again that got no answer.")
+    ] = 0,
+    timeout_s: Annotated[
+        float, Option("--timeout", min=0.001, help="Most seconds for one question.")
+    ] = 300.0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    **options: Unpack[RunKeywords],
+) -> int:
+    """Ask a RAG application questions, and evaluate its answers and what it retrieved.
+
+    APP is a function, a Runnable of LangChain or a graph of LangGraph that can be imported from
+    here, or an endpoint that takes {"question": ...} by POST. References, gold nuggets and topics
+    of QUESTIONS are kept. Answers are kept in answers.jsonl in the folder; the same command again
+    asks only what has none.
+
+    For example:
+
+      ragassay run my_rag:answer questions.jsonl --out runs/mine
+      ragassay run https://rag.example.org/ask questions.jsonl --model openai/gpt-4.1-mini
+      ragassay run my_rag:graph questions.jsonl --qrels qrels.txt --retries 2
+
+    Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
+    rejected, or some question, answer or verdict failed; 4 a score is below --fail-under; 5 a score
+    of --fail-under could not be measured, or its range holds the bound.
+    """
+    from ragassay.applications.asking import Asking
+    from ragassay.applications.run import ApplicationRequest
+    from ragassay.reports.labels import one_line
+
+    options["out"] = out = options.get("out") or Path("runs") / queries.name.split(".")[0]
+    terminal = Terminal(quiet, as_json, out)
+    how = Asking(None, at_once, retries, timeout_s)
+    request = ApplicationRequest.of(app, queries, how, qrels, options, None, terminal)
+    results = terminal.run(request, options)
+    if not quiet:
+        for one in results.failures[:N_SHOWN]:
+            reason = one.failure.detail or one.failure.reason
+            typer.echo(one_line(f"{one.record_id}: {reason}"), err=True)
+    return results_code(results)
+
+
+@takes(AuditKeywords, ending="-audit")
+def audit(
+    answers: AnswersArgument,
+    *,
+    strict: Strict = False,
+    as_json: Json = False,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    **options: Unpack[AuditKeywords],
+) -> int:
+    """Find out what a judge can tell, on answers that are damaged on purpose.
+
+    Whole answers are damaged in many ways, each of which should lower certain scores: off-topic
+    and informal sentences, lost or shuffled ones, repetition; a changed number, a reversed
+    negation; text that addresses the judge. Whole and damaged answers are then judged alike, and
+    for each score the judge is trusted, weak or blind.
+
+    The folder holds audit.html, audit.md, audit.json and figures.csv. The same command again
+    resumes a stopped audit, and with a larger --limit judges only what is new.
+
+    For example:
+
+      ragassay audit answers.jsonl --judge openai/gpt-4.1-mini
+      ragassay audit answers.jsonl --attacks rubric --limit 50
+      ragassay audit answers.jsonl --attacks rubric --no-signals --out runs/audit-without
+      ragassay audit answers.jsonl --paraphraser openai/gpt-4.1-mini
+      ragassay audit bioasq-train-answers.jsonl.gz --given --limit 0
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or
+    verdict failed; 4 the judge is blind somewhere, with --strict.
+    """
+    from ragassay.requests import request_audit
+
+    terminal = Terminal(quiet, as_json, options.get("out"))
+    request = request_audit(answers, options, None, terminal)
+    result = terminal.run(request, options, dry_run)
+    terminal.show_audit(result.audit)
+    return audit_code(result.audit, strict, terminal.rejections)

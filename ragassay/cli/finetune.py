@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Quiet
@@ -23,19 +24,19 @@ CLASSIFYING = ("svm", "logistic", "head")
 def finetune(
     task: Annotated[
         Literal["judge", "verifier", "correctness", "completeness", "labeller", "qa"],
-        typer.Argument(help="What the model is for; completeness and labeller are the same."),
+        Argument(help="What the model is for; completeness and labeller are the same."),
     ],
     data: Annotated[
         list[Path],
-        typer.Option(
+        Option(
             help="What it learns from: a file, or a run folder that people reviewed; repeat for "
             "more."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the adapter.")],
+    out: Annotated[Path, Option(help="Folder of the adapter.")],
     method: Annotated[
         Literal["svm", "logistic", "head", "sft", "cpo"] | None,
-        typer.Option(
+        Option(
             help="head learns labels and writes nothing (verifier, correctness, completeness); svm "
             "and logistic are a support vector machine and logistic regression over words "
             "(correctness); sft learns the replies that are wanted; cpo learns from pairs of a "
@@ -45,42 +46,42 @@ def finetune(
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="The model that is adapted: smollm2-135m, a Hugging Face id, a folder; of head "
             "also all-MiniLM-L6-v2 and other encoders, such as BiomedBERT. By default "
             "smollm2-135m; all-MiniLM-L6-v2 for a head of correctness or completeness."
         ),
     ] = None,
     folds: Annotated[
-        int, typer.Option(min=2, help="Of correctness and completeness: cross-validation.")
+        int, Option(min=2, help="Of correctness and completeness: cross-validation.")
     ] = 5,
     dev: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Of head: claims that it does not learn from. It is measured on them, and its "
             "probabilities are brought in line with them."
         ),
     ] = None,
     start: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Folder of an adapter to begin with, as cpo does; of head also a shipped "
             "verifier, such as ragassay/smollm2-verifier."
         ),
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Labels of the answers, where they are in another file.")
+        Path | None, Option(help="Labels of the answers, where they are in another file.")
     ] = None,
     papers: Annotated[
         Path | None,
-        typer.Option(help="Of qa: the papers of the pairs, where their file does not bring them."),
+        Option(help="Of qa: the papers of the pairs, where their file does not bring them."),
     ] = None,
     systems: Annotated[
-        int, typer.Option(min=1, help="Of a judge's data: systems learnt from, of each question.")
+        int, Option(min=1, help="Of a judge's data: systems learnt from, of each question.")
     ] = 4,
     targets: Annotated[
         Literal["made", "replies"],
-        typer.Option(
+        Option(
             help="Of a judge: what it is to say. made: ratings and reasons that we made, by what "
             "was done to an answer; replies: what the judges said whose ratings the data holds, "
             "as in YESciEval: with cpo, on a damaged answer, a low rating (1 for extreme damage, "
@@ -89,44 +90,41 @@ def finetune(
     ] = "made",
     source_chars: Annotated[
         int,
-        typer.Option(
+        Option(
             min=0,
             help="Of a judge: most characters of the sources that it reads with each answer, the "
             "sentences closest to it; 0 for none. They need longer rows (--row-tokens).",
         ),
     ] = 0,
-    limit: Annotated[int, typer.Option(min=0, help="Only the first N examples; 0 for all.")] = 0,
+    limit: Annotated[int, Option(min=0, help="Only the first N examples; 0 for all.")] = 0,
     epochs: Annotated[
         float | None,
-        typer.Option(min=0.01, help="How often each is seen; by default 3 for head, else 1."),
+        Option(min=0.01, help="How often each is seen; by default 3 for head, else 1."),
     ] = None,
-    steps: Annotated[int, typer.Option(min=0, help="End after so many steps; 0 for all.")] = 0,
+    steps: Annotated[int, Option(min=0, help="End after so many steps; 0 for all.")] = 0,
     learning_rate: Annotated[
-        float | None,
-        typer.Option(min=0, help="By default that of the shipped adapters; 5e-5 for cpo."),
+        float | None, Option(min=0, help="By default that of the shipped adapters; 5e-5 for cpo.")
     ] = None,
     rank: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=256, help="Of the low-rank factors; by default 16, or 32 on MiniLM."
-        ),
+        Option(min=1, max=256, help="Of the low-rank factors; by default 16, or 32 on MiniLM."),
     ] = None,
     layers: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Of sft and cpo: share of the layers, the upper.")
+        float, Option(min=0.01, max=1, help="Of sft and cpo: share of the layers, the upper.")
     ] = 2 / 3,
     row_tokens: Annotated[
         int,
-        typer.Option(
+        Option(
             min=64,
             help="Of sft and cpo: longest example; on a row so long those on an answer share.",
         ),
     ] = 1024,
     cap: Annotated[
-        int, typer.Option(min=0, help="Of cpo: most pairs of a rubric and severity; 0 for all.")
+        int, Option(min=0, help="Of cpo: most pairs of a rubric and severity; 0 for all.")
     ] = 100,
-    seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
+    seed: Annotated[int, Option(help="Of all draws.")] = 0,
     work: Annotated[
-        Path | None, typer.Option(help="Folder of checkpoints; by default OUT/checkpoints.")
+        Path | None, Option(help="Folder of checkpoints; by default OUT/checkpoints.")
     ] = None,
     quiet: Quiet = False,
 ) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import partial_if
 from ragassay.cli.options import DryRun, Json, Quiet, takes
@@ -22,42 +23,39 @@ if TYPE_CHECKING:
     from ragassay.workbench.grades import GradeFilter, GradeKind
 
 
-Words = Annotated[int, typer.Option(min=1, help="Longer texts are cut at ends of sentences.")]
-Depth = Annotated[
-    int, typer.Option(min=0, help="Documents of a ranking that are taken; 0 for all.")
-]
+Words = Annotated[int, Option(min=1, help="Longer texts are cut at ends of sentences.")]
+Depth = Annotated[int, Option(min=0, help="Documents of a ranking that are taken; 0 for all.")]
 ItemKind = Literal["question", "nugget", "direct"]
 
 GradesArgument = Annotated[
-    Path,
-    typer.Argument(metavar="GRADES", help="Graded passages, as `ragassay grade` writes them."),
+    Path, Argument(metavar="GRADES", help="Graded passages, as `ragassay grade` writes them.")
 ]
-Model = Annotated[str, typer.Option(help="Only grades of this model.")]
-PromptClass = Annotated[str, typer.Option(help="Only grades of this class of prompts.")]
+Model = Annotated[str, Option(help="Only grades of this model.")]
+PromptClass = Annotated[str, Option(help="Only grades of this class of prompts.")]
 Items = Annotated[
-    ItemKind | None, typer.Option(help="Only grades by questions, by nuggets, or direct ones.")
+    ItemKind | None, Option(help="Only grades by questions, by nuggets, or direct ones.")
 ]
 SelfRated = Annotated[
     bool | None,
-    typer.Option("--self-rated/--not-self-rated", help="Only grades with ratings, or without."),
+    Option("--self-rated/--not-self-rated", help="Only grades with ratings, or without."),
 ]
 Banks = Annotated[
     list[Path] | None,
-    typer.Option("--testbank", help="Test bank: the items' texts and facets. Repeat for more."),
+    Option("--testbank", help="Test bank: the items' texts and facets. Repeat for more."),
 ]
 MinRating = Annotated[
     int | None,
-    typer.Option(
+    Option(
         min=0, max=5, help="Least rating that covers an item; by default what is marked correct."
     ),
 ]
-Csv = Annotated[Path | None, typer.Option(help="Write all columns and rows as CSV.")]
-Limit = Annotated[int, typer.Option(min=0, help="Most rows of a table shown; 0 for all.")]
+Csv = Annotated[Path | None, Option(help="Write all columns and rows as CSV.")]
+Limit = Annotated[int, Option(min=0, help="Most rows of a table shown; 0 for all.")]
 
 
 Leanings = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--leanings",
         help="Count what the grader left undecided as it leant: to compare systems over many "
         "passages, not to judge one.",
@@ -188,7 +186,7 @@ def shows_grades(
 def grade(
     responses: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             help="Passages: graded files of the Rubric workbench, rankings of trec_eval (with "
             "--corpus), or answers in any format that `ragassay evaluate` reads."
         ),
@@ -198,7 +196,7 @@ def grade(
     depth: Depth = 20,
     like_original: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--like-original",
             help="Make a grade that could not be had 1 and correct, as the original does; by "
             "default it is unscored.",
@@ -235,13 +233,7 @@ def grade(
 
     terminal = Terminal(quiet, as_json, options.get("out"))
     request = request_grading(
-        responses,
-        options,
-        None,
-        terminal,
-        words=words,
-        depth=depth,
-        like_original=like_original,
+        responses, options, None, terminal, words=words, depth=depth, like_original=like_original
     )
     graded = terminal.run(request, options, dry_run)
     if as_json:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli import oversight
 from ragassay.cli.base import partial_if
@@ -38,21 +39,19 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Out = Annotated[Path, typer.Option("--out", help="The file to write; compressed if in .gz.")]
+Out = Annotated[Path, Option("--out", help="The file to write; compressed if in .gz.")]
 
 
 @app.command()
 def merge(
     files: Annotated[
-        list[Path], typer.Argument(metavar="GRADES...", help="Graded files of the same passages.")
+        list[Path], Argument(metavar="GRADES...", help="Graded files of the same passages.")
     ],
     *,
     out: Out,
     later_wins: Annotated[
         bool,
-        typer.Option(
-            "--later-wins", help="Take the later file's grades where a grader is in two files."
-        ),
+        Option("--later-wins", help="Take the later file's grades where a grader is in two files."),
     ] = False,
 ) -> int:
     """Merge the grades that several graders gave to the same passages into one file.
@@ -78,7 +77,7 @@ def merge(
 @takes(EvaluateKeywords, "corpus", "questions")
 def passages(
     responses: Annotated[
-        list[Path], typer.Argument(help="Answers, rankings or graded files, as for `grade`.")
+        list[Path], Argument(help="Answers, rankings or graded files, as for `grade`.")
     ],
     *,
     target: Out,
@@ -153,7 +152,7 @@ def qrels(
     out: Out,
     label: Annotated[
         Literal["rating", "covered", "items"],
-        typer.Option(
+        Option(
             help="Label a passage by its highest rating, by the number of items that it covers, "
             "or write the items that it covers (diversity qrels, as ndeval reads them)."
         ),
@@ -161,7 +160,7 @@ def qrels(
     min_rating: MinRating = None,
     by_facet: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--by-facet", help="Label by facet: the bank's, else the item's id up to its last /."
         ),
     ] = False,

@@ -7,19 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL
-from ragassay.cli.options import (
-    DryRun,
-    Json,
-    MaxTokens,
-    OnlyWhere,
-    Papers,
-    Quiet,
-    Words,
-    takes,
+from ragassay.cli.options import DryRun, Json, MaxTokens, OnlyWhere, Papers, Quiet, Words, takes
+from ragassay.cli.terminal import (
+    print_json,
+    print_matrices,
+    print_notes,
+    print_rejections,
+    print_sheets,
+    print_written,
 )
-from ragassay.cli.terminal import print_matrices, print_rejections
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, settings_of
@@ -39,19 +38,19 @@ if TYPE_CHECKING:
 def matrix(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[RUN...]", help="Run folders, each of another judge or a panel."),
+        Argument(metavar="[RUN...]", help="Run folders, each of another judge or a panel."),
     ] = None,
     ratings: Annotated[
         Path | None,
-        typer.Option(help="File of ratings on rubrics that name their judges, e.g. YESciEval's."),
+        Option(help="File of ratings on rubrics that name their judges, e.g. YESciEval's."),
     ] = None,
     rubric: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Show this rubric too, or all; repeat for more."),
+        Option(metavar="NAME", help="Show this rubric too, or all; repeat for more."),
     ] = None,
     same: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="JUDGE=SYSTEM",
             help="This judge wrote the answers of this system; repeat for more. Equal names are "
             "found without it.",
@@ -60,11 +59,11 @@ def matrix(
     where: OnlyWhere = None,
     answers: Annotated[
         Path | None,
-        typer.Option(help="The file of the answers, for --where; by default that of --ratings."),
+        Option(help="The file of the answers, for --where; by default that of --ratings."),
     ] = None,
     target: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             help="Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, heatmaps "
             "(SVG) and a page with all of them (index.html) into this folder. With --generate also "
@@ -73,7 +72,7 @@ def matrix(
     ] = None,
     generate: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="QUESTIONS",
             help="Have models answer these research questions first, from their papers, as "
             "`ragassay synthesize` does.",
@@ -81,7 +80,7 @@ def matrix(
     ] = None,
     generator: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Of --generate: a model that writes a synthesis for each question; NAME@URL has "
             "an endpoint of its own. Repeat for more.",
@@ -89,7 +88,7 @@ def matrix(
     ] = None,
     judge: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Of --generate: a model that rates every synthesis on the nine rubrics; repeat "
             "for more. By default the generators judge each other and themselves.",
@@ -159,8 +158,7 @@ def matrix(
     if made is not None:
         found = replace(found, warnings=(*made.written.warnings, *found.warnings))
     _print(found, as_json)
-    for path in write_judge_matrix(found, target) if target else ():
-        typer.echo(f"wrote {path}", err=True)
+    print_written(write_judge_matrix(found, target) if target else ())
     return (
         PARTIAL if found.rejections or found.warnings or (made and made.written.is_partial) else OK
     )
@@ -232,10 +230,9 @@ def _print_plan(plan: GenerationPlan, asked: _MatrixArguments, as_json: bool) ->
     from ragassay.reports.text import count_text
 
     if as_json:
-        import json
         from dataclasses import asdict
 
-        typer.echo(json.dumps(asdict(plan), indent=2))
+        print_json(asdict(plan))
         return
     typer.echo(
         f"{count_text(plan.n_questions, 'question')}, "
@@ -249,21 +246,17 @@ def _print_plan(plan: GenerationPlan, asked: _MatrixArguments, as_json: bool) ->
 
 def _print(found: JudgeMatrix, as_json: bool) -> None:
 
-    for warning in found.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+    print_notes(*(f"warning: {warning}" for warning in found.warnings))
     print_rejections(found.rejections)
     if as_json:
         print_matrices(found.matrices, _fields(found))
         return
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
     from ragassay.studies.self_preference import favourite_sheet, self_preference_sheet
 
     print_matrices(found.matrices, None)
-    console = open_console()
-    console.print(sheet_table(favourite_sheet(found.favourites)))
+    print_sheets(favourite_sheet(found.favourites))
     if found.self_preferences:
-        console.print(sheet_table(self_preference_sheet(found.self_preferences)))
+        print_sheets(self_preference_sheet(found.self_preferences))
     else:
         typer.echo("no judge is one of the systems: --same JUDGE=SYSTEM names one that is")
 

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Json
+from ragassay.cli.terminal import print_lines, print_sheets
 
 if TYPE_CHECKING:
     from ragassay.models.registry import FileCheck, ShelfItem
@@ -22,7 +24,7 @@ app = typer.Typer(
 )
 
 Name = Annotated[
-    str, typer.Argument(help="A model's name, such as ragassay/judge, or an adapter's folder.")
+    str, Argument(help="A model's name, such as ragassay/judge, or an adapter's folder.")
 ]
 
 
@@ -42,11 +44,10 @@ def models(context: typer.Context) -> None:
 def find_judges(
     port: Annotated[
         list[int] | None,
-        typer.Option(help="Look at this port of this machine, not at the usual ones.", min=1),
+        Option(help="Look at this port of this machine, not at the usual ones.", min=1),
     ] = None,
     url: Annotated[
-        list[str] | None,
-        typer.Option(metavar="URL", help="Look at this address, not at the usual ones."),
+        list[str] | None, Option(metavar="URL", help="Look at this address, not at the usual ones.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -59,19 +60,17 @@ def find_judges(
 
       ragassay models find --port 8001
     """
-    from ragassay.cli.local_servers import find, print_json, print_servers
+    from ragassay.cli.local_servers import find, print_as_json, print_servers
 
     looked, servers = find(port or (), url or ())
     if as_json:
-        print_json(servers)
+        print_as_json(servers)
     else:
         print_servers(looked, servers)
 
 
 @app.command("list")
-def list_models(
-    as_json: Json = False,
-) -> None:
+def list_models(as_json: Json = False) -> None:
     """List every embedded, shipped or fetchable model: its purpose, its size, its origin."""
     import json
 
@@ -87,10 +86,7 @@ def list_models(
 
 
 @app.command()
-def show(
-    name: Name,
-    as_json: Json = False,
-) -> None:
+def show(name: Name, as_json: Json = False) -> None:
     """Show a model's card: how it was made, its figures with 95 % intervals, its limits.
 
     For example:
@@ -110,8 +106,7 @@ def show(
 @app.command()
 def get(
     name: Annotated[
-        str,
-        typer.Argument(help="A published fact checker, such as minicheck, hhem, lettucedetect."),
+        str, Argument(help="A published fact checker, such as minicheck, hhem, lettucedetect.")
     ],
 ) -> None:
     """Fetch a published fact checker from Hugging Face's hub, once.
@@ -143,7 +138,7 @@ def get(
 def check(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Names of models, or adapters' folders; all models where none is."),
+        Argument(help="Names of models, or adapters' folders; all models where none is."),
     ] = None,
 ) -> int:
     """Compute the SHA-256 of every file of the models anew, and compare.
@@ -169,14 +164,13 @@ def check(
 def merge(
     name: Name,
     hf: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write a Hugging Face folder, as vLLM loads it."),
+        Path | None, Option(metavar="DIR", help="Write a Hugging Face folder, as vLLM loads it.")
     ] = None,
     gguf: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a GGUF file, as llama.cpp loads it.")
+        Path | None, Option(metavar="FILE", help="Write a GGUF file, as llama.cpp loads it.")
     ] = None,
     dtype: Annotated[
-        Literal["bfloat16", "float16", "float32"], typer.Option(help="Of the folder's weights.")
+        Literal["bfloat16", "float16", "float32"], Option(help="Of the folder's weights.")
     ] = "bfloat16",
 ) -> None:
     """Write an adapter and its base as one model, for other servers.
@@ -217,8 +211,7 @@ def _fields(item: ShelfItem) -> dict[str, object]:
 
 
 def _print_shelf(items: Sequence[ShelfItem]) -> None:
-    from ragassay.reports.sheets import Column, Sheet, numbers, sheet_table, words
-    from ragassay.safe_text import open_console
+    from ragassay.reports.sheets import Column, Sheet, numbers, words
 
     rows: list[tuple[str, ...]] = []
     for item in items:
@@ -227,7 +220,7 @@ def _print_shelf(items: Sequence[ShelfItem]) -> None:
         rows.append((item.name, item.role, size, item.source))
     name = Column("", "model", is_unbroken=True)
     columns = (name, *words("what it does"), *numbers("size"), *words("from"))
-    open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
+    print_sheets(Sheet("", columns, tuple(rows)))
 
 
 def _size(n_bytes: int) -> str:
@@ -235,10 +228,8 @@ def _size(n_bytes: int) -> str:
 
 
 def _print_card(item: ShelfItem) -> None:
-    from ragassay.safe_text import open_console
 
-    console = open_console()
-    console.print(item.name, style="bold", markup=False, highlight=False)
+    print_lines(item.name, style="bold")
     lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
     card = item.card
     if card is None:
@@ -247,40 +238,32 @@ def _print_card(item: ShelfItem) -> None:
         lines += ["", card.description, "", "Limits"]
         lines += [f"- {limit}" for limit in card.limits]
         lines += [""] if card.figures else []
-    for line in lines:
-        console.print(line, markup=False, highlight=False)
+    print_lines(*lines)
     if card is not None:
         if card.figures:
             _print_figures(card.figures)
         if card.bounds:
             _print_bounds(card.bounds)
         if card.digest:
-            console.print(f"SHA-256 {card.digest}", markup=False, highlight=False, soft_wrap=True)
+            print_lines(f"SHA-256 {card.digest}", soft_wrap=True)
     if item.folder is not None:
         _print_note(item.folder)
 
 
 def _print_figures(figures: Sequence[CardFigure]) -> None:
     from ragassay.reports.provenance import figures_sheet
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
 
-    console = open_console()
-    console.print(sheet_table(figures_sheet(figures, has_commands=False)))
+    print_sheets(figures_sheet(figures, has_commands=False))
     for command in dict.fromkeys(figure.command for figure in figures):
-        console.print(f"again by: {command}", markup=False, highlight=False, soft_wrap=True)
+        print_lines(f"again by: {command}", soft_wrap=True)
 
 
 def _print_bounds(bounds: Sequence[Bound]) -> None:
     """Print what a model's verdicts need, and how many of them have it."""
     from ragassay.reports.provenance import BOUNDS_NOTE, bounds_sheet
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
 
-    console = open_console()
-    for line in ("", BOUNDS_NOTE):
-        console.print(line, markup=False, highlight=False)
-    console.print(sheet_table(bounds_sheet(bounds)))
+    print_lines(*("", BOUNDS_NOTE))
+    print_sheets(bounds_sheet(bounds))
 
 
 def _print_note(folder: Path) -> None:
@@ -304,12 +287,7 @@ def _print_note(folder: Path) -> None:
 
 
 def _print_check(item: ShelfItem, found: Sequence[FileCheck]) -> None:
-    words = {
-        "ok": "OK",
-        "damaged": "DAMAGED",
-        "missing": "MISSING",
-        "unproven": "READ",
-    }
+    words = {"ok": "OK", "damaged": "DAMAGED", "missing": "MISSING", "unproven": "READ"}
     for file in found:
         typer.echo(f"{words[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())
         if file.state in ("damaged", "missing") and file.expected:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import AnswersArgument, Quiet, takes
@@ -27,7 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Target = Annotated[Path, typer.Option("--out", help="The file to write.")]
+Target = Annotated[Path, Option("--out", help="The file to write.")]
 
 
 @app.command()
@@ -41,24 +42,24 @@ def create(
     target: Target,
     source: Annotated[
         Literal["documents", "answer", "reference"],
-        typer.Option("--from", help="What the nuggets are written from."),
+        Option("--from", help="What the nuggets are written from."),
     ] = "documents",
-    most: Annotated[int, typer.Option("--max", min=1, help="Most nuggets of a question.")] = 20,
-    window: Annotated[int, typer.Option(min=1, help="Documents that are read at a time.")] = 10,
+    most: Annotated[int, Option("--max", min=1, help="Most nuggets of a question.")] = 20,
+    window: Annotated[int, Option(min=1, help="Documents that are read at a time.")] = 10,
     min_judgment: Annotated[
         int,
-        typer.Option(
+        Option(
             help="Leave out candidates of the nuggetizer's input that were judged below this grade."
         ),
     ] = 2,
     accept_all: Annotated[
-        bool, typer.Option("--accept-all", help="Do not open an editor; take what was written.")
+        bool, Option("--accept-all", help="Do not open an editor; take what was written.")
     ] = False,
     review: Annotated[
-        bool, typer.Option("--review", help="Edit all lists in the browser, not in an editor.")
+        bool, Option("--review", help="Edit all lists in the browser, not in an editor.")
     ] = False,
     no_open: Annotated[
-        bool, typer.Option("--no-open", help="With --review: print the address, open no browser.")
+        bool, Option("--no-open", help="With --review: print the address, open no browser.")
     ] = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
@@ -128,7 +129,7 @@ def assign(
     *,
     target: Target,
     metrics: Annotated[
-        Path | None, typer.Option(help="The scores; by default OUT.metrics.jsonl.")
+        Path | None, Option(help="The scores; by default OUT.metrics.jsonl.")
     ] = None,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
@@ -168,15 +169,15 @@ def assign(
 def fit(
     file: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help='JSON lines {"gold": [text], "nuggets": [text]}, with "matches": [[0, 2]] where '
             "the pairs of one fact are known; or a run folder."
         ),
     ],
     *,
     target: Target,
-    trials: Annotated[int, typer.Option(min=1, help="Thresholds that are tried.")] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="Of the mixture and the search.")] = 0,
+    trials: Annotated[int, Option(min=1, help="Thresholds that are tried.")] = 200,
+    seed: Annotated[int, Option(min=0, help="Of the mixture and the search.")] = 0,
     quiet: Quiet = False,
     **options: Unpack[Keywords],
 ) -> int:

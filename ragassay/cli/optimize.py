@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, Quiet
-from ragassay.cli.terminal import print_rejections
+from ragassay.cli.terminal import print_lines, print_rejections, print_sheets
 from ragassay.extras import need
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ def list_prompts() -> None:
     Those with a star can be compiled by `ragassay optimize`.
     """
     from ragassay.optimizers.compiling.showing import prompt_lines
-    from ragassay.reports.sheets import Sheet, sheet_table, words
-    from ragassay.safe_text import open_console
+    from ragassay.reports.sheets import Sheet, words
 
     rows: list[tuple[str, ...]] = []
     for line in prompt_lines():
@@ -45,14 +45,14 @@ def list_prompts() -> None:
         said = line.instruction[:N_CHARS].rstrip() + "..."
         rows.append((line.name + star, line.sha256[:12], fields, said))
     columns = words("agent", "SHA-256", "fields", "says")
-    open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
+    print_sheets(Sheet("", columns, tuple(rows)))
 
 
 @app.command()
 def show(
-    agent: Annotated[str, typer.Argument(help="The agent, as `ragassay prompts list` names it.")],
+    agent: Annotated[str, Argument(help="The agent, as `ragassay prompts list` names it.")],
     prompts: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="With this compiled prompt.")
+        Path | None, Option(metavar="PATH", help="With this compiled prompt.")
     ] = None,
 ) -> None:
     """Show the whole prompt of an agent as a model sees it.
@@ -69,9 +69,7 @@ def show(
 
 
 @app.command()
-def diff(
-    path: Annotated[Path, typer.Argument(help="A file that `ragassay optimize` wrote.")],
-) -> None:
+def diff(path: Annotated[Path, Argument(help="A file that `ragassay optimize` wrote.")]) -> None:
     """Compare a compiled prompt with the shipped one: a unified diff, then its examples."""
     from ragassay.optimizers.compiling.showing import prompt_diff
     from ragassay.prompts.compiled import read_compiled
@@ -82,78 +80,68 @@ def diff(
 def optimize(
     agent: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="rubric_judge, verifier, sentence_labeller, nugget_assigner, nugget_writer or "
             "query_writer."
         ),
     ],
     data: Annotated[
-        Path, typer.Option(help="What to learn from: a file, or a run folder that people reviewed.")
+        Path, Option(help="What to learn from: a file, or a run folder that people reviewed.")
     ],
     dev: Annotated[
-        Path | None,
-        typer.Option(help="What to measure on; by default half of the questions of --data."),
+        Path | None, Option(help="What to measure on; by default half of the questions of --data.")
     ] = None,
     optimizer: Annotated[
-        str, typer.Option(metavar="bootstrap|miprov2|gepa|copro", help="What looks for a prompt.")
+        str, Option(metavar="bootstrap|miprov2|gepa|copro", help="What looks for a prompt.")
     ] = "bootstrap",
     model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="LiteLLM name of the model that the prompt is for."),
+        str | None, Option(metavar="NAME", help="LiteLLM name of the model that the prompt is for.")
     ] = None,
     reflection_model: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME", help="The model that writes candidates; by default the same. NAME@URL."
         ),
     ] = None,
-    api_base: Annotated[str | None, typer.Option(help="Endpoint of the model.")] = None,
+    api_base: Annotated[str | None, Option(help="Endpoint of the model.")] = None,
     budget: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="light|medium|heavy|N", help="About how many calls of the agent it may make."
         ),
     ] = "light",
-    max_usd: Annotated[
-        float | None, typer.Option(min=0, help="Stop before the job costs more.")
-    ] = None,
+    max_usd: Annotated[float | None, Option(min=0, help="Stop before the job costs more.")] = None,
     max_calls: Annotated[
-        int | None, typer.Option(min=1, help="Stop before the job makes more model calls.")
+        int | None, Option(min=1, help="Stop before the job makes more model calls.")
     ] = None,
     dry_run: DryRun = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of all that is drawn.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Of all that is drawn.")] = 0,
     limit: Annotated[
-        int, typer.Option(min=0, help="Most examples to learn from, and to measure on; 0 for all.")
+        int, Option(min=0, help="Most examples to learn from, and to measure on; 0 for all.")
     ] = 0,
     rubric: Annotated[
         list[str] | None,
-        typer.Option(help="rubric_judge: for this rubric alone; repeat for more. By default all."),
+        Option(help="rubric_judge: for this rubric alone; repeat for more. By default all."),
     ] = None,
-    damage: Annotated[
-        int, typer.Option(min=0, help="rubric_judge: damage so many answers besides.")
-    ] = 0,
+    damage: Annotated[int, Option(min=0, help="rubric_judge: damage so many answers besides.")] = 0,
     gold: Annotated[
-        Path | None,
-        typer.Option(help="Labels of the answers, where they are in a file of their own."),
+        Path | None, Option(help="Labels of the answers, where they are in a file of their own.")
     ] = None,
-    labels: Annotated[
-        int, typer.Option(min=2, max=4, help="verifier: how many verdicts there are.")
-    ] = 4,
+    labels: Annotated[int, Option(min=2, max=4, help="verifier: how many verdicts there are.")] = 4,
     corpus: Annotated[
-        str | None, typer.Option(help="query_writer: what is searched, as for `ragassay evaluate`.")
+        str | None, Option(help="query_writer: what is searched, as for `ragassay evaluate`.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The file to write; by default prompt.json in --work.")
+        Path | None, Option(help="The file to write; by default prompt.json in --work.")
     ] = None,
     work: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the replies; by default runs/optimize-AGENT-OPTIMIZER."),
+        Path | None, Option(help="Folder of the replies; by default runs/optimize-AGENT-OPTIMIZER.")
     ] = None,
     keep_anyway: Annotated[
-        bool, typer.Option("--keep-anyway", help="Write the prompt also if it is no better.")
+        bool, Option("--keep-anyway", help="Write the prompt also if it is no better.")
     ] = False,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Most model calls under way at a time.")
+        int | None, Option(min=1, help="Most model calls under way at a time.")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -252,8 +240,7 @@ def optimize(
 
 
 def _show(found: CompileResult, written: Path | None) -> None:
-    from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
-    from ragassay.safe_text import open_console
+    from ragassay.reports.sheets import Sheet, numbers, words
 
     prompt = found.prompt
     columns = (*words("on the measured part"), *numbers("shipped", "compiled", "gain", "items"))
@@ -264,10 +251,8 @@ def _show(found: CompileResult, written: Path | None) -> None:
         )
         for one in prompt.comparisons
     )
-    console = open_console()
-    console.print(sheet_table(Sheet("", columns, rows)))
-    for line in (*_verdict(found, written), *_left_out(found)):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    print_sheets(Sheet("", columns, rows))
+    print_lines(*(*_verdict(found, written), *_left_out(found)), soft_wrap=True)
 
 
 def _verdict(found: CompileResult, written: Path | None) -> list[str]:

@@ -20,8 +20,7 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with 4 if the judge is blind anywhere.")
 ]
 Clusters = Annotated[
-    Path | None,
-    typer.Option(help="MedAESQA's clusters of sentences, for recall as published."),
+    Path | None, typer.Option(help="MedAESQA's clusters of sentences, for recall as published.")
 ]
 SkipEmpty = Annotated[
     bool,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import partial_if
 from ragassay.cli.grade import (
@@ -30,27 +30,25 @@ if TYPE_CHECKING:
     from ragassay.workbench.grades import GradeFilter
     from ragassay.workbench.oversight import CheckedItem, Relevance
 
-OneQuery = Annotated[str | None, typer.Option("--query", help="Only this query.")]
-MinRelevant = Annotated[int, typer.Option(help="Least judgment that is relevant; 2 for TREC DL.")]
+OneQuery = Annotated[str | None, Option("--query", help="Only this query.")]
+MinRelevant = Annotated[int, Option(help="Least judgment that is relevant; 2 for TREC DL.")]
 RelevantFrom = Annotated[
     int | None,
-    typer.Option(
-        metavar="MIN", help="Take direct grades rated MIN or more as relevant, not judgments."
-    ),
+    Option(metavar="MIN", help="Take direct grades rated MIN or more as relevant, not judgments."),
 ]
 DirectClass = Annotated[
-    str, typer.Option(help="The direct grades' class of prompts, for --relevant-from.")
+    str, Option(help="The direct grades' class of prompts, for --relevant-from.")
 ]
 Official = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help='Official leaderboard: JSON {"system": rank}, or two columns, system and score. '
         "Prints Spearman's rho and Kendall's tau."
     ),
 ]
 Runs = Annotated[
     list[Path] | None,
-    typer.Option(
+    Option(
         "--runs",
         metavar="RUN",
         help="Run file of a system, named by its tag, or a folder of *.run files; repeat for more. "
@@ -59,7 +57,7 @@ Runs = Annotated[
 ]
 AnswerClass = Annotated[
     str,
-    typer.Option(
+    Option(
         help="Class of the prompts whose answers are shown; by default the first class of the "
         "same items that is not self-rated, else the reply itself."
     ),
@@ -73,11 +71,11 @@ def cover(
     *,
     at: Annotated[
         list[int] | None,
-        typer.Option(min=1, metavar="K", help="Last rank that counts, 20; repeat for more."),
+        Option(min=1, metavar="K", help="Last rank that counts, 20; repeat for more."),
     ] = None,
     min_rating: Annotated[
         list[int] | None,
-        typer.Option(
+        Option(
             min=1,
             max=5,
             help="Least rating that covers an item; repeat for more. By default what is marked "
@@ -109,27 +107,23 @@ def cover(
 
 
 def leaderboard(
-    grades: Annotated[
-        Path | None, typer.Argument(metavar="GRADES", help="Graded passages.")
-    ] = None,
+    grades: Annotated[Path | None, Argument(metavar="GRADES", help="Graded passages.")] = None,
     *,
-    qrels: Annotated[
-        Path | None, typer.Option(help="Labels of passages, in place of GRADES.")
-    ] = None,
+    qrels: Annotated[Path | None, Option(help="Labels of passages, in place of GRADES.")] = None,
     runs: Runs = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="A measure of ir_measures, as nDCG@10, RR, P@20, alpha_nDCG@20; repeat for more."
         ),
     ] = None,
     label: Annotated[
         Literal["rating", "covered"],
-        typer.Option(help="Label by highest rating, or by the number of items covered."),
+        Option(help="Label by highest rating, or by the number of items covered."),
     ] = "rating",
     min_rating: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=0,
             max=5,
             help="Least rating that is relevant, 1; of --label covered the "
@@ -190,18 +184,18 @@ def annotators(
     min_relevant: MinRelevant = 1,
     min_answers: Annotated[
         list[int] | None,
-        typer.Option(
+        Option(
             min=1, metavar="N", help="Items that a passage must cover: 1, 2, 5; repeat for more."
         ),
     ] = None,
     like_original: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--like-original",
             help="Count a passage without a grade as 0 and, without ratings, ask for an item more.",
         ),
     ] = False,
-    latex: Annotated[Path | None, typer.Option(help="Write the tables as LaTeX.")] = None,
+    latex: Annotated[Path | None, Option(help="Write the tables as LaTeX.")] = None,
 ) -> Tables:
     """Show how grades agree with people's judgments: by grade, and at each minimum with kappa.
 
@@ -219,11 +213,7 @@ def annotators(
     from ragassay.workbench.evaluation_tables import annotator_sheets, annotators_latex
 
     found = annotator_tables(
-        file.queries,
-        chosen,
-        min_relevant,
-        min_answers or MIN_ANSWERS,
-        like_original=like_original,
+        file.queries, chosen, min_relevant, min_answers or MIN_ANSWERS, like_original=like_original
     )
     if latex is not None:
         write_whole(latex, annotators_latex(found, min_relevant, file.graders(chosen)[0]))
@@ -237,7 +227,7 @@ def verify(
     chosen: GradeFilter,
     *,
     query: OneQuery = None,
-    item: Annotated[str, typer.Option(help="Only items whose id or text has this in it.")] = "",
+    item: Annotated[str, Option(help="Only items whose id or text has this in it.")] = "",
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
@@ -329,7 +319,7 @@ def spurious(
     direct_class: DirectClass = "",
     finding: Annotated[
         Literal["spurious", "any", "none"] | None,
-        typer.Option(help="Only items that non-relevant passages, any passage, or none covers."),
+        Option(help="Only items that non-relevant passages, any passage, or none covers."),
     ] = None,
     min_rating: MinRating = None,
 ) -> Tables:

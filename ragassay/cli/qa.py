@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL, audit_code
 from ragassay.cli.options import DryRun, Json, Quiet, Strict, takes
 from ragassay.cli.qa_files import export, read
-from ragassay.cli.terminal import Terminal
+from ragassay.cli.terminal import Terminal, print_lines
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
 def generate(
     papers: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="Papers: a file or a folder of JATS XML, PDF, plain text, JSON lines, SciQAG's "
             "JSON; the form is recognised by the content."
         ),
     ],
     *,
     target: Annotated[
-        Path, typer.Option("--out", help="The file to write; end it in .jsonl.gz to pack it.")
+        Path, Option("--out", help="The file to write; end it in .jsonl.gz to pack it.")
     ],
-    number: Annotated[int, typer.Option("--n", min=1, max=100, help="Pairs of a paper.")] = 10,
+    number: Annotated[int, Option("--n", min=1, max=100, help="Pairs of a paper.")] = 10,
     evaluator: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="A second model that rates each pair in the five dimensions of RACAR; a pair "
             "that is rated below --least goes to repair with the reason. NAME@URL has an endpoint "
@@ -44,35 +45,35 @@ def generate(
         ),
     ] = "",
     least: Annotated[
-        int, typer.Option(min=1, max=3, help="Lowest rating, 1 to 3, in any dimension.")
+        int, Option(min=1, max=3, help="Lowest rating, 1 to 3, in any dimension.")
     ] = 2,
     baseline: Annotated[
         Literal["self-questioning"] | None,
-        typer.Option(
+        Option(
             help="Write by another method, to compare with: five pairs a paragraph, nothing "
             "checked, paragraphs spread over the paper until there are --n."
         ),
     ] = None,
     rounds: Annotated[
-        int, typer.Option(min=0, max=10, help="Most rounds that repair and replace pairs.")
+        int, Option(min=0, max=10, help="Most rounds that repair and replace pairs.")
     ] = 2,
     max_tokens: Annotated[
-        int, typer.Option(min=0, help="Tokens of a paper after which no call begins; 0: any.")
+        int, Option(min=0, help="Tokens of a paper after which no call begins; 0: any.")
     ] = 0,
     long: Annotated[
         Literal["whole", "sections"],
-        typer.Option(
+        Option(
             help="What a prompt has of a paper: all of it, which hosted models bill from their "
             "cache in every further call; or groups of sections, to which the pairs are dealt by "
             "length."
         ),
     ] = "whole",
     section_chars: Annotated[
-        int, typer.Option(min=500, help="Most characters of a group of sections.")
+        int, Option(min=500, help="Most characters of a group of sections.")
     ] = 8_000,
     keywords: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="What all pairs should be about. Repeat for more. By default the paper's own "
             "keywords, or those that TopicRank finds in it."
         ),
@@ -177,7 +178,7 @@ app.command()(export)
 
 PairsArgument = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         help="Question-answer pairs: what `ragassay qa generate` wrote, JSON or JSON lines with "
         "question and answer, CSV with the columns question, answer and paper, or SciQAG's JSON, "
         "which brings its papers."
@@ -185,7 +186,7 @@ PairsArgument = Annotated[
 ]
 Papers = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help="The papers: a file or folder of JATS XML (PubMed Central), PDF, text or JSON; not "
         "needed where PAIRS brings them."
     ),
@@ -252,12 +253,12 @@ def audit(
     *,
     papers: Papers = None,
     number: Annotated[
-        int, typer.Option("--limit", min=0, help="Whole pairs that are damaged; 0 for all.")
+        int, Option("--limit", min=0, help="Whole pairs that are damaged; 0 for all.")
     ] = 20,
     attacks: Annotated[
-        list[str] | None, typer.Option("--attack", help="Only this damage; by default all.")
+        list[str] | None, Option("--attack", help="Only this damage; by default all.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the choice and of the damage.")] = 0,
+    seed: Annotated[int, Option(help="Seed of the choice and of the damage.")] = 0,
     strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -291,14 +292,12 @@ def audit(
 
 @app.command("filter")
 def keep(
-    run: Annotated[
-        Path, typer.Argument(help="A folder of `ragassay qa evaluate` with RACAR's ratings.")
-    ],
+    run: Annotated[Path, Argument(help="A folder of `ragassay qa evaluate` with RACAR's ratings.")],
     *,
-    out: Annotated[Path, typer.Option(help="The file of pairs to write.")],
+    out: Annotated[Path, Option(help="The file of pairs to write.")],
     least: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="[DIMENSION=]SCORE",
             help="Least score, 1 to 3: of one dimension (accuracy=2.5), or of all.",
         ),
@@ -344,6 +343,6 @@ def _show(judged: JudgedPairs, folder: Path) -> None:
         console.print(found)
     if judged.given.unused:
         names = ", ".join(judged.given.unused[:5])
-        console.print(f"Papers without a pair: {names}", markup=False, highlight=False)
+        print_lines(f"Papers without a pair: {names}")
     where = f"Report: {folder / 'qa.html'}"
-    console.print(where, markup=False, highlight=False, soft_wrap=True)
+    print_lines(where, soft_wrap=True)

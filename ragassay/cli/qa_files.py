@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL
-from ragassay.cli.terminal import print_rejections
+from ragassay.cli.terminal import print_rejections, print_sheets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def read(
-    papers: Annotated[Path, typer.Argument(help="A paper, or a folder of papers.")],
+    papers: Annotated[Path, Argument(help="A paper, or a folder of papers.")],
     out: Annotated[
-        Path | None, typer.Option(help="Write the papers here, as JSON lines; packed with .gz.")
+        Path | None, Option(help="Write the papers here, as JSON lines; packed with .gz.")
     ] = None,
     keywords: Annotated[
-        bool, typer.Option("--keywords", help="Find keywords for papers that name none.")
+        bool, Option("--keywords", help="Find keywords for papers that name none.")
     ] = False,
 ) -> int:
     """Read papers, and show what was read of them.
@@ -48,15 +49,13 @@ def read(
     from ragassay.errors import InputError
     from ragassay.formats.papers import read_papers, write_papers
     from ragassay.qa.report import paper_sheet
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
 
     found = read_papers(papers)
     print_rejections(found.rejections)
     if not found.papers:
         raise InputError(f"{papers}: no paper could be read")
     every = [_with_keywords(one) if keywords else one for one in found.papers]
-    open_console().print(sheet_table(paper_sheet(every)))
+    print_sheets(paper_sheet(every))
     if out is not None:
         write_papers(every, out)
         typer.echo(f"wrote {out}", err=True)
@@ -66,22 +65,21 @@ def read(
 def export(
     pairs: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="Question-answer pairs: JSON lines, CSV with question and answer, or SciQAG's "
             "JSON, which brings its papers."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The file to write; packed if it ends in .gz.")],
+    out: Annotated[Path, Option(help="The file to write; packed if it ends in .gz.")],
     form: Annotated[
-        str,
-        typer.Option("--as", help="ragas, deepeval, bioasq, testbank, jsonl, or sft; see below."),
+        str, Option("--as", help="ragas, deepeval, bioasq, testbank, jsonl, or sft; see below.")
     ],
     papers: Annotated[
-        Path | None, typer.Option(help="The papers of the pairs, as `ragassay qa read` takes them.")
+        Path | None, Option(help="The papers of the pairs, as `ragassay qa read` takes them.")
     ] = None,
     instruction: Annotated[
         Path | None,
-        typer.Option(help="Of sft: a text file, what the model is told; by default the writer's."),
+        Option(help="Of sft: a text file, what the model is told; by default the writer's."),
     ] = None,
 ) -> int:
     """Write question-answer pairs as what other tools read.

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, takes
-from ragassay.cli.terminal import print_rejections
+from ragassay.cli.terminal import print_json, print_notes, print_rejections
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def synthesize(
     queries: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="QUESTIONS",
             help="YESciEval's file of questions, or questions, answers or topics in any format.",
         ),
@@ -35,7 +36,7 @@ def synthesize(
     *,
     models: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--model",
             metavar="NAME",
             help="A model that writes, by its LiteLLM name; ragassay/ORG/NAME is loaded into this "
@@ -44,7 +45,7 @@ def synthesize(
     ] = None,
     endpoint: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--api-base",
             metavar="URL",
             help="Endpoint of the first --model, and of others of its provider.",
@@ -52,7 +53,7 @@ def synthesize(
     ] = None,
     target: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             help="The file of answers to write; end it in .jsonl.gz to pack it. By default "
             "runs/QUESTIONS-answers.jsonl.",
@@ -120,8 +121,7 @@ def synthesize(
 def note_questions(questions: Questions) -> None:
     """Print what could not be read, which questions have no paper, and how was searched."""
     print_rejections(questions.rejections)
-    for note in (*questions.notes, *questions.warnings):
-        typer.echo(note, err=True)
+    print_notes(*(*questions.notes, *questions.warnings))
 
 
 def _print_plan(
@@ -133,7 +133,6 @@ def _print_plan(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    import json
     from dataclasses import asdict
 
     from ragassay.process import run_sync
@@ -148,7 +147,7 @@ def _print_plan(
     note_questions(questions)
     plan = plan_calls(questions, writers)
     if as_json:
-        typer.echo(json.dumps(asdict(plan), indent=2))
+        print_json(asdict(plan))
         return
     typer.echo(
         f"{count_text(plan.n_questions, 'question')}, {count_text(len(writers), 'model')}: at most "
@@ -158,7 +157,6 @@ def _print_plan(
 
 
 def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
-    import json
 
     from ragassay.reports.labels import one_line
     from ragassay.reports.provenance import usage_text
@@ -168,7 +166,7 @@ def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
     for warning in found.warnings:
         typer.echo(one_line(warning), err=True)
     if as_json:
-        typer.echo(json.dumps(found.fields, indent=2))
+        print_json(found.fields)
     elif not quiet:
         n_questions = len(found.questions.records)
         typer.echo(

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Json, Quiet, takes
-from ragassay.cli.terminal import print_rejections
+from ragassay.cli.terminal import print_rejections, print_sheets
 from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
 from ragassay.errors import InputError
 from ragassay.options import Keywords, settings_of
@@ -65,20 +66,17 @@ def opened_bank(path: Path) -> BankFile:
 
 def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) -> None:
     """Print items, and who changed them."""
-    from ragassay.reports.sheets import sheet_table
     from ragassay.runs.banks import all_history
-    from ragassay.safe_text import open_console
     from ragassay.workbench.tables import bank_rows, history_sheet, items_sheet
 
     if as_json:
         for row in (row for bank in banks for row in bank_rows(bank, with_history)):
             typer.echo(json.dumps(row, ensure_ascii=False))
         return
-    console = open_console()
     for bank in banks:
-        console.print(sheet_table(items_sheet(bank)))
+        print_sheets(items_sheet(bank))
         if with_history and (said := all_history(bank)):
-            console.print(sheet_table(history_sheet(said)))
+            print_sheets(history_sheet(said))
 
 
 def print_lints(found: Sequence[Lint], as_json: bool) -> None:
@@ -105,9 +103,7 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
 
 def edit_bank(file: BankFile, asked: ItemChanges, author: Author, query: str) -> BankFile:
     """Change a bank by option, or in the user's editor; print what was changed."""
-    from ragassay.reports.sheets import sheet_table
     from ragassay.runs.banks import read_bank_file
-    from ragassay.safe_text import open_console
     from ragassay.workbench.bank_edit import asked_reviews, edited_by_hand, keep_reviews
     from ragassay.workbench.tables import history_sheet
 
@@ -119,7 +115,7 @@ def edit_bank(file: BankFile, asked: ItemChanges, author: Author, query: str) ->
     else:
         new = keep_reviews(file, asked_reviews(file, asked, author))
     if new:
-        open_console().print(sheet_table(history_sheet(new)))
+        print_sheets(history_sheet(new))
     else:
         typer.echo("nothing changed")
     return read_bank_file(file.path)
@@ -136,7 +132,7 @@ app.command("import")(import_bank)
 app.command()(queries)
 
 BankArgument = Annotated[
-    Path, typer.Argument(metavar="BANK", help="Test banks, as `ragassay testbank` writes them.")
+    Path, Argument(metavar="BANK", help="Test banks, as `ragassay testbank` writes them.")
 ]
 
 
@@ -144,10 +140,8 @@ BankArgument = Annotated[
 def show(
     bank: BankArgument,
     *,
-    query: Annotated[str, typer.Option(metavar="ID", help="Only this query.")] = "",
-    history: Annotated[
-        bool, typer.Option("--history", help="Who changed what, when and why.")
-    ] = False,
+    query: Annotated[str, Option(metavar="ID", help="Only this query.")] = "",
+    history: Annotated[bool, Option("--history", help="Who changed what, when and why.")] = False,
     as_json: Json = False,
 ) -> int:
     """Show the items of a test bank as people left them.
@@ -168,33 +162,32 @@ def show(
 def edit(
     bank: BankArgument,
     *,
-    who: Annotated[str, typer.Option(metavar="NAME", help="Who changes it.")],
-    why: Annotated[str, typer.Option(metavar="REASON", help="Why.")] = "",
+    who: Annotated[str, Option(metavar="NAME", help="Who changes it.")],
+    why: Annotated[str, Option(metavar="REASON", help="Why.")] = "",
     item: Annotated[
-        str, typer.Option(metavar="ID", help="The item, by its id or the beginning of it.")
+        str, Option(metavar="ID", help="The item, by its id or the beginning of it.")
     ] = "",
-    text: Annotated[str | None, typer.Option(help="Its new text.")] = None,
+    text: Annotated[str | None, Option(help="Its new text.")] = None,
     answer: Annotated[
         list[str] | None,
-        typer.Option(help="Its known answers, in place of those before; repeat for more."),
+        Option(help="Its known answers, in place of those before; repeat for more."),
     ] = None,
     secret: Annotated[
-        bool | None, typer.Option("--secret/--public", help="Whether systems may not see it.")
+        bool | None, Option("--secret/--public", help="Whether systems may not see it.")
     ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Leave the item out.")] = False,
+    remove: Annotated[bool, Option("--remove", help="Leave the item out.")] = False,
     add: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="QUERY TEXT", help="A new item; with --kind, --facet, --answer."),
+        Option(metavar="QUERY TEXT", help="A new item; with --kind, --facet, --answer."),
     ] = None,
     kind: Kind = None,
-    facet: Annotated[str, typer.Option(metavar="ID", help="Part of the query.")] = "",
+    facet: Annotated[str, Option(metavar="ID", help="Part of the query.")] = "",
     undo: Annotated[
-        str, typer.Option(metavar="NAME|last", help="Take a change back: its name in --history.")
+        str, Option(metavar="NAME|last", help="Take a change back: its name in --history.")
     ] = "",
-    query: Annotated[str, typer.Option(metavar="ID", help="Edit only this query.")] = "",
+    query: Annotated[str, Option(metavar="ID", help="Edit only this query.")] = "",
     out: Annotated[
-        Path | None,
-        typer.Option(help="Write the changed bank there too, with the history in each item."),
+        Path | None, Option(help="Write the changed bank there too, with the history in each item.")
     ] = None,
 ) -> int:
     """Change a test bank: in your editor, or by option.
@@ -226,13 +219,13 @@ def edit(
 def split(
     bank: BankArgument,
     *,
-    target: Annotated[Path, typer.Option("--out", help="The file of the public part.")],
-    hidden: Annotated[Path, typer.Option("--secret-out", help="The file of the secret part.")],
-    share: Annotated[float, typer.Option(help="Fraction that becomes secret.")] = 0.5,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the secret items.")] = 0,
+    target: Annotated[Path, Option("--out", help="The file of the public part.")],
+    hidden: Annotated[Path, Option("--secret-out", help="The file of the secret part.")],
+    share: Annotated[float, Option(help="Fraction that becomes secret.")] = 0.5,
+    seed: Annotated[int, Option(min=0, help="Draws the secret items.")] = 0,
     secret: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="This item is secret, in place of a share; repeat."),
+        Option(metavar="ID", help="This item is secret, in place of a share; repeat."),
     ] = None,
 ) -> int:
     """Split a test bank into a public and a secret part, so that no system studies to the test.
@@ -261,9 +254,7 @@ def split(
 
 @app.command()
 def merge(
-    banks: Annotated[list[Path], typer.Argument(metavar="BANK...", help="Test banks.")],
-    *,
-    target: Target,
+    banks: Annotated[list[Path], Argument(metavar="BANK...", help="Test banks.")], *, target: Target
 ) -> int:
     """Merge test banks: each item once, with the known answers and the history of all.
 
@@ -286,7 +277,7 @@ def merge(
 def lint(
     bank: BankArgument,
     *,
-    query: Annotated[str, typer.Option(metavar="ID", help="Only this query.")] = "",
+    query: Annotated[str, Option(metavar="ID", help="Only this query.")] = "",
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[Keywords],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
+from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Quiet, takes
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from ragassay.formats.workbench.bank_items import RubricBank
     from ragassay.workbench.bank_create import CreatedBanks
 
-Target = Annotated[Path, typer.Option("--out", help="The file to write; end it in .jsonl.gz.")]
-Collection = Annotated[str, typer.Option(help="Name of the queries' collection.")]
-Kind = Annotated[Literal["questions", "nuggets"] | None, typer.Option(help="What the items are.")]
+Target = Annotated[Path, Option("--out", help="The file to write; end it in .jsonl.gz.")]
+Collection = Annotated[str, Option(help="Name of the queries' collection.")]
+Kind = Annotated[Literal["questions", "nuggets"] | None, Option(help="What the items are.")]
 
 
 @takes(
@@ -28,7 +29,7 @@ Kind = Annotated[Literal["questions", "nuggets"] | None, typer.Option(help="What
 def create(
     queries: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help='Queries: JSON {"id": "text"}, topics of TREC, JSON lines {"id", "text"}, pages '
             '{"query_id", "title", "facets": [{"id", "text"}]}, or answers that `ragassay '
             "evaluate` reads."
@@ -37,31 +38,31 @@ def create(
     *,
     target: Target,
     kind: Annotated[
-        Literal["questions", "nuggets", "both"], typer.Option(help="What is written.")
+        Literal["questions", "nuggets", "both"], Option(help="What is written.")
     ] = "questions",
     per_query: Annotated[
-        int, typer.Option(min=1, max=50, help="Items of a query, or of each of its parts.")
+        int, Option(min=1, max=50, help="Items of a query, or of each of its parts.")
     ] = 10,
     source: Annotated[
         Literal["query", "documents", "reference"],
-        typer.Option(
+        Option(
             "--from",
             help="What is written from: the query alone; the documents of the answers or of "
             "--corpus; the reference answers, which are known to be right.",
         ),
     ] = "query",
     documents: Annotated[
-        int, typer.Option(min=1, help="Documents of --corpus that are read for a query.")
+        int, Option(min=1, help="Documents of --corpus that are read for a query.")
     ] = 5,
     answers: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             help="Write each question's answer too; by default with --from documents or reference, "
             "where only answers that they state are kept."
         ),
     ] = None,
     facets: Annotated[
-        bool, typer.Option(help="Write items for each part of a query that has parts.")
+        bool, Option(help="Write items for each part of a query that has parts.")
     ] = True,
     collection: Collection = "",
     quiet: Quiet = False,
@@ -114,7 +115,7 @@ def create(
 def import_bank(
     file: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="Items by hand (one a line with --query, `id TAB text`, or CSV query,text,answers,"
             "facet,kind), nuggets of TREC's QA track, gold nuggets, the nuggetizer's output, "
             "questions with an answer key (TQA)."
@@ -122,13 +123,9 @@ def import_bank(
     ],
     *,
     target: Target,
-    query: Annotated[
-        str, typer.Option(metavar="ID", help="The query of a file that names none.")
-    ] = "",
+    query: Annotated[str, Option(metavar="ID", help="The query of a file that names none.")] = "",
     kind: Kind = None,
-    queries: Annotated[
-        Path | None, typer.Option(help="Queries, where FILE has only their ids.")
-    ] = None,
+    queries: Annotated[Path | None, Option(help="Queries, where FILE has only their ids.")] = None,
     collection: Collection = "",
 ) -> int:
     """Make a test bank of items that others wrote.
@@ -157,10 +154,10 @@ def import_bank(
 
 def queries(
     file: Annotated[
-        Path, typer.Argument(metavar="QUERIES", help="Queries, as `testbank create` reads them.")
+        Path, Argument(metavar="QUERIES", help="Queries, as `testbank create` reads them.")
     ],
     *,
-    target: Annotated[Path, typer.Option("--out", help="The file to write: .json.")],
+    target: Annotated[Path, Option("--out", help="The file to write: .json.")],
 ) -> int:
     """Write queries in the Workbench's own form, {"id": "text"}, for its programs.
 
