@@ -12,12 +12,11 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from calls import call
 from case_tables import each_case
 from conftest import ROOT
-from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import COMMANDS, app
+from ragassay.cli import COMMANDS
 from ragassay.cli.base import MOST_USED, N_EXAMPLES
 from ragassay.errors import InputError
 from ragassay.judges import build_judge
@@ -28,23 +27,13 @@ from ragassay.runs.gates import check_judged, parse_thresholds
 from ragassay.settings import Settings
 from ragassay.testing import Fault, ScriptedModel
 
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
+pytestmark = pytest.mark.usefixtures("no_embedding_model")
 
 
 @pytest.fixture
 def model() -> Iterator[ScriptedModel]:
     with ScriptedModel() as started:
         yield started
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def evaluate(model: ScriptedModel, answers: Path, out: Path, *more: object) -> tuple[int, str, str]:

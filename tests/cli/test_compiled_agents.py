@@ -7,18 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from fakes import WordEmbedder
+from calls import call
 from improvable import WORLDS, ImprovableJudge, write_corpus, write_rows, write_world
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.optimizers.compiling.job import write_compiled
 from ragassay.optimizers.compiling.planning import AGENTS, UNCOMPILED
 from ragassay.prompts import load_rubrics
 from ragassay.prompts.compiled import PREDICTOR, CompiledPredictor, CompiledPrompt, read_compiled
 from ragassay.testing import ScriptedModel, default_reply
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_embedding_model")]
 
 OWN = "Weigh each word of it twice."
 """Put into each compiled instruction: no shipped prompt has these words."""
@@ -30,18 +28,6 @@ ANSWER = {
     "sources": [{"id": "s1", "text": "Zinc shortened colds by a day. Nausea was more common."}],
     "nuggets": [{"text": "Zinc shortens colds.", "importance": "vital"}],
 }
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def compile_agent(folder: Path, agent: str) -> CompiledPrompt:

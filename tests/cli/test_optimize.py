@@ -11,28 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
+from calls import call
 from claims import WISE, verdict_reply, write_claims
-from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.prompts.compiled import read_compiled
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
-pytestmark = pytest.mark.integration
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_embedding_model")]
 
 
 def arguments(folder: Path, model: ScriptedModel, name: str = "openai/scripted") -> list[str]:

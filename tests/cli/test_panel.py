@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from calls import call
 from fakes import WordEmbedder
-from typer.testing import CliRunner
 
 import ragassay
-from ragassay.cli import app
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel, default_reply
 
@@ -34,13 +33,6 @@ def judges() -> Iterator[list[str]]:
 
     with ScriptedModel(always(5)) as high, ScriptedModel(always(2)) as low:
         yield [f"openai/high@{high.base_url}", f"openai/low@{low.base_url}"]
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 @pytest.mark.integration

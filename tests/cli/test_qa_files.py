@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from calls import call
 from conftest import ROOT
 from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.formats.papers import EXPORT_FORMS, read_papers
 from ragassay.testing import ScriptedModel
 
@@ -19,13 +18,6 @@ PAIRS = (
     "How long is the half-life of calvenol?,It is 6.4 hours.\n"
     "Which receptor does calvenol block?,The histamine H4 receptor.\n"
 )
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def qa(*arguments: object) -> tuple[int, str, str]:
