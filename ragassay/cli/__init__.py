@@ -22,10 +22,7 @@ COMMANDS = {
     },
     "Trust in judges": {
         "audit": ("evaluate:audit", "Find out what a judge can tell, on damaged answers."),
-        "meta-evaluate": (
-            "compare:meta_evaluate",
-            "Measure a judge against people's labels.",
-        ),
+        "meta-evaluate": ("compare:meta_evaluate", "Measure a judge against people's labels."),
         "optimize": ("optimize:optimize", "Search for a better prompt of an agent."),
         "prompts": ("optimize:app", "List prompts, show one, compare a compiled one."),
         "finetune": ("finetune:finetune", "Fine-tune a small model as a judge or verifier."),

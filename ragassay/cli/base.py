@@ -5,16 +5,18 @@ from __future__ import annotations
 import copy
 import functools
 import importlib
+import inspect
 import os
 import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, get_args, get_origin
 
 import typer
 import typer.core
+from typer import Argument, Option
 
 from ragassay.safe_text import safe_streams, write_red
 
@@ -53,10 +55,11 @@ class LazyCommands(Mapping[str, Any]):
             parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
             if isinstance(found, typer.Typer):
                 for info in found.registered_commands:
-                    info.cls = PlainCommand
+                    info.cls, info.help = PlainCommand, describe_options(info.callback)
                 parent.add_typer(found)
             else:
-                parent.command(name, cls=ShortHelp if name in LONG else PlainCommand)(found)
+                cls = ShortHelp if name in LONG else PlainCommand
+                parent.command(name, cls=cls, help=describe_options(found))(found)
             self._loaded[name] = typer.main.get_group(parent).commands[name]
         return self._loaded[name]
 
@@ -65,6 +68,30 @@ class LazyCommands(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+
+def describe_options(command: Any) -> str:
+    """Give the options of a command the help that stands under "Options:" in its docstring.
+
+    Returns:
+        The docstring without them.
+    """
+    text, _, entries = inspect.cleandoc(command.__doc__ or "").partition("\n\nOptions:\n")
+    helps = dict(re.findall(r"(?m)^ {4}(\w+): (.*(?:\n {8}.*)*)", entries))
+    signature, described = inspect.signature(command, eval_str=True), []
+    for param in signature.parameters.values():
+        if param.name in helps:
+            is_marked = get_origin(param.annotation) is Annotated
+            kind, *marks = get_args(param.annotation) if is_marked else [param.annotation]
+            is_argument = param.default is param.empty
+            flags = [f"--{param.name.replace('_', '-')}"] if param.default is False else []
+            info = Argument() if is_argument else Option(*flags)  # without a --no-...
+            info = copy.copy(marks[0]) if marks else info
+            info.help = " ".join(helps[param.name].split())
+            param = param.replace(annotation=Annotated[kind, info])
+        described.append(param)
+    command.__signature__ = signature.replace(parameters=described)
+    return text
 
 
 class LazyGroup(typer.core.TyperGroup):

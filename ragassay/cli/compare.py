@@ -39,71 +39,15 @@ MOST_PAIRS = 28
 
 
 def compare(
-    runs: Annotated[
-        list[Path],
-        Argument(
-            metavar="RUN...",
-            help="Run folders, as written by `ragassay evaluate`; or files of answers with labels "
-            "of people.",
-        ),
-    ],
-    score: Annotated[
-        list[str] | None,
-        Option(
-            metavar="KEY",
-            help="Compare by this score (nuggets.recall), by a group of scores (rubric), or by "
-            "all; repeat for more. By default the main scores that the runs have.",
-        ),
-    ] = None,
+    runs: Annotated[list[Path], Argument(metavar="RUN...")],
+    score: Annotated[list[str] | None, Option(metavar="KEY")] = None,
     clusters: Clusters = None,
-    out: Annotated[
-        Path | None,
-        Option(
-            help="Write leaderboard.csv, tests.csv, leaderboard.tex and a plot (SVG) for each "
-            "score into this folder."
-        ),
-    ] = None,
-    html: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="Write a page: what changed, score by score and answer by answer, the worst "
-            "change first.",
-        ),
-    ] = None,
-    system: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME",
-            help="Compare this system alone with others; repeat for more. The first is the "
-            "baseline.",
-        ),
-    ] = None,
-    baseline: Annotated[
-        str,
-        Option(
-            metavar="NAME",
-            help="The run or system that the page and the gate compare with; by default the first.",
-        ),
-    ] = "",
-    fail_if: Annotated[
-        FailIf | None,
-        Option(
-            help="Exit with 4 where a score, or the share of answers with a serious finding, is "
-            "significantly worse than the baseline's (paired permutation test over questions, "
-            "Holm over all scores compared). A score that the other side has for less than half "
-            "of the baseline's questions could not be measured: exit code 3, if nothing is worse."
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None,
-        Option(
-            min=0,
-            max=1,
-            help="With --fail-if: fail also where a score is worse by more than this share of its "
-            "scale, significant or not; for few answers, of which nothing is significant.",
-        ),
-    ] = None,
+    out: Path | None = None,
+    html: Annotated[Path | None, Option(metavar="FILE")] = None,
+    system: Annotated[list[str] | None, Option(metavar="NAME")] = None,
+    baseline: Annotated[str, Option(metavar="NAME")] = "",
+    fail_if: FailIf | None = None,
+    margin: Annotated[float | None, Option(min=0, max=1)] = None,
 ) -> int:
     """Rank systems, and report which of them differ significantly.
 
@@ -129,6 +73,24 @@ def compare(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some answers or labels of a file could not be
     read, or, with --fail-if, a score could not be measured; 4 worse, with --fail-if.
+
+    Options:
+        runs: Run folders, as written by `ragassay evaluate`; or files of answers with labels of
+            people.
+        score: Compare by this score (nuggets.recall), by a group of scores (rubric), or by all;
+            repeat for more. By default the main scores that the runs have.
+        out: Write leaderboard.csv, tests.csv, leaderboard.tex and a plot (SVG) for each score into
+            this folder.
+        html: Write a page: what changed, score by score and answer by answer, the worst change
+            first.
+        system: Compare this system alone with others; repeat for more. The first is the baseline.
+        baseline: The run or system that the page and the gate compare with; by default the first.
+        fail_if: Exit with 4 where a score, or the share of answers with a serious finding, is
+            significantly worse than the baseline's (paired permutation test over questions, Holm
+            over all scores compared). A score that the other side has for less than half of the
+            baseline's questions could not be measured: exit code 3, if nothing is worse.
+        margin: With --fail-if: fail also where a score is worse by more than this share of its
+            scale, significant or not; for few answers, of which nothing is significant.
     """
     if margin is not None and fail_if is None:
         raise typer.BadParameter("--margin needs --fail-if worse")
@@ -200,21 +162,9 @@ def _print_comparison(comparison: SystemComparison) -> None:
 
 def meta_evaluate(
     run: RunFolderArgument,
-    human: Annotated[
-        Path,
-        Option(
-            help="File of labels that people gave to the answers; or the run folder, where they "
-            "reviewed it."
-        ),
-    ],
+    human: Annotated[Path, Option()],
     clusters: Clusters = None,
-    out: Annotated[
-        Path | None,
-        Option(
-            help="Write the tables (CSV, LaTeX), confusion matrices, reliability plots and "
-            "rankings (SVG) into this folder."
-        ),
-    ] = None,
+    out: Path | None = None,
 ) -> int:
     """Measure the judge of a run against labels of people.
 
@@ -244,6 +194,12 @@ def meta_evaluate(
       ragassay review runs/first; ragassay meta-evaluate runs/first --human runs/first
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some label could not be read or found no verdict.
+
+    Options:
+        human: File of labels that people gave to the answers; or the run folder, where they
+            reviewed it.
+        out: Write the tables (CSV, LaTeX), confusion matrices, reliability plots and rankings (SVG)
+            into this folder.
     """
     from ragassay.studies.meta_evaluation import meta_evaluate as measure_run
     from ragassay.studies.meta_evaluation import write_meta_evaluation

@@ -20,46 +20,14 @@ if TYPE_CHECKING:
 
 @takes(Keywords, "column_map")
 def convert(
-    answers: Annotated[Path, Argument(metavar="IN", help="Answers in any known format.")],
-    out: Annotated[
-        Path,
-        Argument(
-            metavar="OUT",
-            help="File to write; packed if it ends in .gz. ragas and DeepEval: a table if in .csv.",
-        ),
-    ],
-    to: Annotated[
-        str,
-        Option(
-            metavar="FORMAT",
-            help="ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a, "
-            "biogen-2025-b, nuggetizer-create, ragas, or deepeval.",
-        ),
-    ] = "ragassay",
-    questions: Annotated[
-        Path | None,
-        Option(
-            help="Topics, for runs that bring no questions; the questions of YESciEval, or of "
-            "BioASQ for a submission to it."
-        ),
-    ] = None,
-    nuggets: Annotated[
-        Path | None,
-        Option(
-            help="Gold nuggets for the answers: {topic_id: [text]}, the nuggetizer's, or a test "
-            "bank of the Rubric workbench."
-        ),
-    ] = None,
-    system: Annotated[
-        str | None,
-        Option(metavar="TEAM/RUN", help="Name of the system, for answers that name none."),
-    ] = None,
-    team: Annotated[
-        str | None, Option(help="Team of the systems, where their names are not TEAM/RUN already.")
-    ] = None,
-    keep_empty: Annotated[
-        bool, Option("--keep-empty", help="Keep answers without a text, which are else rejected.")
-    ] = False,
+    answers: Annotated[Path, Argument(metavar="IN")],
+    out: Annotated[Path, Argument(metavar="OUT")],
+    to: Annotated[str, Option(metavar="FORMAT")] = "ragassay",
+    questions: Path | None = None,
+    nuggets: Path | None = None,
+    system: Annotated[str | None, Option(metavar="TEAM/RUN")] = None,
+    team: str | None = None,
+    keep_empty: bool = False,
     **options: Any,
 ) -> int:
     """Convert answers from any known format into another one.
@@ -84,6 +52,19 @@ def convert(
 
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some input was rejected, the
     rest is written.
+
+    Options:
+        answers: Answers in any known format.
+        out: File to write; packed if it ends in .gz. ragas and DeepEval: a table if in .csv.
+        to: ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a, biogen-2025-b,
+            nuggetizer-create, ragas, or deepeval.
+        questions: Topics, for runs that bring no questions; the questions of YESciEval, or of
+            BioASQ for a submission to it.
+        nuggets: Gold nuggets for the answers: {topic_id: [text]}, the nuggetizer's, or a test bank
+            of the Rubric workbench.
+        system: Name of the system, for answers that name none.
+        team: Team of the systems, where their names are not TEAM/RUN already.
+        keep_empty: Keep answers without a text, which are else rejected.
     """
     from ragassay.errors import InputError
     from ragassay.formats import read_records, write_answers

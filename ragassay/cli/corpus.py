@@ -111,14 +111,7 @@ Rerank = Annotated[
 
 
 @app.command()
-def build(
-    sources: Annotated[
-        list[Path],
-        Argument(help="PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML."),
-    ],
-    out: Annotated[Path, Option(help="The corpus: a folder; made if need be.")],
-    quiet: Quiet = False,
-) -> int:
+def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = False) -> int:
     """Build a corpus, or add files to it.
 
     PubMed's baseline and update files go in by their numbers: revisions replace, deletions remove.
@@ -131,6 +124,10 @@ def build(
       ragassay corpus build abstracts.jsonl export.nbib --out my-corpus
 
     Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl).
+
+    Options:
+        sources: PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML.
+        out: The corpus: a folder; made if need be.
     """
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.build import REJECTED, build_corpus
@@ -151,19 +148,7 @@ def build(
 
 @app.command()
 @takes(Keywords, "embedder")
-def embed(
-    corpus: Annotated[Path, Argument(help="A built corpus.")],
-    tokens: Annotated[
-        bool,
-        Option(
-            "--tokens",
-            help="Also store the vectors of word pieces (about 230 KB an article): reranking then "
-            "needs no pass of the model over what it finds.",
-        ),
-    ] = False,
-    quiet: Quiet = False,
-    **options: Any,
-) -> None:
+def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: Any) -> None:
     """Make the vectors of a corpus, for a search by meaning, or bring them up to date.
 
     One vector stands for each article (title and abstract; most models read the first 256 to 512
@@ -178,6 +163,11 @@ def embed(
 
       ragassay corpus embed my-corpus --tokens
       ragassay corpus search my-corpus "drugs that keep the heart from failing" --by hybrid
+
+    Options:
+        corpus: A built corpus.
+        tokens: Also store the vectors of word pieces (about 230 KB an article): reranking then
+            needs no pass of the model over what it finds.
     """
     from ragassay.models.embeddings import Embedder
     from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
@@ -197,8 +187,12 @@ def embed(
 
 
 @app.command()
-def info(corpus: Annotated[Path, Argument(help="A built corpus.")], as_json: Json = False) -> None:
-    """Show a corpus's contents, its source files, and whether it has vectors."""
+def info(corpus: Path, as_json: Json = False) -> None:
+    """Show a corpus's contents, its source files, and whether it has vectors.
+
+    Options:
+        corpus: A built corpus.
+    """
     from ragassay.retrievers.disk.corpus import DiskCorpus, read_ledger
 
     if as_json:
@@ -209,8 +203,12 @@ def info(corpus: Annotated[Path, Argument(help="A built corpus.")], as_json: Jso
 
 
 @app.command()
-def get(corpus: Where, identifiers: Annotated[list[str], Argument(help="PMIDs or DOIs.")]) -> int:
-    """Print articles as JSON, one a line. Exits with 1 if one is missing."""
+def get(corpus: Where, identifiers: list[str]) -> int:
+    """Print articles as JSON, one a line. Exits with 1 if one is missing.
+
+    Options:
+        identifiers: PMIDs or DOIs.
+    """
     from ragassay.retrievers.opening import open_literature
 
     literature = open_literature(corpus, load_settings()).literature
@@ -229,17 +227,12 @@ def get(corpus: Where, identifiers: Annotated[list[str], Argument(help="PMIDs or
 @takes(Keywords, "search", "embedder")
 def search(
     corpus: Where,
-    query: Annotated[str, Argument(help="A question or a claim, in plain words.")],
-    k: Annotated[int, Option("--k", min=1, help="How many articles.")] = 10,
-    since: Annotated[str, Option(help="Published on or after: 2020, 2020-03-09.")] = "",
-    until: Annotated[str, Option(help="Published on or before.")] = "",
-    kind: Annotated[
-        list[str] | None,
-        Option("--type", help="Publication type, e.g. 'Randomized Controlled Trial'."),
-    ] = None,
-    no_retracted: Annotated[
-        bool, Option("--no-retracted", help="Leave out retracted articles.")
-    ] = False,
+    query: str,
+    k: Annotated[int, Option("--k", min=1)] = 10,
+    since: str = "",
+    until: str = "",
+    kind: Annotated[list[str] | None, Option("--type")] = None,
+    no_retracted: bool = False,
     rerank: Rerank = "",
     as_json: Json = False,
     **options: Any,
@@ -250,6 +243,14 @@ def search(
 
       ragassay corpus search my-corpus "aspirin and colorectal adenoma" --since 2015 --no-retracted
       ragassay corpus search my-corpus "does aspirin prevent polyps?" --by hybrid --rerank embedded
+
+    Options:
+        query: A question or a claim, in plain words.
+        k: How many articles.
+        since: Published on or after: 2020, 2020-03-09.
+        until: Published on or before.
+        kind: Publication type, e.g. 'Randomized Controlled Trial'.
+        no_retracted: Leave out retracted articles.
     """
     from ragassay.retrievers.literature import Filters
 
@@ -262,11 +263,9 @@ def search(
 @takes(Keywords, "search", "embedder")
 def evaluate(
     corpus: Where,
-    queries: Annotated[
-        Path, Option(help="Queries: JSONL with id and text (or claim, question), or TSV.")
-    ],
-    qrels: Annotated[Path, Option(help="Judgments: trec_eval or BEIR's TSV.")],
-    k: Annotated[int, Option("--k", min=10, help="Depth of the ranking.")] = 1000,
+    queries: Annotated[Path, Option()],
+    qrels: Annotated[Path, Option()],
+    k: Annotated[int, Option("--k", min=10)] = 1000,
     rerank: Rerank = "",
     skip_empty: SkipEmpty = False,
     as_json: Json = False,
@@ -280,6 +279,11 @@ def evaluate(
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by hybrid
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        queries: Queries: JSONL with id and text (or claim, question), or TSV.
+        qrels: Judgments: trec_eval or BEIR's TSV.
+        k: Depth of the ranking.
     """
     from ragassay.formats.qrels import read_qrels, read_queries
     from ragassay.metrics.papers.retrieval import retrieval_scores

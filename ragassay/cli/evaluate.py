@@ -20,29 +20,9 @@ from ragassay.options import AuditKeywords, EvaluateKeywords, RunKeywords
 def evaluate(
     answers: AnswersArgument,
     *,
-    fail_under: Annotated[
-        list[str] | None,
-        Option(
-            metavar="SCORE=VALUE",
-            help="Exit with 4 if the mean is below, with 5 if that cannot be told; repeatable.",
-        ),
-    ] = None,
-    audit: Annotated[
-        int | None,
-        Option(
-            min=1,
-            metavar="N",
-            help="Then damage N of the answers, and see which scores this judge can tell.",
-        ),
-    ] = None,
-    repeat: Annotated[
-        int | None,
-        Option(
-            min=2,
-            metavar="N",
-            help="Judge each answer N times, and see how often the judge contradicts itself.",
-        ),
-    ] = None,
+    fail_under: Annotated[list[str] | None, Option(metavar="SCORE=VALUE")] = None,
+    audit: Annotated[int | None, Option(min=1, metavar="N")] = None,
+    repeat: Annotated[int | None, Option(min=2, metavar="N")] = None,
     as_json: Json = False,
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -70,6 +50,11 @@ def evaluate(
     Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
     rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 one
     could not be measured, or its range holds it.
+
+    Options:
+        fail_under: Exit with 4 if the mean is below, with 5 if that cannot be told; repeatable.
+        audit: Then damage N of the answers, and see which scores this judge can tell.
+        repeat: Judge each answer N times, and see how often the judge contradicts itself.
     """
     from ragassay.requests import EvaluationRequest
 
@@ -92,12 +77,15 @@ Next:
 
 
 def demo(
-    out: Annotated[Path, Option(help="Folder of the run.")] = Path("ragassay-demo"),
-    limit: Annotated[int | None, Option(min=1, help="At most so many answers.")] = None,
+    out: Path = Path("ragassay-demo"), limit: Annotated[int | None, Option(min=1)] = None
 ) -> int:
     """Evaluate the sample: eight invented answers, some of them wrong on purpose.
 
     No judge, no key and no network are needed.
+
+    Options:
+        out: Folder of the run.
+        limit: At most so many answers.
     """
     with as_file(files("ragassay") / "sample") as sample:
         answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
@@ -112,23 +100,13 @@ N_SHOWN = 10
 
 @takes(RunKeywords)
 def run(
-    app: Annotated[str, Argument(help="The application: module:name, or the URL of an endpoint.")],
-    queries: Annotated[
-        Path, Argument(metavar="QUESTIONS", help="Questions, in any format that has some.")
-    ],
+    app: str,
+    queries: Annotated[Path, Argument(metavar="QUESTIONS")],
     *,
-    qrels: Annotated[
-        Path | None, Option(help="Judged documents, by topic or record id, of trec_eval or BEIR.")
-    ] = None,
-    at_once: Annotated[
-        int, Option(min=1, help="Most questions that the application gets at once.")
-    ] = 8,
-    retries: Annotated[
-        int, Option(min=0, help="How often a question is asked again that got no answer.")
-    ] = 0,
-    timeout_s: Annotated[
-        float, Option("--timeout", min=0.001, help="Most seconds for one question.")
-    ] = 300.0,
+    qrels: Path | None = None,
+    at_once: Annotated[int, Option(min=1)] = 8,
+    retries: Annotated[int, Option(min=0)] = 0,
+    timeout_s: Annotated[float, Option("--timeout", min=0.001)] = 300.0,
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[RunKeywords],
@@ -149,6 +127,14 @@ def run(
     Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
     rejected, or some question, answer or verdict failed; 4 a score is below --fail-under; 5 a score
     of --fail-under could not be measured, or its range holds the bound.
+
+    Options:
+        app: The application: module:name, or the URL of an endpoint.
+        queries: Questions, in any format that has some.
+        qrels: Judged documents, by topic or record id, of trec_eval or BEIR.
+        at_once: Most questions that the application gets at once.
+        retries: How often a question is asked again that got no answer.
+        timeout_s: Most seconds for one question.
     """
     from ragassay.applications.asking import Asking
     from ragassay.applications.run import ApplicationRequest

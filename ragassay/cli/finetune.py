@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Quiet
@@ -22,110 +22,29 @@ CLASSIFYING = ("svm", "logistic", "head")
 
 
 def finetune(
-    task: Annotated[
-        Literal["judge", "verifier", "correctness", "completeness", "labeller", "qa"],
-        Argument(help="What the model is for; completeness and labeller are the same."),
-    ],
-    data: Annotated[
-        list[Path],
-        Option(
-            help="What it learns from: a file, or a run folder that people reviewed; repeat for "
-            "more."
-        ),
-    ],
-    out: Annotated[Path, Option(help="Folder of the adapter.")],
-    method: Annotated[
-        Literal["svm", "logistic", "head", "sft", "cpo"] | None,
-        Option(
-            help="head learns labels and writes nothing (verifier, correctness, completeness); svm "
-            "and logistic are a support vector machine and logistic regression over words "
-            "(correctness); sft learns the replies that are wanted; cpo learns from pairs of a "
-            "wanted and an unwanted one, after sft (--start). By default head for a verifier, svm "
-            "for correctness, sft for the others."
-        ),
-    ] = None,
-    base: Annotated[
-        str | None,
-        Option(
-            help="The model that is adapted: smollm2-135m, a Hugging Face id, a folder; of head "
-            "also all-MiniLM-L6-v2 and other encoders, such as BiomedBERT. By default "
-            "smollm2-135m; all-MiniLM-L6-v2 for a head of correctness or completeness."
-        ),
-    ] = None,
-    folds: Annotated[
-        int, Option(min=2, help="Of correctness and completeness: cross-validation.")
-    ] = 5,
-    dev: Annotated[
-        Path | None,
-        Option(
-            help="Of head: claims that it does not learn from. It is measured on them, and its "
-            "probabilities are brought in line with them."
-        ),
-    ] = None,
-    start: Annotated[
-        Path | None,
-        Option(
-            help="Folder of an adapter to begin with, as cpo does; of head also a shipped "
-            "verifier, such as ragassay/smollm2-verifier."
-        ),
-    ] = None,
-    labels: Annotated[
-        Path | None, Option(help="Labels of the answers, where they are in another file.")
-    ] = None,
-    papers: Annotated[
-        Path | None,
-        Option(help="Of qa: the papers of the pairs, where their file does not bring them."),
-    ] = None,
-    systems: Annotated[
-        int, Option(min=1, help="Of a judge's data: systems learnt from, of each question.")
-    ] = 4,
-    targets: Annotated[
-        Literal["made", "replies"],
-        Option(
-            help="Of a judge: what it is to say. made: ratings and reasons that we made, by what "
-            "was done to an answer; replies: what the judges said whose ratings the data holds, "
-            "as in YESciEval: with cpo, on a damaged answer, a low rating (1 for extreme damage, "
-            "up to 3 for subtle) is wanted, and a higher one not."
-        ),
-    ] = "made",
-    source_chars: Annotated[
-        int,
-        Option(
-            min=0,
-            help="Of a judge: most characters of the sources that it reads with each answer, the "
-            "sentences closest to it; 0 for none. They need longer rows (--row-tokens).",
-        ),
-    ] = 0,
-    limit: Annotated[int, Option(min=0, help="Only the first N examples; 0 for all.")] = 0,
-    epochs: Annotated[
-        float | None,
-        Option(min=0.01, help="How often each is seen; by default 3 for head, else 1."),
-    ] = None,
-    steps: Annotated[int, Option(min=0, help="End after so many steps; 0 for all.")] = 0,
-    learning_rate: Annotated[
-        float | None, Option(min=0, help="By default that of the shipped adapters; 5e-5 for cpo.")
-    ] = None,
-    rank: Annotated[
-        int | None,
-        Option(min=1, max=256, help="Of the low-rank factors; by default 16, or 32 on MiniLM."),
-    ] = None,
-    layers: Annotated[
-        float, Option(min=0.01, max=1, help="Of sft and cpo: share of the layers, the upper.")
-    ] = 2 / 3,
-    row_tokens: Annotated[
-        int,
-        Option(
-            min=64,
-            help="Of sft and cpo: longest example; on a row so long those on an answer share.",
-        ),
-    ] = 1024,
-    cap: Annotated[
-        int, Option(min=0, help="Of cpo: most pairs of a rubric and severity; 0 for all.")
-    ] = 100,
-    seed: Annotated[int, Option(help="Of all draws.")] = 0,
-    work: Annotated[
-        Path | None, Option(help="Folder of checkpoints; by default OUT/checkpoints.")
-    ] = None,
+    task: Literal["judge", "verifier", "correctness", "completeness", "labeller", "qa"],
+    data: Annotated[list[Path], Option()],
+    out: Annotated[Path, Option()],
+    method: Literal["svm", "logistic", "head", "sft", "cpo"] | None = None,
+    base: str | None = None,
+    folds: Annotated[int, Option(min=2)] = 5,
+    dev: Path | None = None,
+    start: Path | None = None,
+    labels: Path | None = None,
+    papers: Path | None = None,
+    systems: Annotated[int, Option(min=1)] = 4,
+    targets: Literal["made", "replies"] = "made",
+    source_chars: Annotated[int, Option(min=0)] = 0,
+    limit: Annotated[int, Option(min=0)] = 0,
+    epochs: Annotated[float | None, Option(min=0.01)] = None,
+    steps: Annotated[int, Option(min=0)] = 0,
+    learning_rate: Annotated[float | None, Option(min=0)] = None,
+    rank: Annotated[int | None, Option(min=1, max=256)] = None,
+    layers: Annotated[float, Option(min=0.01, max=1)] = 2 / 3,
+    row_tokens: Annotated[int, Option(min=64)] = 1024,
+    cap: Annotated[int, Option(min=0)] = 100,
+    seed: int = 0,
+    work: Path | None = None,
     quiet: Quiet = False,
 ) -> int:
     """Fine-tune a small model, as a low-rank adapter of a few MiB.
@@ -159,6 +78,43 @@ def finetune(
       ragassay evaluate answers.jsonl --labeller ragassay/adapters/labeller
       ragassay finetune qa --data pairs.jsonl --papers papers/ --row-tokens 12288 --out adapters/qa
       ragassay models check adapters/judge
+
+    Options:
+        task: What the model is for; completeness and labeller are the same.
+        data: What it learns from: a file, or a run folder that people reviewed; repeat for more.
+        out: Folder of the adapter.
+        method: head learns labels and writes nothing (verifier, correctness, completeness); svm and
+            logistic are a support vector machine and logistic regression over words (correctness);
+            sft learns the replies that are wanted; cpo learns from pairs of a wanted and an
+            unwanted one, after sft (--start). By default head for a verifier, svm for correctness,
+            sft for the others.
+        base: The model that is adapted: smollm2-135m, a Hugging Face id, a folder; of head also
+            all-MiniLM-L6-v2 and other encoders, such as BiomedBERT. By default smollm2-135m;
+            all-MiniLM-L6-v2 for a head of correctness or completeness.
+        folds: Of correctness and completeness: cross-validation.
+        dev: Of head: claims that it does not learn from. It is measured on them, and its
+            probabilities are brought in line with them.
+        start: Folder of an adapter to begin with, as cpo does; of head also a shipped verifier,
+            such as ragassay/smollm2-verifier.
+        labels: Labels of the answers, where they are in another file.
+        papers: Of qa: the papers of the pairs, where their file does not bring them.
+        systems: Of a judge's data: systems learnt from, of each question.
+        targets: Of a judge: what it is to say. made: ratings and reasons that we made, by what was
+            done to an answer; replies: what the judges said whose ratings the data holds, as in
+            YESciEval: with cpo, on a damaged answer, a low rating (1 for extreme damage, up to 3
+            for subtle) is wanted, and a higher one not.
+        source_chars: Of a judge: most characters of the sources that it reads with each answer, the
+            sentences closest to it; 0 for none. They need longer rows (--row-tokens).
+        limit: Only the first N examples; 0 for all.
+        epochs: How often each is seen; by default 3 for head, else 1.
+        steps: End after so many steps; 0 for all.
+        learning_rate: By default that of the shipped adapters; 5e-5 for cpo.
+        rank: Of the low-rank factors; by default 16, or 32 on MiniLM.
+        layers: Of sft and cpo: share of the layers, the upper.
+        row_tokens: Of sft and cpo: longest example; on a row so long those on an answer share.
+        cap: Of cpo: most pairs of a rubric and severity; 0 for all.
+        seed: Of all draws.
+        work: Folder of checkpoints; by default OUT/checkpoints.
     """
 
     def say(text: str) -> None:

@@ -184,24 +184,11 @@ def shows_grades(
     ending="-graded",
 )
 def grade(
-    responses: Annotated[
-        list[Path],
-        Argument(
-            help="Passages: graded files of the Rubric workbench, rankings of trec_eval (with "
-            "--corpus), or answers in any format that `ragassay evaluate` reads."
-        ),
-    ],
+    responses: list[Path],
     *,
     words: Words = 400,
     depth: Depth = 20,
-    like_original: Annotated[
-        bool,
-        Option(
-            "--like-original",
-            help="Make a grade that could not be had 1 and correct, as the original does; by "
-            "default it is unscored.",
-        ),
-    ] = False,
+    like_original: bool = False,
     as_json: Json = False,
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -227,6 +214,12 @@ def grade(
       ragassay grade answers.jsonl --testbank bank.jsonl.gz --grader google/flan-t5-large
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a grade failed.
+
+    Options:
+        responses: Passages: graded files of the Rubric workbench, rankings of trec_eval (with
+            --corpus), or answers in any format that `ragassay evaluate` reads.
+        like_original: Make a grade that could not be had 1 and correct, as the original does; by
+            default it is unscored.
     """
     from ragassay.cli.output import print_graded
     from ragassay.requests import request_grading

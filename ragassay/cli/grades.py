@@ -44,15 +44,10 @@ Out = Annotated[Path, Option("--out", help="The file to write; compressed if in 
 
 @app.command()
 def merge(
-    files: Annotated[
-        list[Path], Argument(metavar="GRADES...", help="Graded files of the same passages.")
-    ],
+    files: Annotated[list[Path], Argument(metavar="GRADES...")],
     *,
     out: Out,
-    later_wins: Annotated[
-        bool,
-        Option("--later-wins", help="Take the later file's grades where a grader is in two files."),
-    ] = False,
+    later_wins: bool = False,
 ) -> int:
     """Merge the grades that several graders gave to the same passages into one file.
 
@@ -64,6 +59,10 @@ def merge(
       ragassay grades merge flan.jsonl.gz gpt.jsonl.gz --out both.jsonl.gz
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        files: Graded files of the same passages.
+        later_wins: Take the later file's grades where a grader is in two files.
     """
     from ragassay.workbench.graded_files import merge_grades
 
@@ -76,9 +75,7 @@ def merge(
 @app.command()
 @takes(EvaluateKeywords, "corpus", "questions")
 def passages(
-    responses: Annotated[
-        list[Path], Argument(help="Answers, rankings or graded files, as for `grade`.")
-    ],
+    responses: list[Path],
     *,
     target: Out,
     words: Words = 400,
@@ -96,6 +93,9 @@ def passages(
       ragassay grades passages a.run b.run --corpus passages.jsonl --out responses.jsonl.gz
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        responses: Answers, rankings or graded files, as for `grade`.
     """
     from ragassay.workbench.grading import prepared_passages
 
@@ -150,20 +150,9 @@ def qrels(
     grades: GradesArgument,
     *,
     out: Out,
-    label: Annotated[
-        Literal["rating", "covered", "items"],
-        Option(
-            help="Label a passage by its highest rating, by the number of items that it covers, "
-            "or write the items that it covers (diversity qrels, as ndeval reads them)."
-        ),
-    ] = "rating",
+    label: Literal["rating", "covered", "items"] = "rating",
     min_rating: MinRating = None,
-    by_facet: Annotated[
-        bool,
-        Option(
-            "--by-facet", help="Label by facet: the bank's, else the item's id up to its last /."
-        ),
-    ] = False,
+    by_facet: bool = False,
     bank: Banks = None,
     leanings: Leanings = False,
     model: Model = "",
@@ -181,6 +170,11 @@ def qrels(
       ragassay grades qrels graded.jsonl.gz --label items --min-rating 4 --out diversity.qrels
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        label: Label a passage by its highest rating, by the number of items that it covers, or
+            write the items that it covers (diversity qrels, as ndeval reads them).
+        by_facet: Label by facet: the bank's, else the item's id up to its last /.
     """
     from ragassay.reports.text import count_text
     from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels

@@ -36,64 +36,16 @@ if TYPE_CHECKING:
     *("max_rpm", "max_usd", "engine", "address", "workers"),
 )
 def matrix(
-    runs: Annotated[
-        list[Path] | None,
-        Argument(metavar="[RUN...]", help="Run folders, each of another judge or a panel."),
-    ] = None,
-    ratings: Annotated[
-        Path | None,
-        Option(help="File of ratings on rubrics that name their judges, e.g. YESciEval's."),
-    ] = None,
-    rubric: Annotated[
-        list[str] | None,
-        Option(metavar="NAME", help="Show this rubric too, or all; repeat for more."),
-    ] = None,
-    same: Annotated[
-        list[str] | None,
-        Option(
-            metavar="JUDGE=SYSTEM",
-            help="This judge wrote the answers of this system; repeat for more. Equal names are "
-            "found without it.",
-        ),
-    ] = None,
+    runs: Annotated[list[Path] | None, Argument(metavar="[RUN...]")] = None,
+    ratings: Path | None = None,
+    rubric: Annotated[list[str] | None, Option(metavar="NAME")] = None,
+    same: Annotated[list[str] | None, Option(metavar="JUDGE=SYSTEM")] = None,
     where: OnlyWhere = None,
-    answers: Annotated[
-        Path | None,
-        Option(help="The file of the answers, for --where; by default that of --ratings."),
-    ] = None,
-    target: Annotated[
-        Path | None,
-        Option(
-            "--out",
-            help="Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, heatmaps "
-            "(SVG) and a page with all of them (index.html) into this folder. With --generate also "
-            "everything that models wrote; by default runs/QUESTIONS-matrix.",
-        ),
-    ] = None,
-    generate: Annotated[
-        Path | None,
-        Option(
-            metavar="QUESTIONS",
-            help="Have models answer these research questions first, from their papers, as "
-            "`ragassay synthesize` does.",
-        ),
-    ] = None,
-    generator: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME",
-            help="Of --generate: a model that writes a synthesis for each question; NAME@URL has "
-            "an endpoint of its own. Repeat for more.",
-        ),
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME",
-            help="Of --generate: a model that rates every synthesis on the nine rubrics; repeat "
-            "for more. By default the generators judge each other and themselves.",
-        ),
-    ] = None,
+    answers: Path | None = None,
+    target: Annotated[Path | None, Option("--out")] = None,
+    generate: Annotated[Path | None, Option(metavar="QUESTIONS")] = None,
+    generator: Annotated[list[str] | None, Option(metavar="NAME")] = None,
+    judge: Annotated[list[str] | None, Option(metavar="NAME")] = None,
     papers: Papers = 5,
     words: Words = 200,
     max_tokens: MaxTokens = 0,
@@ -129,6 +81,23 @@ def matrix(
           --judge openai/gpt-4.1-mini --dry-run
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or a run is incomplete.
+
+    Options:
+        runs: Run folders, each of another judge or a panel.
+        ratings: File of ratings on rubrics that name their judges, e.g. YESciEval's.
+        rubric: Show this rubric too, or all; repeat for more.
+        same: This judge wrote the answers of this system; repeat for more. Equal names are found
+            without it.
+        answers: The file of the answers, for --where; by default that of --ratings.
+        target: Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, heatmaps (SVG)
+            and a page with all of them (index.html) into this folder. With --generate also
+            everything that models wrote; by default runs/QUESTIONS-matrix.
+        generate: Have models answer these research questions first, from their papers, as `ragassay
+            synthesize` does.
+        generator: Of --generate: a model that writes a synthesis for each question; NAME@URL has an
+            endpoint of its own. Repeat for more.
+        judge: Of --generate: a model that rates every synthesis on the nine rubrics; repeat for
+            more. By default the generators judge each other and themselves.
     """
     from ragassay.studies.matrix import judge_matrix, write_judge_matrix
 

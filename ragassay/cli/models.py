@@ -42,13 +42,8 @@ def models(context: typer.Context) -> None:
 
 @app.command("find")
 def find_judges(
-    port: Annotated[
-        list[int] | None,
-        Option(help="Look at this port of this machine, not at the usual ones.", min=1),
-    ] = None,
-    url: Annotated[
-        list[str] | None, Option(metavar="URL", help="Look at this address, not at the usual ones.")
-    ] = None,
+    port: Annotated[list[int] | None, Option(min=1)] = None,
+    url: Annotated[list[str] | None, Option(metavar="URL")] = None,
     as_json: Json = False,
 ) -> None:
     """Find judges on this machine: the models of Ollama, LM Studio, vLLM and llama.cpp.
@@ -59,6 +54,10 @@ def find_judges(
     For example:
 
       ragassay models find --port 8001
+
+    Options:
+        port: Look at this port of this machine, not at the usual ones.
+        url: Look at this address, not at the usual ones.
     """
     from ragassay.cli.local_servers import find, print_as_json, print_servers
 
@@ -104,11 +103,7 @@ def show(name: Name, as_json: Json = False) -> None:
 
 
 @app.command()
-def get(
-    name: Annotated[
-        str, Argument(help="A published fact checker, such as minicheck, hhem, lettucedetect.")
-    ],
-) -> None:
+def get(name: str) -> None:
     """Fetch a published fact checker from Hugging Face's hub, once.
 
     It lies in the hub's cache; its commit, licence and digest are noted. HF_ENDPOINT names another
@@ -120,6 +115,9 @@ def get(
       ragassay evaluate answers.jsonl --verifier minicheck
 
     Exit codes: 0 it is here; 1 no such model, or the hub cannot be reached.
+
+    Options:
+        name: A published fact checker, such as minicheck, hhem, lettucedetect.
     """
     from ragassay.models.availability import fetch
     from ragassay.models.registry import item_of
@@ -135,17 +133,15 @@ def get(
 
 
 @app.command()
-def check(
-    names: Annotated[
-        list[str] | None,
-        Argument(help="Names of models, or adapters' folders; all models where none is."),
-    ] = None,
-) -> int:
+def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
     """Compute the SHA-256 of every file of the models anew, and compare.
 
     OK marks a file with the right digest, READ a readable one whose digest is unknown.
 
     Exit codes: 0 all files are intact; 1 no such model; 3 a file is damaged or missing.
+
+    Options:
+        names: Names of models, or adapters' folders; all models where none is.
     """
     from ragassay.models.registry import check as check_files
     from ragassay.models.registry import fact_checkers, is_sound, item_of, shelf
@@ -163,15 +159,9 @@ def check(
 @app.command()
 def merge(
     name: Name,
-    hf: Annotated[
-        Path | None, Option(metavar="DIR", help="Write a Hugging Face folder, as vLLM loads it.")
-    ] = None,
-    gguf: Annotated[
-        Path | None, Option(metavar="FILE", help="Write a GGUF file, as llama.cpp loads it.")
-    ] = None,
-    dtype: Annotated[
-        Literal["bfloat16", "float16", "float32"], Option(help="Of the folder's weights.")
-    ] = "bfloat16",
+    hf: Annotated[Path | None, Option(metavar="DIR")] = None,
+    gguf: Annotated[Path | None, Option(metavar="FILE")] = None,
+    dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16",
 ) -> None:
     """Write an adapter and its base as one model, for other servers.
 
@@ -179,6 +169,11 @@ def merge(
 
       ragassay models merge ragassay/judge --hf merged-judge
       vllm serve merged-judge --served-model-name ragassay/judge
+
+    Options:
+        hf: Write a Hugging Face folder, as vLLM loads it.
+        gguf: Write a GGUF file, as llama.cpp loads it.
+        dtype: Of the folder's weights.
     """
     from ragassay.errors import InputError
     from ragassay.models.registry import item_of

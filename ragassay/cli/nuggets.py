@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import AnswersArgument, Quiet, takes
@@ -40,27 +40,13 @@ def create(
     answers: AnswersArgument,
     *,
     target: Target,
-    source: Annotated[
-        Literal["documents", "answer", "reference"],
-        Option("--from", help="What the nuggets are written from."),
-    ] = "documents",
-    most: Annotated[int, Option("--max", min=1, help="Most nuggets of a question.")] = 20,
-    window: Annotated[int, Option(min=1, help="Documents that are read at a time.")] = 10,
-    min_judgment: Annotated[
-        int,
-        Option(
-            help="Leave out candidates of the nuggetizer's input that were judged below this grade."
-        ),
-    ] = 2,
-    accept_all: Annotated[
-        bool, Option("--accept-all", help="Do not open an editor; take what was written.")
-    ] = False,
-    review: Annotated[
-        bool, Option("--review", help="Edit all lists in the browser, not in an editor.")
-    ] = False,
-    no_open: Annotated[
-        bool, Option("--no-open", help="With --review: print the address, open no browser.")
-    ] = False,
+    source: Annotated[Literal["documents", "answer", "reference"], Option("--from")] = "documents",
+    most: Annotated[int, Option("--max", min=1)] = 20,
+    window: Annotated[int, Option(min=1)] = 10,
+    min_judgment: int = 2,
+    accept_all: bool = False,
+    review: bool = False,
+    no_open: bool = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
@@ -82,6 +68,16 @@ def create(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, some question has no nuggets, or a
     call failed.
+
+    Options:
+        source: What the nuggets are written from.
+        most: Most nuggets of a question.
+        window: Documents that are read at a time.
+        min_judgment: Leave out candidates of the nuggetizer's input that were judged below this
+            grade.
+        accept_all: Do not open an editor; take what was written.
+        review: Edit all lists in the browser, not in an editor.
+        no_open: With --review: print the address, open no browser.
     """
     from ragassay.cli.testbank import edit_in_editor, require_terminal
     from ragassay.formats.nuggetizer import drop_judged_below
@@ -128,9 +124,7 @@ def assign(
     answers: AnswersArgument,
     *,
     target: Target,
-    metrics: Annotated[
-        Path | None, Option(help="The scores; by default OUT.metrics.jsonl.")
-    ] = None,
+    metrics: Path | None = None,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
@@ -140,6 +134,9 @@ def assign(
     "all". A failed assignment is "failed", and left out of the scores.
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or an assignment failed.
+
+    Options:
+        metrics: The scores; by default OUT.metrics.jsonl.
     """
     from ragassay.process import run_sync
     from ragassay.reports.text import count_text
@@ -167,17 +164,11 @@ def assign(
 @app.command()
 @takes(Keywords, "embedder")
 def fit(
-    file: Annotated[
-        Path,
-        Argument(
-            help='JSON lines {"gold": [text], "nuggets": [text]}, with "matches": [[0, 2]] where '
-            "the pairs of one fact are known; or a run folder."
-        ),
-    ],
+    file: Path,
     *,
     target: Target,
-    trials: Annotated[int, Option(min=1, help="Thresholds that are tried.")] = 200,
-    seed: Annotated[int, Option(min=0, help="Of the mixture and the search.")] = 0,
+    trials: Annotated[int, Option(min=1)] = 200,
+    seed: Annotated[int, Option(min=0)] = 0,
     quiet: Quiet = False,
     **options: Unpack[Keywords],
 ) -> int:
@@ -189,6 +180,12 @@ def fit(
     names known matches, the agreement with them decides and is printed.
 
     Use the result with RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
+
+    Options:
+        file: JSON lines {"gold": [text], "nuggets": [text]}, with "matches": [[0, 2]] where the
+            pairs of one fact are known; or a run folder.
+        trials: Thresholds that are tried.
+        seed: Of the mixture and the search.
     """
     from ragassay.models.embeddings import Embedder
     from ragassay.runs.nugget_matching import fit_file, read_match_file

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import DryRun, Json, Quiet
@@ -49,15 +49,14 @@ def list_prompts() -> None:
 
 
 @app.command()
-def show(
-    agent: Annotated[str, Argument(help="The agent, as `ragassay prompts list` names it.")],
-    prompts: Annotated[
-        Path | None, Option(metavar="PATH", help="With this compiled prompt.")
-    ] = None,
-) -> None:
+def show(agent: str, prompts: Annotated[Path | None, Option(metavar="PATH")] = None) -> None:
     """Show the whole prompt of an agent as a model sees it.
 
     Angle brackets mark the parts that differ from call to call.
+
+    Options:
+        agent: The agent, as `ragassay prompts list` names it.
+        prompts: With this compiled prompt.
     """
     from ragassay.optimizers.compiling.showing import agent_of, full_prompt
     from ragassay.prompts.compiled import read_compiled
@@ -69,8 +68,12 @@ def show(
 
 
 @app.command()
-def diff(path: Annotated[Path, Argument(help="A file that `ragassay optimize` wrote.")]) -> None:
-    """Compare a compiled prompt with the shipped one: a unified diff, then its examples."""
+def diff(path: Path) -> None:
+    """Compare a compiled prompt with the shipped one: a unified diff, then its examples.
+
+    Options:
+        path: A file that `ragassay optimize` wrote.
+    """
     from ragassay.optimizers.compiling.showing import prompt_diff
     from ragassay.prompts.compiled import read_compiled
 
@@ -78,71 +81,28 @@ def diff(path: Annotated[Path, Argument(help="A file that `ragassay optimize` wr
 
 
 def optimize(
-    agent: Annotated[
-        str,
-        Argument(
-            help="rubric_judge, verifier, sentence_labeller, nugget_assigner, nugget_writer or "
-            "query_writer."
-        ),
-    ],
-    data: Annotated[
-        Path, Option(help="What to learn from: a file, or a run folder that people reviewed.")
-    ],
-    dev: Annotated[
-        Path | None, Option(help="What to measure on; by default half of the questions of --data.")
-    ] = None,
-    optimizer: Annotated[
-        str, Option(metavar="bootstrap|miprov2|gepa|copro", help="What looks for a prompt.")
-    ] = "bootstrap",
-    model: Annotated[
-        str | None, Option(metavar="NAME", help="LiteLLM name of the model that the prompt is for.")
-    ] = None,
-    reflection_model: Annotated[
-        str | None,
-        Option(
-            metavar="NAME", help="The model that writes candidates; by default the same. NAME@URL."
-        ),
-    ] = None,
-    api_base: Annotated[str | None, Option(help="Endpoint of the model.")] = None,
-    budget: Annotated[
-        str,
-        Option(
-            metavar="light|medium|heavy|N", help="About how many calls of the agent it may make."
-        ),
-    ] = "light",
-    max_usd: Annotated[float | None, Option(min=0, help="Stop before the job costs more.")] = None,
-    max_calls: Annotated[
-        int | None, Option(min=1, help="Stop before the job makes more model calls.")
-    ] = None,
+    agent: str,
+    data: Annotated[Path, Option()],
+    dev: Path | None = None,
+    optimizer: Annotated[str, Option(metavar="bootstrap|miprov2|gepa|copro")] = "bootstrap",
+    model: Annotated[str | None, Option(metavar="NAME")] = None,
+    reflection_model: Annotated[str | None, Option(metavar="NAME")] = None,
+    api_base: str | None = None,
+    budget: Annotated[str, Option(metavar="light|medium|heavy|N")] = "light",
+    max_usd: Annotated[float | None, Option(min=0)] = None,
+    max_calls: Annotated[int | None, Option(min=1)] = None,
     dry_run: DryRun = False,
-    seed: Annotated[int, Option(min=0, help="Of all that is drawn.")] = 0,
-    limit: Annotated[
-        int, Option(min=0, help="Most examples to learn from, and to measure on; 0 for all.")
-    ] = 0,
-    rubric: Annotated[
-        list[str] | None,
-        Option(help="rubric_judge: for this rubric alone; repeat for more. By default all."),
-    ] = None,
-    damage: Annotated[int, Option(min=0, help="rubric_judge: damage so many answers besides.")] = 0,
-    gold: Annotated[
-        Path | None, Option(help="Labels of the answers, where they are in a file of their own.")
-    ] = None,
-    labels: Annotated[int, Option(min=2, max=4, help="verifier: how many verdicts there are.")] = 4,
-    corpus: Annotated[
-        str | None, Option(help="query_writer: what is searched, as for `ragassay evaluate`.")
-    ] = None,
-    out: Annotated[
-        Path | None, Option(help="The file to write; by default prompt.json in --work.")
-    ] = None,
-    work: Annotated[
-        Path | None, Option(help="Folder of the replies; by default runs/optimize-AGENT-OPTIMIZER.")
-    ] = None,
-    keep_anyway: Annotated[
-        bool, Option("--keep-anyway", help="Write the prompt also if it is no better.")
-    ] = False,
-    concurrency: Annotated[
-        int | None, Option(min=1, help="Most model calls under way at a time.")
-    ] = None,
+    seed: Annotated[int, Option(min=0)] = 0,
+    limit: Annotated[int, Option(min=0)] = 0,
+    rubric: list[str] | None = None,
+    damage: Annotated[int, Option(min=0)] = 0,
+    gold: Path | None = None,
+    labels: Annotated[int, Option(min=2, max=4)] = 4,
+    corpus: str | None = None,
+    out: Path | None = None,
+    work: Path | None = None,
+    keep_anyway: bool = False,
+    concurrency: Annotated[int | None, Option(min=1)] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -177,6 +137,30 @@ def optimize(
 
     Exit codes: 0 a better prompt was written; 1 error, or the money or the calls are spent; 2 wrong
     usage; 3 no better prompt was found, or some of the data could not be read.
+
+    Options:
+        agent: rubric_judge, verifier, sentence_labeller, nugget_assigner, nugget_writer or
+            query_writer.
+        data: What to learn from: a file, or a run folder that people reviewed.
+        dev: What to measure on; by default half of the questions of --data.
+        optimizer: What looks for a prompt.
+        model: LiteLLM name of the model that the prompt is for.
+        reflection_model: The model that writes candidates; by default the same. NAME@URL.
+        api_base: Endpoint of the model.
+        budget: About how many calls of the agent it may make.
+        max_usd: Stop before the job costs more.
+        max_calls: Stop before the job makes more model calls.
+        seed: Of all that is drawn.
+        limit: Most examples to learn from, and to measure on; 0 for all.
+        rubric: rubric_judge: for this rubric alone; repeat for more. By default all.
+        damage: rubric_judge: damage so many answers besides.
+        gold: Labels of the answers, where they are in a file of their own.
+        labels: verifier: how many verdicts there are.
+        corpus: query_writer: what is searched, as for `ragassay evaluate`.
+        out: The file to write; by default prompt.json in --work.
+        work: Folder of the replies; by default runs/optimize-AGENT-OPTIMIZER.
+        keep_anyway: Write the prompt also if it is no better.
+        concurrency: Most model calls under way at a time.
     """
     from ragassay.optimizers.compiling.planning import check_agent, check_optimizer
 

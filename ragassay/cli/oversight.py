@@ -69,19 +69,8 @@ def cover(
     file: GradedFile,
     chosen: GradeFilter,
     *,
-    at: Annotated[
-        list[int] | None,
-        Option(min=1, metavar="K", help="Last rank that counts, 20; repeat for more."),
-    ] = None,
-    min_rating: Annotated[
-        list[int] | None,
-        Option(
-            min=1,
-            max=5,
-            help="Least rating that covers an item; repeat for more. By default what is marked "
-            "correct, and each rating from 1 to 5.",
-        ),
-    ] = None,
+    at: Annotated[list[int] | None, Option(min=1, metavar="K")] = None,
+    min_rating: Annotated[list[int] | None, Option(min=1, max=5)] = None,
     runs: Runs = None,
     official: Official = None,
 ) -> Tables:
@@ -97,6 +86,11 @@ def cover(
       ragassay grades cover graded.jsonl.gz --runs bm25.run --runs dense.run --official ranks.json
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        at: Last rank that counts, 20; repeat for more.
+        min_rating: Least rating that covers an item; repeat for more. By default what is marked
+            correct, and each rating from 1 to 5.
     """
     from ragassay.workbench.evaluation import cover_tables
     from ragassay.workbench.evaluation_tables import cover_sheet
@@ -107,29 +101,13 @@ def cover(
 
 
 def leaderboard(
-    grades: Annotated[Path | None, Argument(metavar="GRADES", help="Graded passages.")] = None,
+    grades: Annotated[Path | None, Argument(metavar="GRADES")] = None,
     *,
-    qrels: Annotated[Path | None, Option(help="Labels of passages, in place of GRADES.")] = None,
+    qrels: Path | None = None,
     runs: Runs = None,
-    measure: Annotated[
-        list[str] | None,
-        Option(
-            help="A measure of ir_measures, as nDCG@10, RR, P@20, alpha_nDCG@20; repeat for more."
-        ),
-    ] = None,
-    label: Annotated[
-        Literal["rating", "covered"],
-        Option(help="Label by highest rating, or by the number of items covered."),
-    ] = "rating",
-    min_rating: Annotated[
-        int | None,
-        Option(
-            min=0,
-            max=5,
-            help="Least rating that is relevant, 1; of --label covered the "
-            "least that covers an item.",
-        ),
-    ] = None,
+    measure: list[str] | None = None,
+    label: Literal["rating", "covered"] = "rating",
+    min_rating: Annotated[int | None, Option(min=0, max=5)] = None,
     official: Official = None,
     skip_empty: SkipEmpty = False,
     leanings: Leanings = False,
@@ -154,6 +132,14 @@ def leaderboard(
       ragassay grades leaderboard --qrels rubric.qrels --runs bm25.run --runs dense.run
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        grades: Graded passages.
+        qrels: Labels of passages, in place of GRADES.
+        measure: A measure of ir_measures, as nDCG@10, RR, P@20, alpha_nDCG@20; repeat for more.
+        label: Label by highest rating, or by the number of items covered.
+        min_rating: Least rating that is relevant, 1; of --label covered the least that covers an
+            item.
     """
     from ragassay.workbench.evaluation import leaderboards
     from ragassay.workbench.evaluation_tables import board_sheet, correlation_sheet
@@ -182,20 +168,9 @@ def annotators(
     chosen: GradeFilter,
     *,
     min_relevant: MinRelevant = 1,
-    min_answers: Annotated[
-        list[int] | None,
-        Option(
-            min=1, metavar="N", help="Items that a passage must cover: 1, 2, 5; repeat for more."
-        ),
-    ] = None,
-    like_original: Annotated[
-        bool,
-        Option(
-            "--like-original",
-            help="Count a passage without a grade as 0 and, without ratings, ask for an item more.",
-        ),
-    ] = False,
-    latex: Annotated[Path | None, Option(help="Write the tables as LaTeX.")] = None,
+    min_answers: Annotated[list[int] | None, Option(min=1, metavar="N")] = None,
+    like_original: bool = False,
+    latex: Path | None = None,
 ) -> Tables:
     """Show how grades agree with people's judgments: by grade, and at each minimum with kappa.
 
@@ -207,6 +182,12 @@ def annotators(
       ragassay grades annotators graded.jsonl.gz --min-relevant 2 --items question --latex t5.tex
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        min_answers: Items that a passage must cover: 1, 2, 5; repeat for more.
+        like_original: Count a passage without a grade as 0 and, without ratings, ask for an item
+            more.
+        latex: Write the tables as LaTeX.
     """
     from ragassay.runs.folder import write_whole
     from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
@@ -227,7 +208,7 @@ def verify(
     chosen: GradeFilter,
     *,
     query: OneQuery = None,
-    item: Annotated[str, Option(help="Only items whose id or text has this in it.")] = "",
+    item: str = "",
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
@@ -240,6 +221,9 @@ def verify(
       ragassay grades verify graded.jsonl.gz --testbank questions.jsonl.gz --query 940547 --limit 10
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        item: Only items whose id or text has this in it.
     """
     from ragassay.workbench.tables import verify_sheets
 
@@ -317,10 +301,7 @@ def spurious(
     min_relevant: MinRelevant = 1,
     relevant_from: RelevantFrom = None,
     direct_class: DirectClass = "",
-    finding: Annotated[
-        Literal["spurious", "any", "none"] | None,
-        Option(help="Only items that non-relevant passages, any passage, or none covers."),
-    ] = None,
+    finding: Literal["spurious", "any", "none"] | None = None,
     min_rating: MinRating = None,
 ) -> Tables:
     """Show items that non-relevant passages cover, that any passage covers, and that none does.
@@ -331,6 +312,9 @@ def spurious(
       ragassay grades spurious graded.jsonl.gz --finding none --csv unused.csv
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        finding: Only items that non-relevant passages, any passage, or none covers.
     """
     from ragassay.workbench.oversight import item_uses
     from ragassay.workbench.tables import spurious_sheet

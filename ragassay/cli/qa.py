@@ -23,61 +23,18 @@ if TYPE_CHECKING:
     EvaluateKeywords, "model", "api_base", "prompts", "concurrency", "max_rpm", "max_usd", "limit"
 )
 def generate(
-    papers: Annotated[
-        Path,
-        Argument(
-            help="Papers: a file or a folder of JATS XML, PDF, plain text, JSON lines, SciQAG's "
-            "JSON; the form is recognised by the content."
-        ),
-    ],
+    papers: Path,
     *,
-    target: Annotated[
-        Path, Option("--out", help="The file to write; end it in .jsonl.gz to pack it.")
-    ],
-    number: Annotated[int, Option("--n", min=1, max=100, help="Pairs of a paper.")] = 10,
-    evaluator: Annotated[
-        str,
-        Option(
-            metavar="NAME",
-            help="A second model that rates each pair in the five dimensions of RACAR; a pair "
-            "that is rated below --least goes to repair with the reason. NAME@URL has an endpoint "
-            "of its own. By default rules alone check.",
-        ),
-    ] = "",
-    least: Annotated[
-        int, Option(min=1, max=3, help="Lowest rating, 1 to 3, in any dimension.")
-    ] = 2,
-    baseline: Annotated[
-        Literal["self-questioning"] | None,
-        Option(
-            help="Write by another method, to compare with: five pairs a paragraph, nothing "
-            "checked, paragraphs spread over the paper until there are --n."
-        ),
-    ] = None,
-    rounds: Annotated[
-        int, Option(min=0, max=10, help="Most rounds that repair and replace pairs.")
-    ] = 2,
-    max_tokens: Annotated[
-        int, Option(min=0, help="Tokens of a paper after which no call begins; 0: any.")
-    ] = 0,
-    long: Annotated[
-        Literal["whole", "sections"],
-        Option(
-            help="What a prompt has of a paper: all of it, which hosted models bill from their "
-            "cache in every further call; or groups of sections, to which the pairs are dealt by "
-            "length."
-        ),
-    ] = "whole",
-    section_chars: Annotated[
-        int, Option(min=500, help="Most characters of a group of sections.")
-    ] = 8_000,
-    keywords: Annotated[
-        list[str] | None,
-        Option(
-            help="What all pairs should be about. Repeat for more. By default the paper's own "
-            "keywords, or those that TopicRank finds in it."
-        ),
-    ] = None,
+    target: Annotated[Path, Option("--out")],
+    number: Annotated[int, Option("--n", min=1, max=100)] = 10,
+    evaluator: Annotated[str, Option(metavar="NAME")] = "",
+    least: Annotated[int, Option(min=1, max=3)] = 2,
+    baseline: Literal["self-questioning"] | None = None,
+    rounds: Annotated[int, Option(min=0, max=10)] = 2,
+    max_tokens: Annotated[int, Option(min=0)] = 0,
+    long: Literal["whole", "sections"] = "whole",
+    section_chars: Annotated[int, Option(min=500)] = 8_000,
+    keywords: list[str] | None = None,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
@@ -101,6 +58,25 @@ def generate(
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, some paper has no pairs, or a call
     failed.
+
+    Options:
+        papers: Papers: a file or a folder of JATS XML, PDF, plain text, JSON lines, SciQAG's JSON;
+            the form is recognised by the content.
+        target: The file to write; end it in .jsonl.gz to pack it.
+        number: Pairs of a paper.
+        evaluator: A second model that rates each pair in the five dimensions of RACAR; a pair that
+            is rated below --least goes to repair with the reason. NAME@URL has an endpoint of its
+            own. By default rules alone check.
+        least: Lowest rating, 1 to 3, in any dimension.
+        baseline: Write by another method, to compare with: five pairs a paragraph, nothing checked,
+            paragraphs spread over the paper until there are --n.
+        rounds: Most rounds that repair and replace pairs.
+        max_tokens: Tokens of a paper after which no call begins; 0: any.
+        long: What a prompt has of a paper: all of it, which hosted models bill from their cache in
+            every further call; or groups of sections, to which the pairs are dealt by length.
+        section_chars: Most characters of a group of sections.
+        keywords: What all pairs should be about. Repeat for more. By default the paper's own
+            keywords, or those that TopicRank finds in it.
     """
     from ragassay.graphs.qa_state import QAJob
     from ragassay.process import run_sync
@@ -252,13 +228,9 @@ def audit(
     pairs: PairsArgument,
     *,
     papers: Papers = None,
-    number: Annotated[
-        int, Option("--limit", min=0, help="Whole pairs that are damaged; 0 for all.")
-    ] = 20,
-    attacks: Annotated[
-        list[str] | None, Option("--attack", help="Only this damage; by default all.")
-    ] = None,
-    seed: Annotated[int, Option(help="Seed of the choice and of the damage.")] = 0,
+    number: Annotated[int, Option("--limit", min=0)] = 20,
+    attacks: Annotated[list[str] | None, Option("--attack")] = None,
+    seed: int = 0,
     strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -278,6 +250,11 @@ def audit(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed;
     4 the judge is blind somewhere, with --strict.
+
+    Options:
+        number: Whole pairs that are damaged; 0 for all.
+        attacks: Only this damage; by default all.
+        seed: Seed of the choice and of the damage.
     """
     from ragassay.requests import request_pairs_audit
     from ragassay.runs.audit_job import AuditOptions
@@ -292,16 +269,10 @@ def audit(
 
 @app.command("filter")
 def keep(
-    run: Annotated[Path, Argument(help="A folder of `ragassay qa evaluate` with RACAR's ratings.")],
+    run: Path,
     *,
-    out: Annotated[Path, Option(help="The file of pairs to write.")],
-    least: Annotated[
-        list[str] | None,
-        Option(
-            metavar="[DIMENSION=]SCORE",
-            help="Least score, 1 to 3: of one dimension (accuracy=2.5), or of all.",
-        ),
-    ] = None,
+    out: Annotated[Path, Option()],
+    least: Annotated[list[str] | None, Option(metavar="[DIMENSION=]SCORE")] = None,
 ) -> int:
     """Keep the pairs that a judge rated well in every dimension.
 
@@ -314,6 +285,11 @@ def keep(
       ragassay qa filter runs/pairs-qa --least 2 --least accuracy=3 --out good.jsonl
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some pair lacks a rating.
+
+    Options:
+        run: A folder of `ragassay qa evaluate` with RACAR's ratings.
+        out: The file of pairs to write.
+        least: Least score, 1 to 3: of one dimension (accuracy=2.5), or of all.
     """
     from ragassay.formats.papers.pairs import write_pairs
     from ragassay.qa.scores import filter_pairs, least_scores

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.terminal import print_rejections, print_sheets
@@ -18,15 +18,7 @@ if TYPE_CHECKING:
     from ragassay.records import Paper, QAPair
 
 
-def read(
-    papers: Annotated[Path, Argument(help="A paper, or a folder of papers.")],
-    out: Annotated[
-        Path | None, Option(help="Write the papers here, as JSON lines; packed with .gz.")
-    ] = None,
-    keywords: Annotated[
-        bool, Option("--keywords", help="Find keywords for papers that name none.")
-    ] = False,
-) -> int:
+def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
     """Read papers, and show what was read of them.
 
     PAPERS is JATS XML of PubMed Central (also a set of articles, as efetch sends it), PDF, plain
@@ -45,6 +37,11 @@ def read(
       ragassay qa read downloads/ --keywords --out papers.jsonl
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some file or line was rejected.
+
+    Options:
+        papers: A paper, or a folder of papers.
+        out: Write the papers here, as JSON lines; packed with .gz.
+        keywords: Find keywords for papers that name none.
     """
     from ragassay.errors import InputError
     from ragassay.formats.papers import read_papers, write_papers
@@ -63,24 +60,11 @@ def read(
 
 
 def export(
-    pairs: Annotated[
-        Path,
-        Argument(
-            help="Question-answer pairs: JSON lines, CSV with question and answer, or SciQAG's "
-            "JSON, which brings its papers."
-        ),
-    ],
-    out: Annotated[Path, Option(help="The file to write; packed if it ends in .gz.")],
-    form: Annotated[
-        str, Option("--as", help="ragas, deepeval, bioasq, testbank, jsonl, or sft; see below.")
-    ],
-    papers: Annotated[
-        Path | None, Option(help="The papers of the pairs, as `ragassay qa read` takes them.")
-    ] = None,
-    instruction: Annotated[
-        Path | None,
-        Option(help="Of sft: a text file, what the model is told; by default the writer's."),
-    ] = None,
+    pairs: Path,
+    out: Annotated[Path, Option()],
+    form: Annotated[str, Option("--as")],
+    papers: Path | None = None,
+    instruction: Path | None = None,
 ) -> int:
     """Write question-answer pairs as what other tools read.
 
@@ -100,6 +84,14 @@ def export(
 
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some pair or paper was rejected,
     the rest is written.
+
+    Options:
+        pairs: Question-answer pairs: JSON lines, CSV with question and answer, or SciQAG's JSON,
+            which brings its papers.
+        out: The file to write; packed if it ends in .gz.
+        form: ragas, deepeval, bioasq, testbank, jsonl, or sft; see below.
+        papers: The papers of the pairs, as `ragassay qa read` takes them.
+        instruction: Of sft: a text file, what the model is told; by default the writer's.
     """
     from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
     from ragassay.reports.text import count_text

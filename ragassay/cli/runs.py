@@ -41,10 +41,7 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_runs(
-    folder: Annotated[Path, Argument(help="The folder that holds the runs, or one run.")] = RUNS,
-    as_json: Json = False,
-) -> None:
+def list_runs(folder: Annotated[Path, Argument()] = RUNS, as_json: Json = False) -> None:
     """List the runs of a folder, the newest first; `list` may be left out.
 
     Each with its answers, judge, main scores, findings that lead its report, and state: finished,
@@ -54,6 +51,9 @@ def list_runs(
 
       ragassay runs
       ragassay runs experiments --json
+
+    Options:
+        folder: The folder that holds the runs, or one run.
     """
     from ragassay.runs.past import past_runs
 
@@ -74,18 +74,10 @@ def list_runs(
 
 @app.command("open")
 def open_run(
-    run: Annotated[
-        str, Argument(metavar="NAME|latest", help="A run's name or folder, or the newest.")
-    ] = "latest",
-    folder: Annotated[
-        Path, Option("--in", metavar="FOLDER", help="The folder that holds the runs.")
-    ] = RUNS,
-    review: Annotated[
-        bool, Option("--review", help="Open it in the review page (`ragassay review`).")
-    ] = False,
-    no_open: Annotated[
-        bool, Option("--no-open", help="Print the report's path, and open no browser.")
-    ] = False,
+    run: Annotated[str, Argument(metavar="NAME|latest")] = "latest",
+    folder: Annotated[Path, Option("--in", metavar="FOLDER")] = RUNS,
+    review: bool = False,
+    no_open: bool = False,
 ) -> None:
     """Open a run's report in the browser.
 
@@ -93,6 +85,12 @@ def open_run(
 
       ragassay runs open latest
       ragassay runs open first --review
+
+    Options:
+        run: A run's name or folder, or the newest.
+        folder: The folder that holds the runs.
+        review: Open it in the review page (`ragassay review`).
+        no_open: Print the report's path, and open no browser.
     """
     from ragassay.runs.past import find_run, page_of
 
@@ -138,30 +136,11 @@ def report(run: RunFolderArgument, as_json: Json = False) -> None:
 
 
 def review_target(
-    target: Annotated[
-        Path,
-        Argument(
-            metavar="RUN|BANK|GRADES",
-            help="A run folder of `ragassay evaluate`, a file of test banks, or a graded file.",
-        ),
-    ],
-    who: Annotated[
-        str, Option(metavar="NAME", help="Your name; without, the page asks for it.")
-    ] = "",
-    testbank: Annotated[
-        list[Path] | None,
-        Option(
-            metavar="BANK",
-            help="Of a graded file: the test bank that has the texts of its items. Repeat for "
-            "more.",
-        ),
-    ] = None,
-    port: Annotated[
-        int, Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")
-    ] = 0,
-    no_open: Annotated[
-        bool, Option("--no-open", help="Print the address, and open no browser.")
-    ] = False,
+    target: Annotated[Path, Argument(metavar="RUN|BANK|GRADES")],
+    who: Annotated[str, Option(metavar="NAME")] = "",
+    testbank: Annotated[list[Path] | None, Option(metavar="BANK")] = None,
+    port: Annotated[int, Option(min=0, max=65535)] = 0,
+    no_open: bool = False,
 ) -> None:
     """Review verdicts, grades or a test bank in the browser.
 
@@ -183,6 +162,13 @@ def review_target(
       ragassay review runs/first
       ragassay review bank.jsonl.gz --who ann
       ragassay review graded.jsonl.gz --testbank bank.jsonl.gz --no-open
+
+    Options:
+        target: A run folder of `ragassay evaluate`, a file of test banks, or a graded file.
+        who: Your name; without, the page asks for it.
+        testbank: Of a graded file: the test bank that has the texts of its items. Repeat for more.
+        port: Port of the page; 0 takes a free one.
+        no_open: Print the address, and open no browser.
     """
     from ragassay.review.server import serve_page
 
@@ -204,25 +190,10 @@ def _announce_page(door: Door, desk: Desk) -> None:
 
 
 def serve(
-    port: Annotated[
-        int, Option(min=0, max=65535, help="0 has the operating system choose one.")
-    ] = 4000,
-    host: Annotated[
-        str,
-        Option(
-            help="Where to listen; 0.0.0.0 lets other machines in, over HTTP without encryption."
-        ),
-    ] = "127.0.0.1",
-    model: Annotated[
-        list[str] | None,
-        Option(
-            "--model",
-            metavar="NAME",
-            help="Serve this model too: a LiteLLM name, hosted or ragassay/PATH; with an endpoint "
-            "as NAME@http://HOST:PORT/v1. Can be given several times.",
-        ),
-    ] = None,
-    only: Annotated[bool, Option("--only", help="Serve the models of --model alone.")] = False,
+    port: Annotated[int, Option(min=0, max=65535)] = 4000,
+    host: str = "127.0.0.1",
+    model: Annotated[list[str] | None, Option("--model", metavar="NAME")] = None,
+    only: bool = False,
 ) -> None:
     """Serve the local models, and others, to any OpenAI client.
 
@@ -243,6 +214,13 @@ def serve(
 
       ragassay evaluate answers.jsonl --model litellm_proxy/ragassay/judge --api-base
           http://HOST:4000/v1
+
+    Options:
+        port: 0 has the operating system choose one.
+        host: Where to listen; 0.0.0.0 lets other machines in, over HTTP without encryption.
+        model: Serve this model too: a LiteLLM name, hosted or ragassay/PATH; with an endpoint as
+            NAME@http://HOST:PORT/v1. Can be given several times.
+        only: Serve the models of --model alone.
     """
     from ragassay.errors import SettingsError
     from ragassay.models.registry import served_models

@@ -35,18 +35,8 @@ if TYPE_CHECKING:
 def strategies(
     answers: AnswersArgument,
     *,
-    human: Annotated[
-        Path | None,
-        Option(help="Ratings of people; by default those that the file of answers holds."),
-    ] = None,
-    inversion: Annotated[
-        Literal["extreme", "mirror"],
-        Option(
-            help="How people's usual rating is turned over to mislead the judge: to the opposite "
-            "end of the scale (extreme), or to its mirror image (mirror: of 1 to 5, 2 becomes 4 "
-            "and 3 stays). The paper's equation is not in its published text."
-        ),
-    ] = "extreme",
+    human: Path | None = None,
+    inversion: Literal["extreme", "mirror"] = "extreme",
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
@@ -82,6 +72,12 @@ def strategies(
       ragassay strategies answers.jsonl --judge openai/gpt-4.1-mini --human labels.jsonl
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some rating failed.
+
+    Options:
+        human: Ratings of people; by default those that the file of answers holds.
+        inversion: How people's usual rating is turned over to mislead the judge: to the opposite
+            end of the scale (extreme), or to its mirror image (mirror: of 1 to 5, 2 becomes 4 and 3
+            stays). The paper's equation is not in its published text.
     """
     from ragassay.formats.row_mapping import column_map
     from ragassay.runs.progress import shown_progress
@@ -141,25 +137,10 @@ def _print_strategies(study: StrategyStudy) -> None:
 
 @takes(EvaluateKeywords, "model", "api_base", "limit", "out", "concurrency", "max_rpm", "max_usd")
 def rationales(
-    reasons: Annotated[
-        Path,
-        Argument(
-            metavar="RUN|FILE",
-            help="Run folder of a judge; or a file of answers whose ratings come with reasons, as "
-            "YESciEval's.",
-        ),
-    ],
+    reasons: Annotated[Path, Argument(metavar="RUN|FILE")],
     *,
-    labels: Annotated[
-        Path | None, Option(help="A sheet.csv that people filled in with yes and no.")
-    ] = None,
-    rubric_text: Annotated[
-        Path | None,
-        Option(
-            help="The rubrics as the judge read them, where these are not ragassay's: YAML or "
-            "JSON, a text for each name. What is recited, is recited from them."
-        ),
-    ] = None,
+    labels: Path | None = None,
+    rubric_text: Path | None = None,
     dry_run: DryRun = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -188,6 +169,13 @@ def rationales(
       ragassay rationales bioasq-train-answers.jsonl.gz --limit 30 --out rationales
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some reason failed.
+
+    Options:
+        reasons: Run folder of a judge; or a file of answers whose ratings come with reasons, as
+            YESciEval's.
+        labels: A sheet.csv that people filled in with yes and no.
+        rubric_text: The rubrics as the judge read them, where these are not ragassay's: YAML or
+            JSON, a text for each name. What is recited, is recited from them.
     """
     from ragassay.process import run_sync
     from ragassay.reports.text import count_text
@@ -236,54 +224,15 @@ def _show_rationales(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
 
 @takes(EvaluateKeywords, "questions", "column_map")
 def similarity(
-    answers: Annotated[Path, Argument(help="Answers of several systems.")],
-    metric: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME",
-            help="bleu, rouge1, rougeL, meteor, nist, bertscore, wer, wmd or moverscore; repeat "
-            "for more. By default all.",
-        ),
-    ] = None,
+    answers: Path,
+    metric: Annotated[list[str] | None, Option(metavar="NAME")] = None,
     where: OnlyWhere = None,
-    limit: Annotated[int | None, Option(min=1, help="Only the first N questions.")] = None,
-    embedder: Annotated[
-        str | None,
-        Option(
-            metavar="MODEL",
-            help="Encoder behind BERTScore, WMD and MoverScore, by its name on Hugging Face's hub "
-            "or its folder; by default the installed all-MiniLM-L6-v2.",
-        ),
-    ] = None,
-    wmd_vectors: Annotated[
-        list[str] | None,
-        Option(
-            metavar="MODEL",
-            help="Encoder behind word mover's distance alone, in place of --embedder: "
-            "allenai/scibert_scivocab_uncased, allenai/specter2_base, or a folder. Repeat for "
-            "more, each with a table of its own.",
-        ),
-    ] = None,
-    wmd_words: Annotated[
-        Literal["context", "alone"],
-        Option(
-            help="What word mover's distance takes as a word's vector: that of each token in its "
-            "text, or that of the word read by itself, as YESciEval's program does."
-        ),
-    ] = "context",
-    lower_case: Annotated[
-        bool,
-        Option(
-            "--lower-case", help="Compare all texts in lower case, as YESciEval's program does."
-        ),
-    ] = False,
-    out: Annotated[
-        Path | None,
-        Option(
-            help="Write similarity.csv, similarity.tex, a heatmap (SVG) for each measure and a "
-            "page with all of them (index.html) into this folder."
-        ),
-    ] = None,
+    limit: Annotated[int | None, Option(min=1)] = None,
+    embedder: Annotated[str | None, Option(metavar="MODEL")] = None,
+    wmd_vectors: Annotated[list[str] | None, Option(metavar="MODEL")] = None,
+    wmd_words: Literal["context", "alone"] = "context",
+    lower_case: bool = False,
+    out: Path | None = None,
     as_json: Json = False,
     **options: Any,
 ) -> int:
@@ -302,6 +251,22 @@ def similarity(
           --wmd-vectors allenai/specter2_base --wmd-words alone
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, the rest is compared.
+
+    Options:
+        answers: Answers of several systems.
+        metric: bleu, rouge1, rougeL, meteor, nist, bertscore, wer, wmd or moverscore; repeat for
+            more. By default all.
+        limit: Only the first N questions.
+        embedder: Encoder behind BERTScore, WMD and MoverScore, by its name on Hugging Face's hub or
+            its folder; by default the installed all-MiniLM-L6-v2.
+        wmd_vectors: Encoder behind word mover's distance alone, in place of --embedder:
+            allenai/scibert_scivocab_uncased, allenai/specter2_base, or a folder. Repeat for more,
+            each with a table of its own.
+        wmd_words: What word mover's distance takes as a word's vector: that of each token in its
+            text, or that of the word read by itself, as YESciEval's program does.
+        lower_case: Compare all texts in lower case, as YESciEval's program does.
+        out: Write similarity.csv, similarity.tex, a heatmap (SVG) for each measure and a page with
+            all of them (index.html) into this folder.
     """
     from ragassay.formats.row_mapping import column_map
     from ragassay.model_names import MINILM

@@ -26,39 +26,11 @@ if TYPE_CHECKING:
     *("max_rpm", "max_usd", "engine", "address", "workers"),
 )
 def synthesize(
-    queries: Annotated[
-        Path,
-        Argument(
-            metavar="QUESTIONS",
-            help="YESciEval's file of questions, or questions, answers or topics in any format.",
-        ),
-    ],
+    queries: Annotated[Path, Argument(metavar="QUESTIONS")],
     *,
-    models: Annotated[
-        list[str] | None,
-        Option(
-            "--model",
-            metavar="NAME",
-            help="A model that writes, by its LiteLLM name; ragassay/ORG/NAME is loaded into this "
-            "process. With @URL behind it, it has an endpoint of its own. Repeat for more.",
-        ),
-    ] = None,
-    endpoint: Annotated[
-        str | None,
-        Option(
-            "--api-base",
-            metavar="URL",
-            help="Endpoint of the first --model, and of others of its provider.",
-        ),
-    ] = None,
-    target: Annotated[
-        Path | None,
-        Option(
-            "--out",
-            help="The file of answers to write; end it in .jsonl.gz to pack it. By default "
-            "runs/QUESTIONS-answers.jsonl.",
-        ),
-    ] = None,
+    models: Annotated[list[str] | None, Option("--model", metavar="NAME")] = None,
+    endpoint: Annotated[str | None, Option("--api-base", metavar="URL")] = None,
+    target: Annotated[Path | None, Option("--out")] = None,
     papers: Papers = 5,
     words: Words = 200,
     max_tokens: MaxTokens = 0,
@@ -97,6 +69,14 @@ def synthesize(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, some question has no
     paper, or some answer could not be written.
+
+    Options:
+        queries: YESciEval's file of questions, or questions, answers or topics in any format.
+        models: A model that writes, by its LiteLLM name; ragassay/ORG/NAME is loaded into this
+            process. With @URL behind it, it has an endpoint of its own. Repeat for more.
+        endpoint: Endpoint of the first --model, and of others of its provider.
+        target: The file of answers to write; end it in .jsonl.gz to pack it. By default
+            runs/QUESTIONS-answers.jsonl.
     """
     from ragassay.process import run_sync
     from ragassay.runs.preflight import check_ready

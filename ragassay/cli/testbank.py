@@ -140,8 +140,8 @@ BankArgument = Annotated[
 def show(
     bank: BankArgument,
     *,
-    query: Annotated[str, Option(metavar="ID", help="Only this query.")] = "",
-    history: Annotated[bool, Option("--history", help="Who changed what, when and why.")] = False,
+    query: Annotated[str, Option(metavar="ID")] = "",
+    history: bool = False,
     as_json: Json = False,
 ) -> int:
     """Show the items of a test bank as people left them.
@@ -149,6 +149,10 @@ def show(
     An item is named by the beginning of its id, as shown.
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        query: Only this query.
+        history: Who changed what, when and why.
     """
     file = opened_bank(bank)
     chosen = [one for one in file.banks if query in ("", one.query_id)]
@@ -162,33 +166,19 @@ def show(
 def edit(
     bank: BankArgument,
     *,
-    who: Annotated[str, Option(metavar="NAME", help="Who changes it.")],
-    why: Annotated[str, Option(metavar="REASON", help="Why.")] = "",
-    item: Annotated[
-        str, Option(metavar="ID", help="The item, by its id or the beginning of it.")
-    ] = "",
-    text: Annotated[str | None, Option(help="Its new text.")] = None,
-    answer: Annotated[
-        list[str] | None,
-        Option(help="Its known answers, in place of those before; repeat for more."),
-    ] = None,
-    secret: Annotated[
-        bool | None, Option("--secret/--public", help="Whether systems may not see it.")
-    ] = None,
-    remove: Annotated[bool, Option("--remove", help="Leave the item out.")] = False,
-    add: Annotated[
-        tuple[str, str] | None,
-        Option(metavar="QUERY TEXT", help="A new item; with --kind, --facet, --answer."),
-    ] = None,
+    who: Annotated[str, Option(metavar="NAME")],
+    why: Annotated[str, Option(metavar="REASON")] = "",
+    item: Annotated[str, Option(metavar="ID")] = "",
+    text: str | None = None,
+    answer: list[str] | None = None,
+    secret: Annotated[bool | None, Option("--secret/--public")] = None,
+    remove: bool = False,
+    add: Annotated[tuple[str, str] | None, Option(metavar="QUERY TEXT")] = None,
     kind: Kind = None,
-    facet: Annotated[str, Option(metavar="ID", help="Part of the query.")] = "",
-    undo: Annotated[
-        str, Option(metavar="NAME|last", help="Take a change back: its name in --history.")
-    ] = "",
-    query: Annotated[str, Option(metavar="ID", help="Edit only this query.")] = "",
-    out: Annotated[
-        Path | None, Option(help="Write the changed bank there too, with the history in each item.")
-    ] = None,
+    facet: Annotated[str, Option(metavar="ID")] = "",
+    undo: Annotated[str, Option(metavar="NAME|last")] = "",
+    query: Annotated[str, Option(metavar="ID")] = "",
+    out: Path | None = None,
 ) -> int:
     """Change a test bank: in your editor, or by option.
 
@@ -204,6 +194,20 @@ def edit(
       ragassay testbank edit bank.jsonl.gz --who ada --undo last
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        who: Who changes it.
+        why: Why.
+        item: The item, by its id or the beginning of it.
+        text: Its new text.
+        answer: Its known answers, in place of those before; repeat for more.
+        secret: Whether systems may not see it.
+        remove: Leave the item out.
+        add: A new item; with --kind, --facet, --answer.
+        facet: Part of the query.
+        undo: Take a change back: its name in --history.
+        query: Edit only this query.
+        out: Write the changed bank there too, with the history in each item.
     """
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_edit import Author, ItemChanges
@@ -219,14 +223,11 @@ def edit(
 def split(
     bank: BankArgument,
     *,
-    target: Annotated[Path, Option("--out", help="The file of the public part.")],
-    hidden: Annotated[Path, Option("--secret-out", help="The file of the secret part.")],
-    share: Annotated[float, Option(help="Fraction that becomes secret.")] = 0.5,
-    seed: Annotated[int, Option(min=0, help="Draws the secret items.")] = 0,
-    secret: Annotated[
-        list[str] | None,
-        Option(metavar="ID", help="This item is secret, in place of a share; repeat."),
-    ] = None,
+    target: Annotated[Path, Option("--out")],
+    hidden: Annotated[Path, Option("--secret-out")],
+    share: float = 0.5,
+    seed: Annotated[int, Option(min=0)] = 0,
+    secret: Annotated[list[str] | None, Option(metavar="ID")] = None,
 ) -> int:
     """Split a test bank into a public and a secret part, so that no system studies to the test.
 
@@ -237,6 +238,13 @@ def split(
       ragassay testbank split bank.jsonl.gz --out public.jsonl.gz --secret-out secret.jsonl.gz
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or one part lacks a query.
+
+    Options:
+        target: The file of the public part.
+        hidden: The file of the secret part.
+        share: Fraction that becomes secret.
+        seed: Draws the secret items.
+        secret: This item is secret, in place of a share; repeat.
     """
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_edit import item_of
@@ -253,13 +261,14 @@ def split(
 
 
 @app.command()
-def merge(
-    banks: Annotated[list[Path], Argument(metavar="BANK...", help="Test banks.")], *, target: Target
-) -> int:
+def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: Target) -> int:
     """Merge test banks: each item once, with the known answers and the history of all.
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or banks contradict each other; then the
     first one's word is taken.
+
+    Options:
+        banks: Test banks.
     """
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_parts import merged_banks
@@ -277,7 +286,7 @@ def merge(
 def lint(
     bank: BankArgument,
     *,
-    query: Annotated[str, Option(metavar="ID", help="Only this query.")] = "",
+    query: Annotated[str, Option(metavar="ID")] = "",
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[Keywords],
@@ -294,6 +303,9 @@ def lint(
       ragassay testbank lint bank.jsonl.gz --corpus documents.jsonl
 
     Exit codes: 0 nothing found; 1 error; 3 something was found, or some input was rejected.
+
+    Options:
+        query: Only this query.
     """
     from ragassay.workbench.bank_lint import lint_file
 

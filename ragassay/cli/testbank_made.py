@@ -27,43 +27,15 @@ Kind = Annotated[Literal["questions", "nuggets"] | None, Option(help="What the i
     EvaluateKeywords, "corpus", "model", "api_base", "concurrency", "max_rpm", "max_usd", "limit"
 )
 def create(
-    queries: Annotated[
-        Path,
-        Argument(
-            help='Queries: JSON {"id": "text"}, topics of TREC, JSON lines {"id", "text"}, pages '
-            '{"query_id", "title", "facets": [{"id", "text"}]}, or answers that `ragassay '
-            "evaluate` reads."
-        ),
-    ],
+    queries: Path,
     *,
     target: Target,
-    kind: Annotated[
-        Literal["questions", "nuggets", "both"], Option(help="What is written.")
-    ] = "questions",
-    per_query: Annotated[
-        int, Option(min=1, max=50, help="Items of a query, or of each of its parts.")
-    ] = 10,
-    source: Annotated[
-        Literal["query", "documents", "reference"],
-        Option(
-            "--from",
-            help="What is written from: the query alone; the documents of the answers or of "
-            "--corpus; the reference answers, which are known to be right.",
-        ),
-    ] = "query",
-    documents: Annotated[
-        int, Option(min=1, help="Documents of --corpus that are read for a query.")
-    ] = 5,
-    answers: Annotated[
-        bool | None,
-        Option(
-            help="Write each question's answer too; by default with --from documents or reference, "
-            "where only answers that they state are kept."
-        ),
-    ] = None,
-    facets: Annotated[
-        bool, Option(help="Write items for each part of a query that has parts.")
-    ] = True,
+    kind: Literal["questions", "nuggets", "both"] = "questions",
+    per_query: Annotated[int, Option(min=1, max=50)] = 10,
+    source: Annotated[Literal["query", "documents", "reference"], Option("--from")] = "query",
+    documents: Annotated[int, Option(min=1)] = 5,
+    answers: bool | None = None,
+    facets: bool = True,
     collection: Collection = "",
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
@@ -84,6 +56,19 @@ def create(
       ragassay testbank create answers.jsonl --from reference --out bank.jsonl.gz --model ...
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or some query has no items.
+
+    Options:
+        queries: Queries: JSON {"id": "text"}, topics of TREC, JSON lines {"id", "text"}, pages
+            {"query_id", "title", "facets": [{"id", "text"}]}, or answers that `ragassay evaluate`
+            reads.
+        kind: What is written.
+        per_query: Items of a query, or of each of its parts.
+        source: What is written from: the query alone; the documents of the answers or of --corpus;
+            the reference answers, which are known to be right.
+        documents: Documents of --corpus that are read for a query.
+        answers: Write each question's answer too; by default with --from documents or reference,
+            where only answers that they state are kept.
+        facets: Write items for each part of a query that has parts.
     """
     from ragassay.formats.exam_queries import read_exam_queries
     from ragassay.process import run_sync
@@ -113,19 +98,12 @@ def create(
 
 
 def import_bank(
-    file: Annotated[
-        Path,
-        Argument(
-            help="Items by hand (one a line with --query, `id TAB text`, or CSV query,text,answers,"
-            "facet,kind), nuggets of TREC's QA track, gold nuggets, the nuggetizer's output, "
-            "questions with an answer key (TQA)."
-        ),
-    ],
+    file: Path,
     *,
     target: Target,
-    query: Annotated[str, Option(metavar="ID", help="The query of a file that names none.")] = "",
+    query: Annotated[str, Option(metavar="ID")] = "",
     kind: Kind = None,
-    queries: Annotated[Path | None, Option(help="Queries, where FILE has only their ids.")] = None,
+    queries: Path | None = None,
     collection: Collection = "",
 ) -> int:
     """Make a test bank of items that others wrote.
@@ -139,6 +117,13 @@ def import_bank(
       ragassay testbank import tqa_v1_train.json --collection tqa --out tqa.jsonl.gz
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        file: Items by hand (one a line with --query, `id TAB text`, or CSV
+            query,text,answers,facet,kind), nuggets of TREC's QA track, gold nuggets, the
+            nuggetizer's output, questions with an answer key (TQA).
+        query: The query of a file that names none.
+        queries: Queries, where FILE has only their ids.
     """
     from ragassay.formats import write_test_banks
     from ragassay.formats.exam_queries import read_exam_queries
@@ -153,11 +138,7 @@ def import_bank(
 
 
 def queries(
-    file: Annotated[
-        Path, Argument(metavar="QUERIES", help="Queries, as `testbank create` reads them.")
-    ],
-    *,
-    target: Annotated[Path, Option("--out", help="The file to write: .json.")],
+    file: Annotated[Path, Argument(metavar="QUERIES")], *, target: Annotated[Path, Option("--out")]
 ) -> int:
     """Write queries in the Workbench's own form, {"id": "text"}, for its programs.
 
@@ -169,6 +150,10 @@ def queries(
       ragassay testbank queries topics.csv --out queries.json
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        file: Queries, as `testbank create` reads them.
+        target: The file to write: .json.
     """
     from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries
     from ragassay.reports.text import count_text

@@ -113,18 +113,10 @@ def kinds(as_json: Json = False) -> None:
 def fit(
     claims: ClaimsArgument,
     *,
-    verifier: Annotated[str, Option(metavar="NAME", help="The verifier to fit.")],
-    out: Annotated[Path, Option(help="The file to write, ending in .json.")],
-    dev: Annotated[
-        list[Path] | None,
-        Option(
-            help="Claims to measure on; by default half of the questions of CLAIMS. Repeat for "
-            "more."
-        ),
-    ] = None,
-    labels: Annotated[
-        int, Option(min=2, max=3, help="2 fits one threshold, 3 also one of contradiction.")
-    ] = 2,
+    verifier: Annotated[str, Option(metavar="NAME")],
+    out: Annotated[Path, Option()],
+    dev: list[Path] | None = None,
+    labels: Annotated[int, Option(min=2, max=3)] = 2,
     corpus: ClaimCorpus = None,
     labels_of: LabelFile = None,
     seed: Seed = 0,
@@ -143,6 +135,12 @@ def fit(
       ragassay evaluate answers.jsonl --verifier alignscore.json
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some claims could not be read or have no document.
+
+    Options:
+        verifier: The verifier to fit.
+        out: The file to write, ending in .json.
+        dev: Claims to measure on; by default half of the questions of CLAIMS. Repeat for more.
+        labels: 2 fits one threshold, 3 also one of contradiction.
     """
     from ragassay.errors import SettingsError
     from ragassay.models.availability import need_verifiers
@@ -186,13 +184,8 @@ def measure(
     claims: ClaimsArgument,
     *,
     verifier: Verifiers = None,
-    labels: Annotated[
-        list[int] | None, Option(min=2, max=3, help="Only the table of two, or of three labels.")
-    ] = None,
-    against: Annotated[
-        Literal["document", "sentence"],
-        Option(help="Compare a claim with title and abstract, or with the closest sentence."),
-    ] = "document",
+    labels: Annotated[list[int] | None, Option(min=2, max=3)] = None,
+    against: Literal["document", "sentence"] = "document",
     corpus: ClaimCorpus = None,
     labels_of: LabelFile = None,
     out: Out = None,
@@ -217,6 +210,10 @@ def measure(
       ragassay verifiers measure medaesqa.json --corpus pubmed/ --against sentence --out tables
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some claims could not be read or have no document.
+
+    Options:
+        labels: Only the table of two, or of three labels.
+        against: Compare a claim with title and abstract, or with the closest sentence.
     """
     from ragassay.model_names import MINILM_VERIFIER
     from ragassay.models.availability import need_verifiers
@@ -352,16 +349,9 @@ def support(
 def at_k(
     answers: AnswersArgument,
     *,
-    k: Annotated[
-        str, Option("--k", help="Numbers of documents, divided by commas.")
-    ] = "10,20,30,40,50,60,70,80,90,100",
-    found_by: Annotated[
-        Literal["question", "claim", "both"],
-        Option(help="Search with the question (BioACE), with each sentence, or with both."),
-    ] = "question",
-    depth: Annotated[
-        int, Option(min=1, help="Hits of a question that are reranked; fewer take less time.")
-    ] = 1000,
+    k: Annotated[str, Option("--k")] = "10,20,30,40,50,60,70,80,90,100",
+    found_by: Literal["question", "claim", "both"] = "question",
+    depth: Annotated[int, Option(min=1)] = 1000,
     verifiers: ScoredBy = None,
     embedders: Cosines = None,
     folder: Out = None,
@@ -383,6 +373,11 @@ def at_k(
       ragassay verifiers at-k medaesqa.json --corpus pubmed/ --k 10,50 --found-by both --out curve
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected.
+
+    Options:
+        k: Numbers of documents, divided by commas.
+        found_by: Search with the question (BioACE), with each sentence, or with both.
+        depth: Hits of a question that are reranked; fewer take less time.
     """
     from ragassay.reports.figures import can_plot, curve_plot
     from ragassay.studies.verifiers.sentences import cited_sentences
