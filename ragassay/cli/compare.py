@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import BELOW, OK, PARTIAL
+from ragassay.cli.base import BELOW, OK, PARTIAL, partial_if
 from ragassay.cli.options import Clusters, RunFolderArgument
 from ragassay.cli.terminal import (
     print_lines,
@@ -208,7 +208,7 @@ def meta_evaluate(
     found = measure_run(run, human, clusters)
     _print_measured(found)
     print_written(write_meta_evaluation(found, out) if out else ())
-    return PARTIAL if found.alignment.unaligned or found.rejections else OK
+    return partial_if(found.alignment.unaligned, found.rejections)
 
 
 def _print_measured(found: MetaEvaluation) -> None:

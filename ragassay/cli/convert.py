@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import partial_if
 from ragassay.cli.options import takes
 from ragassay.cli.terminal import print_notes, print_rejections
 from ragassay.options import Keywords
@@ -96,7 +96,7 @@ def convert(
         told = f"left out or changed, for {to} has no room for it: {', '.join(lost)}"
         typer.echo(told, err=True)
     typer.echo(f"{count_text(result.n_records, 'answer')}, {found.format} to {to}: {out}")
-    return PARTIAL if found.rejections else OK
+    return partial_if(found.rejections)
 
 
 def _name_systems(records: Iterable[Record], system: str | None, team: str | None) -> list[Record]:

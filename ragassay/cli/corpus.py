@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import FAILED, OK, PARTIAL
+from ragassay.cli.base import FAILED, OK, PARTIAL, partial_if
 from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
 from ragassay.cli.terminal import print_rejections, print_scores, print_sheets
 from ragassay.extras import need
@@ -300,7 +300,7 @@ def evaluate(
         for q, text in track(asked.items(), "searching")
     }
     print_scores(retrieval_scores(wanted, ranking, skips_empty=skip_empty), as_json)
-    return PARTIAL if rejections else OK
+    return partial_if(rejections)
 
 
 def _open_literature(where: str, rerank: str, options: Mapping[str, object]) -> Literature:

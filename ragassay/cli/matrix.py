@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import OK, partial_if
 from ragassay.cli.options import DryRun, Json, MaxTokens, OnlyWhere, Papers, Quiet, Words, takes
 from ragassay.cli.terminal import (
     print_json,
@@ -22,6 +22,7 @@ from ragassay.cli.terminal import (
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, settings_of
+from ragassay.records import Score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +112,7 @@ def matrix(
     if generate is not None:
         target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
         given = generator or [], judge or generator or []
-        asked = _MatrixArguments(generate, *given, papers, words, max_tokens, target)
+        asked = _Asked(generate, *given, papers, words, max_tokens, target)
         made = _generate_matrix(asked, options, dry_run, as_json, quiet)
         if made is None:
             return OK
@@ -128,13 +129,11 @@ def matrix(
         found = replace(found, warnings=(*made.written.warnings, *found.warnings))
     _print(found, as_json)
     print_written(write_judge_matrix(found, target) if target else ())
-    return (
-        PARTIAL if found.rejections or found.warnings or (made and made.written.is_partial) else OK
-    )
+    is_partial = made is not None and made.written.is_partial
+    return partial_if(found.rejections, found.warnings, is_partial)
 
 
-@dataclass(frozen=True)
-class _MatrixArguments:
+class _Asked(NamedTuple):
     questions: Path
     generators: Sequence[str]
     judges: Sequence[str]
@@ -145,7 +144,7 @@ class _MatrixArguments:
 
 
 def _generate_matrix(
-    asked: _MatrixArguments, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
+    asked: _Asked, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
 ) -> GeneratedAnswers | None:
     """Write and rate the syntheses; None where it was only asked what that would take."""
     from ragassay.cli.synthesize import note_questions
@@ -181,7 +180,7 @@ def _generate_matrix(
     return made
 
 
-def _check(asked: _MatrixArguments, options: EvaluateKeywords) -> None:
+def _check(asked: _Asked, options: EvaluateKeywords) -> None:
     from ragassay.runs.preflight import check_ready
 
     for name in dict.fromkeys((*asked.generators, *asked.judges)):
@@ -195,12 +194,10 @@ def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
     return settings_of({"model": [name]} | chosen | more, spelled="flag")
 
 
-def _print_plan(plan: GenerationPlan, asked: _MatrixArguments, as_json: bool) -> None:
+def _print_plan(plan: GenerationPlan, asked: _Asked, as_json: bool) -> None:
     from ragassay.reports.text import count_text
 
     if as_json:
-        from dataclasses import asdict
-
         print_json(asdict(plan))
         return
     typer.echo(
@@ -231,27 +228,21 @@ def _print(found: JudgeMatrix, as_json: bool) -> None:
 
 
 def _fields(found: JudgeMatrix) -> dict[str, object]:
-    kept = {"value", "low", "high", "n", "n_unscored"}
+    names = ("judge", "systems", "verdict", "own_gap", "peer_gap", "excess")
     return {
         "favourites": [
-            {
-                "judge": one.judge,
-                "system": one.system,
-                "second": one.second,
-                "margin": one.margin.model_dump(include=kept),
-            }
+            _plain({name: getattr(one, name) for name in ("judge", "system", "second", "margin")})
             for one in found.favourites
         ],
         "self_preferences": [
-            {
-                "judge": one.judge,
-                "systems": one.systems,
-                "verdict": one.verdict,
-                "own_gap": one.own_gap.model_dump(include=kept),
-                "peer_gap": one.peer_gap.model_dump(include=kept),
-                "excess": one.excess.model_dump(include=kept),
-                "against": {s: e.model_dump(include=kept) for s, e in one.against},
-            }
+            _plain({name: getattr(one, name) for name in names} | {"against": dict(one.against)})
             for one in found.self_preferences
         ],
     }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value for JSON: of a score the value, the interval and the counts."""
+    if isinstance(value, Score):
+        return value.model_dump(include={"value", "low", "high", "n", "n_unscored"})
+    return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import partial_if
 from ragassay.cli.options import Json
 from ragassay.cli.terminal import print_lines, print_sheets
 
@@ -153,7 +153,7 @@ def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
     results = [(item, check_files(item)) for item in items]
     for item, found in results:
         _print_check(item, found)
-    return PARTIAL if not all(is_sound(found) for _, found in results) else OK
+    return partial_if(not all(is_sound(found) for _, found in results))
 
 
 @app.command()

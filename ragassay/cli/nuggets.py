@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 from typer import Option
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import partial_if
 from ragassay.cli.options import AnswersArgument, Quiet, takes
 from ragassay.cli.terminal import Terminal, print_rejections
 from ragassay.extras import need
@@ -111,7 +111,7 @@ def create(
             )
         )
     complete = _report_written(written)
-    return PARTIAL if job.rejections or not complete else OK
+    return partial_if(job.rejections, not complete)
 
 
 @app.command()
@@ -158,7 +158,7 @@ def assign(
     n_without = len(job.records) - len(found.answers)
     if n_without:
         typer.echo(f"answers without gold nuggets: {n_without}", err=True)
-    return PARTIAL if job.rejections or found.n_unscored else OK
+    return partial_if(job.rejections, found.n_unscored)
 
 
 @app.command()
@@ -207,7 +207,7 @@ def fit(
             on_step=on_step,
         )
     _print_matcher(matcher, target)
-    return PARTIAL if found.rejections else OK
+    return partial_if(found.rejections)
 
 
 def _page(target: Path, opens: bool) -> Reviewer:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Option
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import OK, partial_if
 from ragassay.cli.options import DryRun, Json, Quiet
 from ragassay.cli.terminal import print_lines, print_rejections, print_sheets
 from ragassay.extras import need
@@ -220,7 +220,7 @@ def optimize(
         typer.echo(found.prompt.model_dump_json(indent=2))
     elif not quiet:
         _show(found, target if is_written else None)
-    return PARTIAL if not found.prompt.is_better or found.rejections else OK
+    return partial_if(not found.prompt.is_better, found.rejections)
 
 
 def _show(found: CompileResult, written: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, PARTIAL, audit_code
+from ragassay.cli.base import audit_code, partial_if
 from ragassay.cli.options import DryRun, Json, Quiet, Strict, takes
 from ragassay.cli.qa_files import export, read
 from ragassay.cli.terminal import Terminal, print_lines
@@ -95,7 +95,7 @@ def generate(
     terminal = Terminal(quiet)
     making = write_pairs(papers, target, plan, evaluator, options, None, terminal)
     is_complete = _report(run_sync(making), target)
-    return PARTIAL if terminal.rejections or not is_complete else OK
+    return partial_if(terminal.rejections, not is_complete)
 
 
 def _report(found: Generated, target: Path) -> bool:
@@ -214,7 +214,7 @@ def evaluate(
         typer.echo(judged.run.summary.model_dump_json(indent=2))
     elif not quiet:
         _show(judged, terminal.folder)
-    return PARTIAL if judged.is_partial else OK
+    return partial_if(judged.is_partial)
 
 
 @app.command()
@@ -307,7 +307,7 @@ def keep(
     if found.unrated:
         lacking = count_text(len(found.unrated), "pair")
         typer.echo(f"{lacking} not kept for want of a rating", err=True)
-    return PARTIAL if found.unrated else OK
+    return partial_if(found.unrated)
 
 
 def _show(judged: JudgedPairs, folder: Path) -> None:

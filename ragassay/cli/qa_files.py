@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import partial_if
 from ragassay.cli.terminal import print_rejections, print_sheets
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
     if out is not None:
         write_papers(every, out)
         typer.echo(f"wrote {out}", err=True)
-    return PARTIAL if found.rejections else OK
+    return partial_if(found.rejections)
 
 
 def export(
@@ -104,7 +104,7 @@ def export(
     n = export_pairs(found.pairs, found.papers, out, form, example=example)
     entries = "1 entry" if n == 1 else f"{n:,} entries"
     typer.echo(f"{out}: {count_text(len(found.pairs), 'pair')} in {entries} of {form}")
-    return PARTIAL if rejections else OK
+    return partial_if(rejections)
 
 
 def _with_keywords(paper: Paper) -> Paper:

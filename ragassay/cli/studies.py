@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import OK, partial_if
 from ragassay.cli.options import AnswersArgument, DryRun, Json, OnlyWhere, Quiet, takes
 from ragassay.cli.terminal import (
     print_lines,
@@ -104,7 +104,7 @@ def strategies(
         study = study_strategies(given, settings, folder, listen, inversion)
     written = write_strategies(study, folder)
     _show_strategies(study, written, as_json, quiet)
-    return PARTIAL if study.failures or study.rejections or study.n_unscored else OK
+    return partial_if(study.failures, study.rejections, study.n_unscored)
 
 
 def _show_strategies(
@@ -196,7 +196,7 @@ def rationales(
         found = run_sync(audit_reasons(given, settings, folder, labels, listen=listen))
     _show_rationales(found, as_json, quiet)
     print_written(write_reason_audit(found, folder))
-    return PARTIAL if given.rejections or found.n_failed else OK
+    return partial_if(given.rejections, found.n_failed)
 
 
 def _show_rationales(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
@@ -288,7 +288,7 @@ def similarity(
     )
     _print_similarity(found, as_json)
     print_written(write_similarity(found, out) if out else ())
-    return PARTIAL if found.rejections else OK
+    return partial_if(found.rejections)
 
 
 def _print_similarity(found: Similarity, as_json: bool) -> None:

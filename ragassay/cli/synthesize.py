@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import OK, partial_if
 from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, takes
 from ragassay.cli.terminal import print_json, print_notes, print_rejections
 from ragassay.options import EvaluateKeywords
@@ -95,7 +95,7 @@ def synthesize(
     making = make_syntheses(queries, file, settings, options, how, papers, Presenter(not quiet).bar)
     found = run_sync(making)
     _print(found, as_json, quiet)
-    return PARTIAL if found.is_partial else OK
+    return partial_if(found.is_partial)
 
 
 def note_questions(questions: Questions) -> None:

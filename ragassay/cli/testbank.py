@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import OK, PARTIAL, partial_if
 from ragassay.cli.options import Json, Quiet, takes
 from ragassay.cli.terminal import print_rejections, print_sheets
 from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
@@ -159,7 +159,7 @@ def show(
     if not chosen:
         raise InputError(f"{bank} has no query {query!r}")
     print_banks(chosen, history, as_json)
-    return PARTIAL if file.rejections else OK
+    return partial_if(file.rejections)
 
 
 @app.command()
@@ -216,7 +216,7 @@ def edit(
     file = edit_bank(opened_bank(bank), asked, Author(who, why), query)
     if out:
         write_new_bank(file.banks, out)
-    return PARTIAL if file.rejections else OK
+    return partial_if(file.rejections)
 
 
 @app.command()
@@ -257,7 +257,7 @@ def split(
     write_new_bank(found.secret, hidden)
     for title in found.one_sided:
         typer.echo(f"{title} is in one part only", err=True)
-    return PARTIAL if file.rejections or found.one_sided else OK
+    return partial_if(file.rejections, found.one_sided)
 
 
 @app.command()
@@ -318,4 +318,4 @@ def lint(
         is_shown=not quiet,
     )
     print_lints(found, as_json)
-    return PARTIAL if found or file.rejections else OK
+    return partial_if(found, file.rejections)

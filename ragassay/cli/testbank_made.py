@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, PARTIAL
+from ragassay.cli.base import partial_if
 from ragassay.cli.options import Quiet, takes
 from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords, settings_of
@@ -94,7 +94,7 @@ def create(
             write_testbanks(jobs, plan, tools, target, collection=collection, listen=listen)
         )
     is_complete = _report_created(found, target)
-    return PARTIAL if file.rejections or not is_complete else OK
+    return partial_if(file.rejections, not is_complete)
 
 
 def import_bank(
@@ -134,7 +134,7 @@ def import_bank(
     print_rejections(found.rejections)
     write_test_banks(found.banks, target)
     typer.echo(_written_text(found.banks, target))
-    return PARTIAL if found.rejections else OK
+    return partial_if(found.rejections)
 
 
 def queries(
@@ -164,7 +164,7 @@ def queries(
     n_parts = sum(bool(query.facets) for query in found.queries)
     left = f"; the parts of {n_parts} of them are left out" if n_parts else ""
     typer.echo(f"{target}: {count_text(len(found.queries), 'query', 'queries')}{left}")
-    return PARTIAL if found.rejections else OK
+    return partial_if(found.rejections)
 
 
 def _written_text(banks: Sequence[RubricBank], target: Path) -> str:
