@@ -22,7 +22,7 @@ CLASSIFYING = ("svm", "logistic", "head")
 
 
 def finetune(
-    task: Literal["judge", "verifier", "correctness", "completeness", "labeller", "qa"],
+    task: Literal["judge", "verifier", "correctness", "completeness", "qa"],
     data: Annotated[list[Path], Option()],
     out: Annotated[Path, Option()],
     method: Literal["svm", "logistic", "head", "sft", "cpo"] | None = None,
@@ -80,7 +80,7 @@ def finetune(
       ragassay models check adapters/judge
 
     Options:
-        task: What the model is for; completeness and labeller are the same.
+        task: What the model is for.
         data: What it learns from: a file, or a run folder that people reviewed; repeat for more.
         out: Folder of the adapter.
         method: head learns labels and writes nothing (verifier, correctness, completeness); svm and
@@ -126,18 +126,16 @@ def finetune(
     fit = job | _drop_unset(
         epochs=epochs, learning_rate=learning_rate, rank=rank, seed=seed, steps=steps
     )
-    is_classified = task == "correctness" or (
-        task in ("completeness", "labeller") and chosen in CLASSIFYING
-    )
-    if is_classified:
+    option = ""
+    if task == "correctness" or (task == "completeness" and chosen in CLASSIFYING):
         from ragassay.optimizers.finetuning.pair_job import PairJob, fit_pairs
 
         if chosen not in CLASSIFYING:
             raise SettingsError(f"--method {chosen} writes: name svm, logistic or head")
         if dev is not None or start is not None:
             raise SettingsError(f"--dev and --start are not of {task}: it is cross-validated")
-        kind = "correctness" if task == "correctness" else "completeness"
-        pairs = PairJob(task=kind, method=chosen, labels=labels, folds=folds, **fit)
+        option = OPTIONS[task]
+        pairs = PairJob(task=task, method=chosen, labels=labels, folds=folds, **fit)
         found = fit_pairs(pairs, say)
     elif chosen == "head":
         from ragassay.optimizers.finetuning.head import HeadJob, train_head
@@ -176,7 +174,7 @@ def finetune(
             **job,
         )
         found = finetune(writer, say)
-    return _report(found, out, dev, say, _OPTIONS[task] if is_classified else "")
+    return _report(found, out, dev, say, option)
 
 
 def _drop_unset(**options: Any) -> dict[str, Any]:
@@ -190,11 +188,7 @@ def _default_method(task: str) -> Literal["svm", "head", "sft"]:
     return "head" if task == "verifier" else "sft"
 
 
-_OPTIONS = {
-    "correctness": "--correctness ",
-    "completeness": "--labeller ",
-    "labeller": "--labeller ",
-}
+OPTIONS = {"correctness": "--correctness ", "completeness": "--labeller "}
 """The option of `ragassay evaluate` that takes a classifier."""
 
 
