@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from calls import call
+from calls import call, run
 from conftest import ROOT
 from fakes import WordEmbedder
 
@@ -35,10 +35,7 @@ def test_read_shows_what_was_read_and_writes_it(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.xml").write_bytes(EXAMPLE.read_bytes())
     (tmp_path / "in" / "b.txt").write_text("The glucose sensor is new. A glucose sensor is best.")
-    code, shown, _ = call(
-        "qa", "read", tmp_path / "in", "--keywords", "--out", tmp_path / "p.jsonl"
-    )
-    assert code == 0
+    shown, _ = run("qa", "read", tmp_path / "in", "--keywords", "--out", tmp_path / "p.jsonl")
     assert "2 papers" in shown
     first, second = read_papers(tmp_path / "p.jsonl").papers
     assert first.keywords[0] == "allergic rhinitis"
@@ -69,10 +66,7 @@ def test_export_in_every_form(tmp_path, pairs, form):
     told.write_text("Write pairs.")
     out = tmp_path / "out.json"
     more = ("--instruction", told)
-    code, shown, _ = call(
-        "qa", "export", pairs, "--papers", EXAMPLE, "--as", form, "--out", out, *more
-    )
-    assert code == 0
+    shown, _ = run("qa", "export", pairs, "--papers", EXAMPLE, "--as", form, "--out", out, *more)
     n = 1 if form in ("testbank", "sft") else 2
     entries = "1 entry" if n == 1 else f"{n} entries"
     assert f"2 pairs in {entries} of {form}" in shown
@@ -83,19 +77,17 @@ def test_export_names_pairs_without_a_paper(tmp_path, pairs):
     with pairs.open("a") as handle:
         handle.write("Only a question?,\n")
     out = tmp_path / "out.jsonl"
-    code, _, errors = call(
-        "qa", "export", pairs, "--papers", EXAMPLE, "--as", "ragas", "--out", out
+    _, errors = run(
+        "qa", "export", pairs, "--papers", EXAMPLE, "--as", "ragas", "--out", out, code=3
     )
-    assert code == 3
     assert f"{pairs}:4: answer" in errors
     assert len(out.read_text().splitlines()) == 2
 
 
 def test_an_unknown_form_is_one_line(tmp_path, pairs):
-    code, _, errors = call(
-        "qa", "export", pairs, "--papers", EXAMPLE, "--as", "xml", "--out", tmp_path / "x"
+    _, errors = run(
+        "qa", "export", pairs, "--papers", EXAMPLE, "--as", "xml", "--out", tmp_path / "x", code=1
     )
-    assert code == 1
     assert "ragas, deepeval, bioasq, testbank, jsonl, sft" in errors
 
 
