@@ -19,6 +19,7 @@ from ragassay.cli.terminal import (
     print_written,
     tell_plots_left_out,
 )
+from ragassay.safe_text import open_console
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +148,6 @@ def _gate(changes: Sequence[Change], margin: float | None) -> int:
 def _print_comparison(comparison: SystemComparison) -> None:
     from ragassay.reports.comparison import leaderboard_sheet, pair_test_sheet
     from ragassay.reports.text import count_text
-    from ragassay.safe_text import open_console
 
     console = open_console()
     for board in comparison.boards:

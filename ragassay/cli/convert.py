@@ -12,7 +12,9 @@ from typer import Argument, Option
 from ragassay.cli.base import partial_if
 from ragassay.cli.options import takes
 from ragassay.cli.terminal import print_notes, print_rejections
+from ragassay.errors import InputError
 from ragassay.options import Keywords
+from ragassay.records import SentenceInput
 
 if TYPE_CHECKING:
     from ragassay.records import Record
@@ -66,7 +68,6 @@ def convert(
         team: Team of the systems, where their names are not TEAM/RUN already.
         keep_empty: Keep answers without a text, which are else rejected.
     """
-    from ragassay.errors import InputError
     from ragassay.formats import read_records, write_answers
     from ragassay.formats.named_fields import input_notes
     from ragassay.formats.problems import require_records
@@ -111,7 +112,6 @@ def _name_systems(records: Iterable[Record], system: str | None, team: str | Non
 
 def _in_sentences(record: Record) -> Record:
     """Return the record with its answer cut into sentences that list their citations."""
-    from ragassay.records import SentenceInput
     from ragassay.text.segmenter import segment
 
     if not isinstance(record.answer, str):

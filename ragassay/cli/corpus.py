@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,8 @@ from ragassay.cli.terminal import print_rejections, print_scores, print_sheets
 from ragassay.extras import need
 from ragassay.options import Keywords, settings_of
 from ragassay.records import Article
+from ragassay.runs.progress import shown_build, shown_embedding, track
+from ragassay.safe_text import open_console
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
@@ -27,7 +30,6 @@ def print_corpus(folder: Path) -> None:
     from ragassay.reports.sheets import Sheet, numbers, words
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.corpus import DiskCorpus
-    from ragassay.safe_text import open_console
 
     corpus = DiskCorpus(folder)
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -68,8 +70,6 @@ def print_vectors(corpus: DiskCorpus, url: str) -> None:
 
 def print_hits(hits: Sequence[Hit], as_json: bool) -> None:
     """Print the hits of a search, best first."""
-    import json
-
     import typer
 
     for rank, hit in enumerate(hits, 1):
@@ -132,7 +132,6 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.build import REJECTED, build_corpus
     from ragassay.retrievers.opening import refuse_address
-    from ragassay.runs.progress import shown_build
 
     need("tantivy")
     refuse_address(out)
@@ -172,7 +171,6 @@ def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: A
     from ragassay.models.embeddings import Embedder
     from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
     from ragassay.retrievers.disk.corpus import DiskCorpus
-    from ragassay.runs.progress import shown_embedding
 
     need("chromadb")
     settings = settings_of(options, spelled="flag")
@@ -287,7 +285,6 @@ def evaluate(
     """
     from ragassay.formats.qrels import read_qrels, read_queries
     from ragassay.metrics.papers.retrieval import retrieval_scores
-    from ragassay.runs.progress import track
 
     literature = _open_literature(corpus, rerank, options)
     wanted, odd_judgments = read_qrels(qrels)

@@ -22,7 +22,9 @@ from ragassay.cli.terminal import (
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, settings_of
+from ragassay.process import run_sync
 from ragassay.records import Score
+from ragassay.runs.progress import Presenter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,8 +155,6 @@ def _generate_matrix(
         raise InputError("a matrix compares models that write: --generator NAME, twice or more")
     if not dry_run:
         _check(asked, options)
-    from ragassay.process import run_sync
-    from ragassay.runs.progress import Presenter
     from ragassay.runs.resume import states_of
     from ragassay.studies.matrix import ANSWERS, generate_and_judge, plan_calls
     from ragassay.studies.syntheses import prepared_questions, writers_of, writing_settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,6 +13,10 @@ from typer import Argument, Option
 from ragassay.cli.base import partial_if
 from ragassay.cli.options import Json
 from ragassay.cli.terminal import print_lines, print_sheets
+from ragassay.errors import InputError
+from ragassay.models.registry import check as check_files
+from ragassay.models.registry import fact_checkers, is_sound, item_of, shelf
+from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
     from ragassay.models.registry import FileCheck, ShelfItem
@@ -71,11 +76,6 @@ def find_judges(
 @app.command("list")
 def list_models(as_json: Json = False) -> None:
     """List every embedded, shipped or fetchable model: its purpose, its size, its origin."""
-    import json
-
-    from ragassay.models.registry import fact_checkers, shelf
-    from ragassay.settings import load_settings
-
     items = (*shelf(), *fact_checkers(load_settings().literature.cache_dir))
     if as_json:
         for item in items:
@@ -92,9 +92,6 @@ def show(name: Name, as_json: Json = False) -> None:
 
       ragassay models show ragassay/signals
     """
-    from ragassay.models.registry import item_of
-    from ragassay.settings import load_settings
-
     item = item_of(name, load_settings().literature.cache_dir)
     if as_json:
         typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
@@ -120,8 +117,6 @@ def get(name: str) -> None:
         name: A published fact checker, such as minicheck, hhem, lettucedetect.
     """
     from ragassay.models.availability import fetch
-    from ragassay.models.registry import item_of
-    from ragassay.settings import load_settings
 
     cache_dir = load_settings().literature.cache_dir
     note = fetch(name, cache_dir)
@@ -143,10 +138,6 @@ def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
     Options:
         names: Names of models, or adapters' folders; all models where none is.
     """
-    from ragassay.models.registry import check as check_files
-    from ragassay.models.registry import fact_checkers, is_sound, item_of, shelf
-    from ragassay.settings import load_settings
-
     cache_dir = load_settings().literature.cache_dir
     fetched = [item for item in fact_checkers(cache_dir) if not item.is_fetchable]
     items = [item_of(name, cache_dir) for name in names] if names else [*shelf(), *fetched]
@@ -175,11 +166,8 @@ def merge(
         gguf: Write a GGUF file, as llama.cpp loads it.
         dtype: Of the folder's weights.
     """
-    from ragassay.errors import InputError
-    from ragassay.models.registry import item_of
     from ragassay.models.tuned import merge as merge_adapter
     from ragassay.models.tuned import write_gguf, write_hf
-    from ragassay.settings import load_settings
 
     if hf is None and gguf is None:
         raise InputError("say what to write: --hf DIR, --gguf FILE, or both")

@@ -14,6 +14,8 @@ from ragassay.cli.options import AnswersArgument, Quiet, takes
 from ragassay.cli.terminal import Terminal, print_rejections
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, Keywords, settings_of
+from ragassay.process import run_sync
+from ragassay.runs.progress import shown_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +83,6 @@ def create(
     """
     from ragassay.cli.testbank import edit_in_editor, require_terminal
     from ragassay.formats.nuggetizer import drop_judged_below
-    from ragassay.process import run_sync
     from ragassay.reports.text import count_text
     from ragassay.requests import open_tools, read_input
 
@@ -138,7 +139,6 @@ def assign(
     Options:
         metrics: The scores; by default OUT.metrics.jsonl.
     """
-    from ragassay.process import run_sync
     from ragassay.reports.text import count_text
     from ragassay.requests import open_tools, read_input
 
@@ -189,7 +189,6 @@ def fit(
     """
     from ragassay.models.embeddings import Embedder
     from ragassay.runs.nugget_matching import fit_file, read_match_file
-    from ragassay.runs.progress import shown_steps
 
     need("optuna")
     settings = settings_of(options, spelled="flag")

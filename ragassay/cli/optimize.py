@@ -12,6 +12,8 @@ from ragassay.cli.base import OK, partial_if
 from ragassay.cli.options import DryRun, Json, Quiet
 from ragassay.cli.terminal import print_lines, print_rejections, print_sheets
 from ragassay.extras import need
+from ragassay.records import Score
+from ragassay.settings import load_settings, seated
 
 if TYPE_CHECKING:
     from ragassay.optimizers.compiling.job import CompileResult
@@ -167,7 +169,6 @@ def optimize(
     check_agent(agent)
     check_optimizer(optimizer)
     from ragassay.runs.preflight import check_ready
-    from ragassay.settings import load_settings, seated
 
     if optimizer == "miprov2":
         need("optuna")
@@ -270,7 +271,6 @@ def _left_out(found: CompileResult) -> list[str]:
 
 
 def _text(score: Score | PromptComparison) -> str:
-    from ragassay.records import Score
 
     if not isinstance(score, Score) or score.value is None:
         return "unscored"

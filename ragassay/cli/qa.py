@@ -13,6 +13,8 @@ from ragassay.cli.options import DryRun, Json, Quiet, Strict, takes
 from ragassay.cli.qa_files import export, read
 from ragassay.cli.terminal import Terminal, print_lines
 from ragassay.options import EvaluateKeywords
+from ragassay.process import run_sync
+from ragassay.safe_text import open_console
 
 if TYPE_CHECKING:
     from ragassay.qa.evaluate import JudgedPairs
@@ -79,7 +81,6 @@ def generate(
             keywords, or those that TopicRank finds in it.
     """
     from ragassay.graphs.qa_state import QAJob
-    from ragassay.process import run_sync
     from ragassay.writing import write_pairs
 
     plan = QAJob(
@@ -312,7 +313,6 @@ def keep(
 
 def _show(judged: JudgedPairs, folder: Path) -> None:
     from ragassay.qa.report import qa_lines
-    from ragassay.safe_text import open_console
 
     console = open_console()
     for found in qa_lines(judged.report):

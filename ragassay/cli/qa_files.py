@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ from typer import Option
 
 from ragassay.cli.base import partial_if
 from ragassay.cli.terminal import print_rejections, print_sheets
+from ragassay.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +45,6 @@ def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
         out: Write the papers here, as JSON lines; packed with .gz.
         keywords: Find keywords for papers that name none.
     """
-    from ragassay.errors import InputError
     from ragassay.formats.papers import read_papers, write_papers
     from ragassay.qa.report import paper_sheet
 
@@ -117,8 +118,6 @@ def _with_keywords(paper: Paper) -> Paper:
 
 def _example(path: Path | None) -> Example:
     """Return examples by the user's instruction, else by the writer's own prompt and reply."""
-    import json
-
     from ragassay.agents.qa_writer import generator_instruction, generator_reply
     from ragassay.formats.papers.exports import told_so
     from ragassay.formats.topics import whole_bytes

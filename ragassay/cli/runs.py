@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,10 @@ from typer.core import TyperGroup
 
 from ragassay.cli.options import Json, RunFolderArgument
 from ragassay.cli.terminal import print_json
+from ragassay.errors import InputError, SettingsError
+from ragassay.models.registry import served_models
+from ragassay.safe_text import open_console
+from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
     from ragassay.models.serving.server import Address
@@ -65,7 +70,6 @@ def list_runs(folder: Annotated[Path, Argument()] = RUNS, as_json: Json = False)
         typer.echo(f"{folder} has no runs")
         return
     from ragassay.reports.past_runs import past_run_lines
-    from ragassay.safe_text import open_console
 
     console = open_console()
     for line in past_run_lines(runs):
@@ -99,8 +103,6 @@ def open_run(
         page = page_of(found).resolve()
         typer.echo(page)
         if not no_open:
-            import webbrowser
-
             webbrowser.open(page.as_uri())
         return
     review_target(found, no_open=no_open)
@@ -111,7 +113,6 @@ def report(run: RunFolderArgument, as_json: Json = False) -> None:
 
     It also works for a stopped run: the report then covers the finished answers.
     """
-    from ragassay.errors import InputError
     from ragassay.metrics.stats.summary import summarize
     from ragassay.runs.folder import RunFolder
 
@@ -222,10 +223,7 @@ def serve(
             NAME@http://HOST:PORT/v1. Can be given several times.
         only: Serve the models of --model alone.
     """
-    from ragassay.errors import SettingsError
-    from ragassay.models.registry import served_models
     from ragassay.models.serving.server import serve as run_server
-    from ragassay.settings import load_settings
 
     if only and not model:
         raise SettingsError("--only needs at least one --model")

@@ -18,7 +18,11 @@ from ragassay.cli.terminal import (
     print_written,
 )
 from ragassay.extras import EXTRAS, need
+from ragassay.model_names import MINILM
 from ragassay.options import EvaluateKeywords, settings_of
+from ragassay.process import run_sync
+from ragassay.runs.progress import shown_progress
+from ragassay.safe_text import open_console
 
 if TYPE_CHECKING:
     from ragassay.studies.rationales import ReasonAudit
@@ -80,7 +84,6 @@ def strategies(
             stays). The paper's equation is not in its published text.
     """
     from ragassay.formats.row_mapping import column_map
-    from ragassay.runs.progress import shown_progress
     from ragassay.studies.strategies import (
         N_WAYS,
         default_rubric_set,
@@ -123,7 +126,6 @@ def _show_strategies(
 
 def _print_strategies(study: StrategyStudy) -> None:
     from ragassay.reports.text import count_text
-    from ragassay.safe_text import open_console
     from ragassay.studies.strategy_tables import strategies_headline, strategy_sheets
 
     console = open_console()
@@ -177,9 +179,7 @@ def rationales(
         rubric_text: The rubrics as the judge read them, where these are not ragassay's: YAML or
             JSON, a text for each name. What is recited, is recited from them.
     """
-    from ragassay.process import run_sync
     from ragassay.reports.text import count_text
-    from ragassay.runs.progress import shown_progress
     from ragassay.studies.rationales import audit_reasons, read_reasons, write_reason_audit
 
     given = read_reasons(reasons, options.get("limit"), rubric_text)
@@ -269,7 +269,6 @@ def similarity(
             all of them (index.html) into this folder.
     """
     from ragassay.formats.row_mapping import column_map
-    from ragassay.model_names import MINILM
     from ragassay.studies.similarity import similarity as compare
     from ragassay.studies.similarity import write_similarity
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -12,6 +13,8 @@ from ragassay.cli.base import OK, partial_if
 from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, takes
 from ragassay.cli.terminal import print_json, print_notes, print_rejections
 from ragassay.options import EvaluateKeywords
+from ragassay.process import run_sync
+from ragassay.runs.progress import Presenter
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
@@ -78,9 +81,7 @@ def synthesize(
         target: The file of answers to write; end it in .jsonl.gz to pack it. By default
             runs/QUESTIONS-answers.jsonl.
     """
-    from ragassay.process import run_sync
     from ragassay.runs.preflight import check_ready
-    from ragassay.runs.progress import Presenter
     from ragassay.studies.syntheses import make_syntheses, writing_settings
     from ragassay.studies.synthesis_writer import Writing
 
@@ -113,11 +114,8 @@ def _print_plan(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from dataclasses import asdict
 
-    from ragassay.process import run_sync
     from ragassay.reports.text import count_text
-    from ragassay.runs.progress import Presenter
     from ragassay.studies.matrix import plan_calls
     from ragassay.studies.syntheses import prepared_questions, writers_of
 

@@ -13,6 +13,8 @@ from ragassay.cli.base import partial_if
 from ragassay.cli.options import Quiet, takes
 from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords, settings_of
+from ragassay.process import run_sync
+from ragassay.runs.progress import shown_progress
 
 if TYPE_CHECKING:
     from ragassay.formats.workbench.bank_items import RubricBank
@@ -71,8 +73,6 @@ def create(
         facets: Write items for each part of a query that has parts.
     """
     from ragassay.formats.exam_queries import read_exam_queries
-    from ragassay.process import run_sync
-    from ragassay.runs.progress import shown_progress
     from ragassay.workbench.bank_create import ExamPlan, exam_jobs, exam_tools, write_testbanks
 
     plan = ExamPlan(

@@ -18,6 +18,8 @@ from ragassay.cli.terminal import (
     show_sheets,
     tell_plots_left_out,
 )
+from ragassay.errors import SettingsError
+from ragassay.model_names import MINILM, MINILM_VERIFIER
 from ragassay.options import EvaluateKeywords
 from ragassay.runs.progress import shown_steps
 from ragassay.settings import load_settings
@@ -142,7 +144,6 @@ def fit(
         dev: Claims to measure on; by default half of the questions of CLAIMS. Repeat for more.
         labels: 2 fits one threshold, 3 also one of contradiction.
     """
-    from ragassay.errors import SettingsError
     from ragassay.models.availability import need_verifiers
     from ragassay.runs.folder import write_whole
     from ragassay.studies.verifiers.claims import split_claims
@@ -215,7 +216,6 @@ def measure(
         labels: Only the table of two, or of three labels.
         against: Compare a claim with title and abstract, or with the closest sentence.
     """
-    from ragassay.model_names import MINILM_VERIFIER
     from ragassay.models.availability import need_verifiers
     from ragassay.models.embeddings import Embedder
     from ragassay.studies.verifiers.measuring import measure as measure_all
@@ -420,7 +420,6 @@ def _open(
     cosines: Sequence[str] | None,
 ) -> tuple[Job, Settings, Sequence[CorrectnessModel]]:
     """Read answers, and open the named models; the embedded ones where none is named."""
-    from ragassay.model_names import MINILM, MINILM_VERIFIER
     from ragassay.models.availability import need_verifiers
     from ragassay.requests import read_input
     from ragassay.studies.verifiers.sentences import open_models
