@@ -35,10 +35,6 @@ PromptClass = Annotated[str, Option(help="Only grades of this class of prompts."
 Items = Annotated[
     ItemKind | None, Option(help="Only grades by questions, by nuggets, or direct ones.")
 ]
-SelfRated = Annotated[
-    bool | None,
-    Option("--self-rated/--not-self-rated", help="Only grades with ratings, or without."),
-]
 Banks = Annotated[
     list[Path] | None,
     Option("--testbank", help="Test bank: the items' texts and facets. Repeat for more."),

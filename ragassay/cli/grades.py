@@ -20,7 +20,6 @@ from ragassay.cli.grade import (
     MinRating,
     Model,
     PromptClass,
-    SelfRated,
     Words,
     grade_filter,
     graded_file,
@@ -124,7 +123,7 @@ def filter_(
     model: Model = "",
     prompt_class: PromptClass = "",
     items: Items = None,
-    self_rated: SelfRated = None,
+    self_rated: Annotated[bool | None, Option("--self-rated/--not-self-rated")] = None,
 ) -> int:
     """Keep some grades of each passage: those of a model, a class of prompts, a kind of item.
 
@@ -133,6 +132,9 @@ def filter_(
       ragassay grades filter all.jsonl.gz --items nugget --out nuggets.jsonl.gz
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
+
+    Options:
+        self_rated: Only grades with ratings, or without.
     """
     from ragassay.formats import write_graded_paragraphs
     from ragassay.workbench.graded_files import filter_grades

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
@@ -11,8 +11,8 @@ from typer import Argument, Option
 
 from ragassay.cli.base import OK, partial_if
 from ragassay.cli.options import DryRun, Json, MaxTokens, OnlyWhere, Papers, Quiet, Words, takes
+from ragassay.cli.synthesize import note_questions, print_plan
 from ragassay.cli.terminal import (
-    print_json,
     print_matrices,
     print_notes,
     print_rejections,
@@ -149,8 +149,6 @@ def _generate_matrix(
     asked: _Asked, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
 ) -> GeneratedAnswers | None:
     """Write and rate the syntheses; None where it was only asked what that would take."""
-    from ragassay.cli.synthesize import note_questions
-
     if len(asked.generators) < 2:
         raise InputError("a matrix compares models that write: --generator NAME, twice or more")
     if not dry_run:
@@ -171,7 +169,8 @@ def _generate_matrix(
     )
     note_questions(questions)
     if dry_run:
-        _print_plan(plan_calls(questions, writers, judges, asked.words), asked, as_json)
+        plan = plan_calls(questions, writers, judges, asked.words)
+        print_plan(plan, _calls_text(plan, asked), f"the folder {asked.out} has", as_json)
         return None
     how = Writing(asked.words, asked.max_tokens, bool(options.get("retry_failed")))
     made = generate_and_judge(questions, writers, judges, asked.out, how, bar)
@@ -194,20 +193,15 @@ def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
     return settings_of({"model": [name]} | chosen | more, spelled="flag")
 
 
-def _print_plan(plan: GenerationPlan, asked: _Asked, as_json: bool) -> None:
+def _calls_text(plan: GenerationPlan, asked: _Asked) -> str:
     from ragassay.reports.text import count_text
 
-    if as_json:
-        print_json(asdict(plan))
-        return
-    typer.echo(
-        f"{count_text(plan.n_questions, 'question')}, "
-        f"{count_text(len(asked.generators), 'generator')}, "
-        f"{count_text(len(asked.judges), 'judge')}: "
-        f"{count_text(plan.n_syntheses, 'call')} that write and at most "
-        f"{plan.n_ratings} that rate, about {plan.n_prompt_tokens:,} tokens sent. What the folder "
-        f"{asked.out} has already is not asked for again."
+    counts = (
+        count_text(len(asked.generators), "generator"),
+        count_text(len(asked.judges), "judge"),
     )
+    calls = count_text(plan.n_syntheses, "call")
+    return f"{', '.join(counts)}: {calls} that write and at most {plan.n_ratings} that rate"
 
 
 def _print(found: JudgeMatrix, as_json: bool) -> None:

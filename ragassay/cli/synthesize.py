@@ -18,6 +18,7 @@ from ragassay.runs.progress import Presenter
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
+    from ragassay.studies.matrix import GenerationPlan
     from ragassay.studies.syntheses import Syntheses
     from ragassay.studies.synthesis_questions import Questions
 
@@ -124,13 +125,20 @@ def _print_plan(
     questions = run_sync(preparing)
     note_questions(questions)
     plan = plan_calls(questions, writers)
+    asked = f"{count_text(len(writers), 'model')}: at most {count_text(plan.n_syntheses, 'call')}"
+    print_plan(plan, asked, "is written", as_json)
+
+
+def print_plan(plan: GenerationPlan, asked: str, where: str, as_json: bool) -> None:
+    """Print what writing, and rating, would take."""
+    from ragassay.reports.text import count_text
+
     if as_json:
         print_json(asdict(plan))
         return
     typer.echo(
-        f"{count_text(plan.n_questions, 'question')}, {count_text(len(writers), 'model')}: at most "
-        f"{count_text(plan.n_syntheses, 'call')}, about {plan.n_prompt_tokens:,} tokens sent. What "
-        "is written already is not asked for again."
+        f"{count_text(plan.n_questions, 'question')}, {asked}, about {plan.n_prompt_tokens:,} "
+        f"tokens sent. What {where} already is not asked for again."
     )
 
 

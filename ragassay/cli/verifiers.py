@@ -48,15 +48,6 @@ ClaimsArgument = Annotated[
         "reviewed.",
     ),
 ]
-Verifiers = Annotated[
-    list[str] | None,
-    Option(
-        "--verifier",
-        metavar="NAME",
-        help="A verifier, as for `ragassay evaluate`; by default the embedded one. Repeat for "
-        "more.",
-    ),
-]
 ClaimCorpus = Annotated[
     str | None,
     Option("--corpus", help="The documents, where the claims or answers name them by id."),
@@ -184,7 +175,7 @@ def fit(
 def measure(
     claims: ClaimsArgument,
     *,
-    verifier: Verifiers = None,
+    verifier: Annotated[list[str] | None, Option(metavar="NAME")] = None,
     labels: Annotated[list[int] | None, Option(min=2, max=3)] = None,
     against: Literal["document", "sentence"] = "document",
     corpus: ClaimCorpus = None,
@@ -213,6 +204,8 @@ def measure(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some claims could not be read or have no document.
 
     Options:
+        verifier: A verifier, as for `ragassay evaluate`; by default the embedded one. Repeat for
+            more.
         labels: Only the table of two, or of three labels.
         against: Compare a claim with title and abstract, or with the closest sentence.
     """
