@@ -37,6 +37,8 @@ BELOW = 4
 UNMEASURED = 5
 """A score with a `--fail-under` could not be measured, or undecided verdicts leave it open."""
 
+USUAL_CODES = "Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected."
+
 MAX_SHOWN = 300
 """Longest name of a file in an error."""
 
@@ -74,11 +76,13 @@ def describe_options(command: Any) -> str:
     """Give the options of a command the help that stands under "Options:" in its docstring.
 
     Returns:
-        The docstring without them.
+        The docstring without them; of a command with an exit code that names none, with the usual.
     """
     text, _, entries = inspect.cleandoc(command.__doc__ or "").partition("\n\nOptions:\n")
     helps = dict(re.findall(r"(?m)^ {4}(\w+): (.*(?:\n {8}.*)*)", entries))
     signature, described = inspect.signature(command, eval_str=True), []
+    if signature.return_annotation is int and "Exit codes:" not in text:
+        text += f"\n\n{USUAL_CODES}"
     for param in signature.parameters.values():
         if param.name in helps:
             is_marked = get_origin(param.annotation) is Annotated

@@ -202,7 +202,9 @@ def info(corpus: Path, as_json: Json = False) -> None:
 
 @app.command()
 def get(corpus: Where, identifiers: list[str]) -> int:
-    """Print articles as JSON, one a line. Exits with 1 if one is missing.
+    """Print articles as JSON, one a line.
+
+    Exit codes: 0 done; 1 error, or one is missing; 2 wrong usage.
 
     Options:
         identifiers: PMIDs or DOIs.
@@ -275,8 +277,6 @@ def evaluate(
 
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by bm25
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by hybrid
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
 
     Options:
         queries: Queries: JSONL with id and text (or claim, question), or TSV.

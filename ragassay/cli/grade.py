@@ -164,7 +164,7 @@ def shows_grades(
         unloaded = {"GradedFile": Any, "GradeFilter": Any}
         signature = inspect.signature(command, eval_str=True, locals=unloaded)
         own = list(signature.parameters.values())[2:]
-        called.__signature__ = inspect.Signature([first, *own, *shared])  # type: ignore[attr-defined]
+        called.__signature__ = inspect.Signature([first, *own, *shared], return_annotation=int)  # type: ignore[attr-defined]
         called.__name__, called.__doc__ = command.__name__, command.__doc__
         return called
 

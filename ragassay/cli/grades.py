@@ -57,8 +57,6 @@ def merge(
 
       ragassay grades merge flan.jsonl.gz gpt.jsonl.gz --out both.jsonl.gz
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
-
     Options:
         files: Graded files of the same passages.
         later_wins: Take the later file's grades where a grader is in two files.
@@ -90,8 +88,6 @@ def passages(
 
       ragassay grades passages answers.jsonl --out responses.jsonl.gz
       ragassay grades passages a.run b.run --corpus passages.jsonl --out responses.jsonl.gz
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
 
     Options:
         responses: Answers, rankings or graded files, as for `grade`.
@@ -131,8 +127,6 @@ def filter_(
 
       ragassay grades filter all.jsonl.gz --items nugget --out nuggets.jsonl.gz
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
-
     Options:
         self_rated: Only grades with ratings, or without.
     """
@@ -170,8 +164,6 @@ def qrels(
       ragassay grades qrels graded.jsonl.gz --prompt-class NuggetSelfRatedPrompt --out rubric.qrels
       trec_eval -l 4 -m recip_rank rubric.qrels bm25.run
       ragassay grades qrels graded.jsonl.gz --label items --min-rating 4 --out diversity.qrels
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
 
     Options:
         label: Label a passage by its highest rating, by the number of items that it covers, or

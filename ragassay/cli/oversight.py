@@ -85,8 +85,6 @@ def cover(
       ragassay grades cover graded.jsonl.gz --at 5 --at 20 --min-rating 4
       ragassay grades cover graded.jsonl.gz --runs bm25.run --runs dense.run --official ranks.json
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
-
     Options:
         at: Last rank that counts, 20; repeat for more.
         min_rating: Least rating that covers an item; repeat for more. By default what is marked
@@ -130,8 +128,6 @@ def leaderboard(
       ragassay grades leaderboard graded.jsonl.gz --runs runs --min-rating 4 --official ranks.json
       ragassay grades leaderboard graded.jsonl.gz --measure RR --measure alpha_nDCG@20
       ragassay grades leaderboard --qrels rubric.qrels --runs bm25.run --runs dense.run
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
 
     Options:
         grades: Graded passages.
@@ -181,8 +177,6 @@ def annotators(
 
       ragassay grades annotators graded.jsonl.gz --min-relevant 2 --items question --latex t5.tex
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
-
     Options:
         min_answers: Items that a passage must cover: 1, 2, 5; repeat for more.
         like_original: Count a passage without a grade as 0 and, without ratings, ask for an item
@@ -220,8 +214,6 @@ def verify(
 
       ragassay grades verify graded.jsonl.gz --testbank questions.jsonl.gz --query 940547 --limit 10
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
-
     Options:
         item: Only items whose id or text has this in it.
     """
@@ -250,8 +242,6 @@ def grid(
     For example:
 
       ragassay grades grid graded.jsonl.gz --testbank questions.jsonl.gz --query 940547
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     from ragassay.workbench.oversight import grids
     from ragassay.workbench.tables import GRID_WIDTH, grid_sheet, legend_sheet
@@ -281,8 +271,6 @@ def missing(
 
       ragassay grades missing graded.jsonl.gz --min-relevant 2 --min-rating 4
       ragassay grades missing graded.jsonl.gz --relevant-from 2 --min-rating 4
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     from ragassay.workbench.oversight import missing_passages
     from ragassay.workbench.tables import missing_sheet
@@ -311,8 +299,6 @@ def spurious(
       ragassay grades spurious graded.jsonl.gz --testbank questions.jsonl.gz --min-rating 4
       ragassay grades spurious graded.jsonl.gz --finding none --csv unused.csv
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
-
     Options:
         finding: Only items that non-relevant passages, any passage, or none covers.
     """
@@ -335,8 +321,6 @@ def agreement(file: GradedFile, chosen: GradeFilter, *, min_rating: MinRating = 
 
       ragassay grades merge flan.jsonl.gz gpt.jsonl.gz --out both.jsonl.gz
       ragassay grades agreement both.jsonl.gz --min-rating 4
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     from ragassay.workbench.agreement import grader_agreement
     from ragassay.workbench.tables import grader_sheets

@@ -148,8 +148,6 @@ def show(
 
     An item is named by the beginning of its id, as shown.
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
-
     Options:
         query: Only this query.
         history: Who changed what, when and why.
@@ -192,8 +190,6 @@ def edit(
       ragassay testbank edit bank.jsonl.gz --who ada --item a4c82219 --text "Who began it?"
       ragassay testbank edit bank.jsonl.gz --who ada --add q1 "Where?" --why "p3 tells it"
       ragassay testbank edit bank.jsonl.gz --who ada --undo last
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
 
     Options:
         who: Who changes it.

@@ -116,8 +116,6 @@ def import_bank(
       ragassay testbank import mine.txt --query q1 --out bank.jsonl.gz
       ragassay testbank import tqa_v1_train.json --collection tqa --out tqa.jsonl.gz
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
-
     Options:
         file: Items by hand (one a line with --query, `id TAB text`, or CSV
             query,text,answers,facet,kind), nuggets of TREC's QA track, gold nuggets, the
@@ -148,8 +146,6 @@ def queries(
     For example:
 
       ragassay testbank queries topics.csv --out queries.json
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
 
     Options:
         file: Queries, as `testbank create` reads them.

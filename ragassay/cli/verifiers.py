@@ -365,8 +365,6 @@ def at_k(
       ragassay verifiers at-k answers.jsonl --corpus pubmed/ --by bm25
       ragassay verifiers at-k medaesqa.json --corpus pubmed/ --k 10,50 --found-by both --out curve
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected.
-
     Options:
         k: Numbers of documents, divided by commas.
         found_by: Search with the question (BioACE), with each sentence, or with both.
