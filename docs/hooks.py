@@ -77,7 +77,7 @@ def command_reference() -> str:
     )
     # The lists of commands are cut short in mid-sentence, and the page's contents name them all.
     text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+", "", text)
-    return re.sub(r"(?m)^  (?=ragassay )", "    ", text)
+    return re.sub(r"(?m)^  (?=ragassay |    )", "    ", text)
 
 
 def python_reference() -> str:

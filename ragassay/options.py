@@ -269,13 +269,9 @@ class Option:
     """One option, made from the field of its setting, or from its own in the keywords.
 
     Attributes:
-        name: The keyword.
         sets: The settings that it sets.
-        flags: Its flags on the command line.
-        kind: Its value's type there.
+        kind: Its value's type on the command line.
         metavar: The value's name in the help; by default its type or the choices.
-        least: Least number.
-        most: Greatest number.
         default: The default, for the help only.
         help: Its description, with the default.
         group: The heading in the help under which it stands.

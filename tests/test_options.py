@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import warnings
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -429,6 +430,10 @@ def texts_of_help() -> list[tuple[str, str]]:
                 for value in (*named, *(node.args[:1] if is_option else ())):
                     if isinstance(value, ast.Constant):
                         found.append((f"{path.name}:{value.lineno}", value.value))
+            if isinstance(node, ast.FunctionDef):
+                entries = (ast.get_docstring(node) or "").partition("\n\nOptions:\n")[2]
+                texts = re.findall(r"(?m)^ {4}\w+: (.*(?:\n {8}.*)*)", entries)
+                found += [(f"{path.name}:{node.name}", " ".join(one.split())) for one in texts]
     return found
 
 

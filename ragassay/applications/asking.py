@@ -30,7 +30,6 @@ class Asking:
 
     Attributes:
         parse: Turns its reply into one that `read_reply` knows.
-        at_once: Most questions at once.
         retries: How often a question is asked again that got no answer.
         timeout_s: Most seconds for one call; None for no limit.
     """

@@ -115,9 +115,6 @@ class ApplicationRequest(Request[Results]):
 
     Attributes:
         evaluation: The evaluation; its job has the questions.
-        app: The application.
-        name: Its name.
-        how: How it is asked.
     """
 
     evaluation: EvaluationRequest

@@ -1,4 +1,4 @@
-"""The command line: one module per command, no logic. Heavy imports wait for the command."""
+"""The command line. The module of a command is loaded when the command is called."""
 
 from __future__ import annotations
 
@@ -7,39 +7,62 @@ import warnings
 
 import typer
 
-from ragassay.cli.audit import audit
-from ragassay.cli.base import PlainGroup, ShortHelp
-from ragassay.cli.compare import compare
-from ragassay.cli.convert import convert
-from ragassay.cli.corpus import app as corpus_app
-from ragassay.cli.evaluate import demo, evaluate
-from ragassay.cli.finetune import finetune
-from ragassay.cli.grade import grade
-from ragassay.cli.grades import app as grades_app
-from ragassay.cli.matrix import matrix
-from ragassay.cli.meta_evaluate import meta_evaluate
-from ragassay.cli.models import app as models_app
-from ragassay.cli.nuggets import app as nuggets_app
-from ragassay.cli.optimize import app as prompts_app
-from ragassay.cli.optimize import optimize
-from ragassay.cli.qa import app as qa_app
-from ragassay.cli.rationales import rationales
-from ragassay.cli.review import review
-from ragassay.cli.run import run
-from ragassay.cli.runs import app as runs_app
-from ragassay.cli.runs import report
-from ragassay.cli.serve import serve
-from ragassay.cli.similarity import similarity
-from ragassay.cli.strategies import strategies
-from ragassay.cli.synthesize import synthesize
-from ragassay.cli.testbank import app as testbank_app
-from ragassay.cli.verifiers import app as verifiers_app
+from ragassay.cli.base import LazyGroup
 from ragassay.files import line_limit
-from ragassay.process import end_without_collecting, patient_collector
+
+COMMANDS = {
+    "Evaluate": {
+        "evaluate": ("evaluate:evaluate", "Evaluate a file of answers."),
+        "run": ("evaluate:run", "Ask a RAG application questions, evaluate its answers."),
+        "report": ("runs:report", "Write the report of a run again, print its tables."),
+        "compare": ("compare:compare", "Rank systems, and tell which of them differ."),
+        "review": ("runs:review_target", "Review verdicts, grades or a test bank in the browser."),
+        "runs": ("runs:app", "List past runs, and open them."),
+        "demo": ("evaluate:demo", "Evaluate eight invented answers; needs no judge, no key."),
+    },
+    "Trust in judges": {
+        "audit": ("evaluate:audit", "Find out what a judge can tell, on damaged answers."),
+        "meta-evaluate": ("compare:meta_evaluate", "Measure a judge against people's labels."),
+        "optimize": ("optimize:optimize", "Search for a better prompt of an agent."),
+        "prompts": ("optimize:app", "List prompts, show one, compare a compiled one."),
+        "finetune": ("finetune:finetune", "Fine-tune a small model as a judge or verifier."),
+        "models": ("models:app", "Find judges on this machine; list and check models."),
+        "serve": ("runs:serve", "Serve the local models to any OpenAI client."),
+    },
+    "Data": {
+        "corpus": ("corpus:app", "Build a corpus, search it, measure the search."),
+        "nuggets": ("nuggets:app", "Write gold nuggets, assign them, fit their matching."),
+        "convert": ("convert:convert", "Convert answers from any known format into another."),
+    },
+    "Studies": {
+        "synthesize": ("synthesize:synthesize", "Have models answer questions from papers."),
+        "matrix": ("matrix:matrix", "Show how several judges rate several systems."),
+        "similarity": ("studies:similarity", "Show how alike several systems' answers are."),
+        "strategies": ("studies:strategies", "Ask a judge in four ways, and mislead it."),
+        "rationales": ("studies:rationales", "Check the reasons that a judge gives."),
+        "verifiers": ("verifiers:app", "Fit verifiers, measure them, set them on answers."),
+    },
+    "Rubric workbench": {
+        "testbank": ("testbank:app", "Write, import, edit and check test banks."),
+        "grade": ("grade:grade", "Grade passages by a test bank, or by their query alone."),
+        "grades": ("grades:app", "Oversee graded passages, evaluate systems by them."),
+    },
+    "Question-answer pairs": {
+        "qa": ("qa:app", "Write question-answer pairs from papers, and rate them.")
+    },
+}
+"""Commands under their headings, each with the place of its code and its line in the help."""
+
+
+class Commands(LazyGroup):
+    """All commands of ragassay."""
+
+    table = COMMANDS
+
 
 app = typer.Typer(
     name="ragassay",
-    cls=PlainGroup,
+    cls=Commands,
     help=(
         "Find out what the answers of a biomedical RAG system really contain: which facts they "
         "state, which they miss, whether the literature supports them, whether each citation "
@@ -50,33 +73,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(demo)
-app.command(cls=ShortHelp)(evaluate)
-app.command()(run)
-app.command()(audit)
-app.command()(grade)
-app.command()(report)
-app.command()(review)
-app.command()(compare)
-app.command()(meta_evaluate)
-app.command()(synthesize)
-app.command()(matrix)
-app.command()(similarity)
-app.command()(strategies)
-app.command()(rationales)
-app.command()(convert)
-app.command()(optimize)
-app.command()(finetune)
-app.command()(serve)
-app.add_typer(runs_app)
-app.add_typer(corpus_app)
-app.add_typer(nuggets_app)
-app.add_typer(grades_app)
-app.add_typer(testbank_app)
-app.add_typer(qa_app)
-app.add_typer(models_app)
-app.add_typer(prompts_app)
-app.add_typer(verifiers_app)
 
 
 @app.callback(invoke_without_command=True)
@@ -85,6 +81,8 @@ def main(
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     """Options of every command."""
+    from ragassay.process import end_without_collecting, patient_collector
+
     end_without_collecting()
     context.with_resource(patient_collector())
     context.with_resource(line_limit(_line_limit))

@@ -1,4 +1,4 @@
-"""`ragassay compare`."""
+"""`ragassay compare` and `ragassay meta-evaluate`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import BELOW, PARTIAL, errors_as_lines
-from ragassay.cli.options import Clusters
+from ragassay.cli.base import BELOW, OK, PARTIAL, partial_if
+from ragassay.cli.options import Clusters, RunFolderArgument
+from ragassay.cli.terminal import (
+    print_lines,
+    print_notes,
+    print_rejections,
+    print_sheets,
+    print_written,
+    tell_plots_left_out,
+)
+from ragassay.safe_text import open_console
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ragassay.metrics.stats.changes import Change
     from ragassay.runs.compare import SystemComparison
+    from ragassay.studies.meta_evaluation import MetaEvaluation
 
 
 class FailIf(StrEnum):
@@ -29,72 +40,16 @@ MOST_PAIRS = 28
 
 
 def compare(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN...",
-            help="Run folders, as written by `ragassay evaluate`; or files of answers with labels "
-            "of people.",
-        ),
-    ],
-    score: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY",
-            help="Compare by this score (nuggets.recall), by a group of scores (rubric), or by "
-            "all; repeat for more. By default the main scores that the runs have.",
-        ),
-    ] = None,
+    runs: Annotated[list[Path], Argument(metavar="RUN...")],
+    score: Annotated[list[str] | None, Option(metavar="KEY")] = None,
     clusters: Clusters = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write leaderboard.csv, tests.csv, leaderboard.tex and a plot (SVG) for each "
-            "score into this folder."
-        ),
-    ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page: what changed, score by score and answer by answer, the worst "
-            "change first.",
-        ),
-    ] = None,
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Compare this system alone with others; repeat for more. The first is the "
-            "baseline.",
-        ),
-    ] = None,
-    baseline: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The run or system that the page and the gate compare with; by default the first.",
-        ),
-    ] = "",
-    fail_if: Annotated[
-        FailIf | None,
-        typer.Option(
-            help="Exit with 4 where a score, or the share of answers with a serious finding, is "
-            "significantly worse than the baseline's (paired permutation test over questions, "
-            "Holm over all scores compared). A score that the other side has for less than half "
-            "of the baseline's questions could not be measured: exit code 3, if nothing is worse."
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="With --fail-if: fail also where a score is worse by more than this share of its "
-            "scale, significant or not; for few answers, of which nothing is significant.",
-        ),
-    ] = None,
-) -> None:
+    out: Path | None = None,
+    html: Annotated[Path | None, Option(metavar="FILE")] = None,
+    system: Annotated[list[str] | None, Option(metavar="NAME")] = None,
+    baseline: Annotated[str, Option(metavar="NAME")] = "",
+    fail_if: FailIf | None = None,
+    margin: Annotated[float | None, Option(min=0, max=1)] = None,
+) -> int:
     """Rank systems, and report which of them differ significantly.
 
     RUN is a run of several systems, or one of several runs. An answer without a system's name
@@ -111,48 +66,56 @@ def compare(
     For example:
 
       ragassay evaluate alpha.jsonl --out runs/alpha
-
       ragassay evaluate beta.jsonl --out runs/beta
-
       ragassay compare runs/alpha runs/beta --score nuggets.recall --score rubric --out comparison
-
       ragassay compare runs/old runs/new --html changes.html --fail-if worse --margin 0.05
-
       ragassay compare runs/both --system alpha-rag --system beta-rag --html changes.html
-
       ragassay compare medaesqa_v1.json --score sentences --score citations --clusters clusters.json
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some answers or labels of a file could not be
     read, or, with --fail-if, a score could not be measured; 4 worse, with --fail-if.
+
+    Options:
+        runs: Run folders, as written by `ragassay evaluate`; or files of answers with labels of
+            people.
+        score: Compare by this score (nuggets.recall), by a group of scores (rubric), or by all;
+            repeat for more. By default the main scores that the runs have.
+        out: Write leaderboard.csv, tests.csv, leaderboard.tex and a plot (SVG) for each score into
+            this folder.
+        html: Write a page: what changed, score by score and answer by answer, the worst change
+            first.
+        system: Compare this system alone with others; repeat for more. The first is the baseline.
+        baseline: The run or system that the page and the gate compare with; by default the first.
+        fail_if: Exit with 4 where a score, or the share of answers with a serious finding, is
+            significantly worse than the baseline's (paired permutation test over questions, Holm
+            over all scores compared). A score that the other side has for less than half of the
+            baseline's questions could not be measured: exit code 3, if nothing is worse.
+        margin: With --fail-if: fail also where a score is worse by more than this share of its
+            scale, significant or not; for few answers, of which nothing is significant.
     """
     if margin is not None and fail_if is None:
         raise typer.BadParameter("--margin needs --fail-if worse")
     if html and html.is_dir():
         raise typer.BadParameter(f"--html {html} is a folder, a file is needed")
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections, tell_plots_left_out
-        from ragassay.runs.compare import compare as compare_runs
-        from ragassay.runs.compare import write_comparison
-        from ragassay.runs.folder import check_writable
+    from ragassay.runs.compare import compare as compare_runs
+    from ragassay.runs.compare import write_comparison
+    from ragassay.runs.folder import check_writable
 
-        tell_plots_left_out(out)
-        for folder, option in ((out, "--out"), (html and html.parent, "--html")):
-            if folder:
-                check_writable(folder, option)
-        found = compare_runs(runs, score or (), clusters, system or ())
-        print_rejections(found.rejections)
-        for warning in found.warnings:
-            typer.echo(f"warning: {warning}", err=True)
-        changes = found.changes(baseline) if html or fail_if else ()
-        if not changes:
-            _print(found)
-        code = _gate(changes, margin) if fail_if else _outcomes(changes)
-        for path in write_comparison(found, out) if out else ():
-            typer.echo(f"wrote {path}", err=True)
-        if html:
-            typer.echo(f"wrote {found.save_changes(changes, html)}", err=True)
-    if code or found.rejections:
-        raise typer.Exit(code or PARTIAL)
+    tell_plots_left_out(out)
+    for folder, option in ((out, "--out"), (html and html.parent, "--html")):
+        if folder:
+            check_writable(folder, option)
+    found = compare_runs(runs, score or (), clusters, system or ())
+    print_rejections(found.rejections)
+    print_notes(*(f"warning: {warning}" for warning in found.warnings))
+    changes = found.changes(baseline) if html or fail_if else ()
+    if not changes:
+        _print_comparison(found)
+    code = _gate(changes, margin) if fail_if else _outcomes(changes)
+    print_written(write_comparison(found, out) if out else ())
+    if html:
+        typer.echo(f"wrote {found.save_changes(changes, html)}", err=True)
+    return code or PARTIAL if code or found.rejections else OK
 
 
 def _outcomes(changes: Sequence[Change]) -> int:
@@ -182,18 +145,88 @@ def _gate(changes: Sequence[Change], margin: float | None) -> int:
     return PARTIAL if verdicts else 0
 
 
-def _print(comparison: SystemComparison) -> None:
+def _print_comparison(comparison: SystemComparison) -> None:
     from ragassay.reports.comparison import leaderboard_sheet, pair_test_sheet
-    from ragassay.reports.sheets import sheet_table
     from ragassay.reports.text import count_text
-    from ragassay.safe_text import open_console
 
     console = open_console()
     for board in comparison.boards:
-        console.print(sheet_table(leaderboard_sheet(board)))
+        print_sheets(leaderboard_sheet(board))
         if 0 < len(board.tests) <= MOST_PAIRS:
-            console.print(sheet_table(pair_test_sheet(board)))
+            print_sheets(pair_test_sheet(board))
         elif board.tests:
             console.print(
                 f"{count_text(len(board.tests), 'pair')} tested; --out writes them to tests.csv"
             )
+
+
+def meta_evaluate(
+    run: RunFolderArgument,
+    human: Annotated[Path, Option()],
+    clusters: Clusters = None,
+    out: Path | None = None,
+) -> int:
+    """Measure the judge of a run against labels of people.
+
+    The file contains people's labels of the same answers: which sentences are needed, which
+    citations support their sentence, which gold nuggets are stated, how a rubric rates, whether an
+    answer is accurate. It is ragassay's own JSONL of labels, what people said in `ragassay review`,
+    MedAESQA, or assignments of the nuggetizer; the format is recognised by the content. A line of
+    ragassay's own is, for instance,
+
+      {"task": "rubric", "label": "4", "record_id": "q1", "item": "cohesion"}
+
+    and a label names its answer by record_id, or by topic and system.
+
+    Printed are accuracy, precision, recall and F1 (macro and weighted), Cohen's kappa,
+    Krippendorff's alpha and calibration for each task; how well each score tells accurate answers
+    from inaccurate ones (AUROC); and, for several systems, how alike the rankings by people and by
+    the judge are (Spearman, Kendall). Intervals resample questions. Of several annotators the
+    majority counts, and their agreement with each other is shown next to the judge's. Where the
+    judge left items undecided, accuracy is that of what it decides; beside it stand the share
+    decided and the accuracy if undecided counts as wrong. Labels without a verdict are counted and
+    named.
+
+    For example:
+
+      ragassay evaluate answers.jsonl --out runs/first
+      ragassay meta-evaluate runs/first --human labels.jsonl --out agreement
+      ragassay review runs/first; ragassay meta-evaluate runs/first --human runs/first
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some label could not be read or found no verdict.
+
+    Options:
+        human: File of labels that people gave to the answers; or the run folder, where they
+            reviewed it.
+        out: Write the tables (CSV, LaTeX), confusion matrices, reliability plots and rankings (SVG)
+            into this folder.
+    """
+    from ragassay.studies.meta_evaluation import meta_evaluate as measure_run
+    from ragassay.studies.meta_evaluation import write_meta_evaluation
+
+    tell_plots_left_out(out)
+    found = measure_run(run, human, clusters)
+    _print_measured(found)
+    print_written(write_meta_evaluation(found, out) if out else ())
+    return partial_if(found.alignment.unaligned, found.rejections)
+
+
+def _print_measured(found: MetaEvaluation) -> None:
+    from ragassay.metrics.stats.panel_agreement import effective_judges
+    from ragassay.reports.labels import one_line
+    from ragassay.reports.panel_view import alike_lines
+    from ragassay.studies.trust_tables import ranking_sheet, task_sheets, unaligned_lines
+
+    n_fitting = found.n_labels - len(found.alignment.unaligned)
+    headline = f"{found.judge} against {n_fitting:,} of {found.n_labels:,} labels of people"
+    print_lines(one_line(headline), style="bold")
+    print_sheets(*task_sheets(found.tasks).values())
+    if found.rankings:
+        print_sheets(ranking_sheet(found.rankings))
+    for line in alike_lines(found.panel, effective_judges(found.panel)):
+        print_lines(one_line(line))
+    for line in unaligned_lines(found.alignment):
+        typer.echo(one_line(line), err=True)
+    if found.n_other:
+        typer.echo(f"{found.n_other} reviews are of verdicts that have no task here", err=True)
+    print_rejections(found.rejections)

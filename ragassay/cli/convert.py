@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import partial_if
 from ragassay.cli.options import takes
+from ragassay.cli.terminal import print_notes, print_rejections
+from ragassay.errors import InputError
 from ragassay.options import Keywords
+from ragassay.records import SentenceInput
 
 if TYPE_CHECKING:
     from ragassay.records import Record
@@ -18,50 +22,16 @@ if TYPE_CHECKING:
 
 @takes(Keywords, "column_map")
 def convert(
-    answers: Annotated[Path, typer.Argument(metavar="IN", help="Answers in any known format.")],
-    out: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUT",
-            help="File to write; packed if it ends in .gz. ragas and DeepEval: a table if in .csv.",
-        ),
-    ],
-    to: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT",
-            help="ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a, "
-            "biogen-2025-b, nuggetizer-create, ragas, or deepeval.",
-        ),
-    ] = "ragassay",
-    questions: Annotated[
-        Path | None,
-        typer.Option(
-            help="Topics, for runs that bring no questions; the questions of YESciEval, or of "
-            "BioASQ for a submission to it."
-        ),
-    ] = None,
-    nuggets: Annotated[
-        Path | None,
-        typer.Option(
-            help="Gold nuggets for the answers: {topic_id: [text]}, the nuggetizer's, or a test "
-            "bank of the Rubric workbench."
-        ),
-    ] = None,
-    system: Annotated[
-        str | None,
-        typer.Option(metavar="TEAM/RUN", help="Name of the system, for answers that name none."),
-    ] = None,
-    team: Annotated[
-        str | None,
-        typer.Option(help="Team of the systems, where their names are not TEAM/RUN already."),
-    ] = None,
-    keep_empty: Annotated[
-        bool,
-        typer.Option("--keep-empty", help="Keep answers without a text, which are else rejected."),
-    ] = False,
+    answers: Annotated[Path, Argument(metavar="IN")],
+    out: Annotated[Path, Argument(metavar="OUT")],
+    to: Annotated[str, Option(metavar="FORMAT")] = "ragassay",
+    questions: Path | None = None,
+    nuggets: Path | None = None,
+    system: Annotated[str | None, Option(metavar="TEAM/RUN")] = None,
+    team: str | None = None,
+    keep_empty: bool = False,
     **options: Any,
-) -> None:
+) -> int:
     """Convert answers from any known format into another one.
 
     IN is ragassay JSONL, a table (CSV, TSV, Parquet, Excel), ragas, DeepEval, RAGChecker, TREC RAG
@@ -76,55 +46,58 @@ def convert(
     For example:
 
       ragassay convert run.json answers.jsonl --questions topics.json
-
       ragassay convert answers.jsonl run.jsonl --to biogen-2025-b --system myteam/run1
-
       ragassay convert answers.jsonl runs.jsonl --to trec-rag-2025 --team myteam
-
       ragassay convert ragas.json answers.jsonl --nuggets test-bank.jsonl.gz
-
       ragassay convert answers.jsonl cases.csv --to deepeval
-
       ragassay convert answers.parquet answers.jsonl --map question=query,answer=output
 
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some input was rejected, the
     rest is written.
-    """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.errors import InputError
-        from ragassay.formats import read_records, write_answers
-        from ragassay.formats.named_fields import input_notes
-        from ragassay.formats.problems import require_records
-        from ragassay.formats.row_mapping import column_map
-        from ragassay.formats.write import QUESTION_FORMATS, SENTENCE_FORMATS, WRITABLE_FORMATS
-        from ragassay.reports.text import count_text
 
-        if to not in WRITABLE_FORMATS:
-            raise InputError(f"--to {to}: choose one of {', '.join(WRITABLE_FORMATS)}")
-        columns = column_map(options.get("column_map"))
-        found = read_records(
-            answers,
-            questions=questions,
-            nuggets=nuggets,
-            columns=columns,
-            answered=not (keep_empty or to in QUESTION_FORMATS),
-        )
-        require_records(found.records, found.rejections, str(answers))
-        print_rejections(found.rejections)
-        for note in input_notes(found.fields, found.records):
-            typer.echo(note, err=True)
-        records = _name_systems(found.records, system, team)
-        if to in SENTENCE_FORMATS:
-            records = [_in_sentences(record) for record in records]
-        result = write_answers(records, out, to)
+    Options:
+        answers: Answers in any known format.
+        out: File to write; packed if it ends in .gz. ragas and DeepEval: a table if in .csv.
+        to: ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a, biogen-2025-b,
+            nuggetizer-create, ragas, or deepeval.
+        questions: Topics, for runs that bring no questions; the questions of YESciEval, or of
+            BioASQ for a submission to it.
+        nuggets: Gold nuggets for the answers: {topic_id: [text]}, the nuggetizer's, or a test bank
+            of the Rubric workbench.
+        system: Name of the system, for answers that name none.
+        team: Team of the systems, where their names are not TEAM/RUN already.
+        keep_empty: Keep answers without a text, which are else rejected.
+    """
+    from ragassay.formats import read_records, write_answers
+    from ragassay.formats.named_fields import input_notes
+    from ragassay.formats.problems import require_records
+    from ragassay.formats.row_mapping import column_map
+    from ragassay.formats.write import QUESTION_FORMATS, SENTENCE_FORMATS, WRITABLE_FORMATS
+    from ragassay.reports.text import count_text
+
+    if to not in WRITABLE_FORMATS:
+        raise InputError(f"--to {to}: choose one of {', '.join(WRITABLE_FORMATS)}")
+    columns = column_map(options.get("column_map"))
+    found = read_records(
+        answers,
+        questions=questions,
+        nuggets=nuggets,
+        columns=columns,
+        answered=not (keep_empty or to in QUESTION_FORMATS),
+    )
+    require_records(found.records, found.rejections, str(answers))
+    print_rejections(found.rejections)
+    print_notes(*input_notes(found.fields, found.records))
+    records = _name_systems(found.records, system, team)
+    if to in SENTENCE_FORMATS:
+        records = [_in_sentences(record) for record in records]
+    result = write_answers(records, out, to)
     if result.left_out:
         lost = [f"{name} of {count_text(n, 'answer')}" for name, n in result.left_out.items()]
         told = f"left out or changed, for {to} has no room for it: {', '.join(lost)}"
         typer.echo(told, err=True)
     typer.echo(f"{count_text(result.n_records, 'answer')}, {found.format} to {to}: {out}")
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    return partial_if(found.rejections)
 
 
 def _name_systems(records: Iterable[Record], system: str | None, team: str | None) -> list[Record]:
@@ -139,7 +112,6 @@ def _name_systems(records: Iterable[Record], system: str | None, team: str | Non
 
 def _in_sentences(record: Record) -> Record:
     """Return the record with its answer cut into sentences that list their citations."""
-    from ragassay.records import SentenceInput
     from ragassay.text.segmenter import segment
 
     if not isinstance(record.answer, str):

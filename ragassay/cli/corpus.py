@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import FAILED, PARTIAL, errors_as_lines
+from ragassay.cli.base import FAILED, OK, PARTIAL, partial_if
 from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
+from ragassay.cli.terminal import print_rejections, print_scores, print_sheets
 from ragassay.extras import need
 from ragassay.options import Keywords, settings_of
 from ragassay.records import Article
+from ragassay.runs.progress import shown_build, shown_embedding, track
+from ragassay.safe_text import open_console
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
@@ -22,10 +27,9 @@ if TYPE_CHECKING:
 
 def print_corpus(folder: Path) -> None:
     """Print a corpus's contents and its source files."""
-    from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
+    from ragassay.reports.sheets import Sheet, numbers, words
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.corpus import DiskCorpus
-    from ragassay.safe_text import open_console
 
     corpus = DiskCorpus(folder)
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -37,7 +41,7 @@ def print_corpus(folder: Path) -> None:
     console = open_console()
     size = f"{n_bytes / 2**20:,.1f} MiB"
     console.print(f"{folder}: {count_text(len(corpus), 'article')}, {size}", markup=False)
-    console.print(sheet_table(Sheet("", columns, rows)))
+    print_sheets(Sheet("", columns, rows))
 
 
 def print_vectors(corpus: DiskCorpus, url: str) -> None:
@@ -66,8 +70,6 @@ def print_vectors(corpus: DiskCorpus, url: str) -> None:
 
 def print_hits(hits: Sequence[Hit], as_json: bool) -> None:
     """Print the hits of a search, best first."""
-    import json
-
     import typer
 
     for rank, hit in enumerate(hits, 1):
@@ -95,12 +97,11 @@ app = typer.Typer(
 )
 
 Where = Annotated[
-    str,
-    typer.Argument(help="A built corpus, a file of documents, or `pubmed` for PubMed itself."),
+    str, Argument(help="A built corpus, a file of documents, or `pubmed` for PubMed itself.")
 ]
 Rerank = Annotated[
     str,
-    typer.Option(
+    Option(
         metavar="NAME",
         help="Look at the best 50 hits again: `embedded`, or a cross-encoder that "
         "sentence-transformers can load, e.g. cross-encoder/ms-marco-MiniLM-L6-v2. Takes a second "
@@ -110,14 +111,7 @@ Rerank = Annotated[
 
 
 @app.command()
-def build(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(help="PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML."),
-    ],
-    out: Annotated[Path, typer.Option(help="The corpus: a folder; made if need be.")],
-    quiet: Quiet = False,
-) -> None:
+def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = False) -> int:
     """Build a corpus, or add files to it.
 
     PubMed's baseline and update files go in by their numbers: revisions replace, deletions remove.
@@ -127,43 +121,33 @@ def build(
     For example:
 
       ragassay corpus build ftp/baseline ftp/updatefiles --out pubmed-corpus
-
       ragassay corpus build abstracts.jsonl export.nbib --out my-corpus
 
     Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl).
-    """
-    with errors_as_lines():
-        from ragassay.reports.text import count_text
-        from ragassay.retrievers.disk.build import REJECTED, build_corpus
-        from ragassay.retrievers.opening import refuse_address
-        from ragassay.runs.progress import shown_build
 
-        need("tantivy")
-        refuse_address(out)
-        with shown_build(enabled=not quiet) as listen:
-            ledger = build_corpus(sources, out, listen)
-        print_corpus(out)
+    Options:
+        sources: PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML.
+        out: The corpus: a folder; made if need be.
+    """
+    from ragassay.reports.text import count_text
+    from ragassay.retrievers.disk.build import REJECTED, build_corpus
+    from ragassay.retrievers.opening import refuse_address
+
+    need("tantivy")
+    refuse_address(out)
+    with shown_build(enabled=not quiet) as listen:
+        ledger = build_corpus(sources, out, listen)
+    print_corpus(out)
     if n_rejected := sum(file.n_rejected for file in ledger.files):
         records = count_text(n_rejected, "record")
         typer.echo(f"{records} could not be read: see {out / REJECTED}", err=True)
-        raise typer.Exit(PARTIAL)
+        return PARTIAL
+    return OK
 
 
 @app.command()
 @takes(Keywords, "embedder")
-def embed(
-    corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
-    tokens: Annotated[
-        bool,
-        typer.Option(
-            "--tokens",
-            help="Also store the vectors of word pieces (about 230 KB an article): reranking then "
-            "needs no pass of the model over what it finds.",
-        ),
-    ] = False,
-    quiet: Quiet = False,
-    **options: Any,
-) -> None:
+def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: Any) -> None:
     """Make the vectors of a corpus, for a search by meaning, or bring them up to date.
 
     One vector stands for each article (title and abstract; most models read the first 256 to 512
@@ -177,80 +161,78 @@ def embed(
     For example:
 
       ragassay corpus embed my-corpus --tokens
-
       ragassay corpus search my-corpus "drugs that keep the heart from failing" --by hybrid
+
+    Options:
+        corpus: A built corpus.
+        tokens: Also store the vectors of word pieces (about 230 KB an article): reranking then
+            needs no pass of the model over what it finds.
     """
-    with errors_as_lines():
-        from ragassay.models.embeddings import Embedder
-        from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
-        from ragassay.retrievers.disk.corpus import DiskCorpus
-        from ragassay.runs.progress import shown_embedding
+    from ragassay.models.embeddings import Embedder
+    from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
+    from ragassay.retrievers.disk.corpus import DiskCorpus
 
-        need("chromadb")
-        settings = settings_of(options, spelled="flag")
-        opened = DiskCorpus(corpus)
+    need("chromadb")
+    settings = settings_of(options, spelled="flag")
+    opened = DiskCorpus(corpus)
+    with shown_embedding(len(opened), enabled=not quiet) as listen:
+        embedder = Embedder(settings.literature.embedder)
+        embed_corpus(opened, embedder, settings.literature.chroma_url, listen)
+    if tokens:
         with shown_embedding(len(opened), enabled=not quiet) as listen:
-            embedder = Embedder(settings.literature.embedder)
-            embed_corpus(opened, embedder, settings.literature.chroma_url, listen)
-        if tokens:
-            with shown_embedding(len(opened), enabled=not quiet) as listen:
-                embed_tokens(opened, embedder, listen)
-        print_vectors(opened, settings.literature.chroma_url)
+            embed_tokens(opened, embedder, listen)
+    print_vectors(opened, settings.literature.chroma_url)
 
 
 @app.command()
-def info(
-    corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
-    as_json: Json = False,
-) -> None:
-    """Show a corpus's contents, its source files, and whether it has vectors."""
-    with errors_as_lines():
-        from ragassay.retrievers.disk.corpus import DiskCorpus, read_ledger
+def info(corpus: Path, as_json: Json = False) -> None:
+    """Show a corpus's contents, its source files, and whether it has vectors.
 
-        if as_json:
-            typer.echo(read_ledger(corpus).model_dump_json(indent=2))
+    Options:
+        corpus: A built corpus.
+    """
+    from ragassay.retrievers.disk.corpus import DiskCorpus, read_ledger
+
+    if as_json:
+        typer.echo(read_ledger(corpus).model_dump_json(indent=2))
+    else:
+        print_corpus(corpus)
+        print_vectors(DiskCorpus(corpus), load_settings().literature.chroma_url)
+
+
+@app.command()
+def get(corpus: Where, identifiers: list[str]) -> int:
+    """Print articles as JSON, one a line.
+
+    Exit codes: 0 done; 1 error, or one is missing; 2 wrong usage.
+
+    Options:
+        identifiers: PMIDs or DOIs.
+    """
+    from ragassay.retrievers.opening import open_literature
+
+    literature = open_literature(corpus, load_settings()).literature
+    missing = False
+    for identifier in identifiers:
+        document = literature.get(identifier)
+        if document is None:
+            typer.echo(f"{identifier} is not in {corpus}", err=True)
+            missing = True
         else:
-            print_corpus(corpus)
-            print_vectors(DiskCorpus(corpus), load_settings().literature.chroma_url)
-
-
-@app.command()
-def get(
-    corpus: Where,
-    identifiers: Annotated[list[str], typer.Argument(help="PMIDs or DOIs.")],
-) -> None:
-    """Print articles as JSON, one a line. Exits with 1 if one is missing."""
-    with errors_as_lines():
-        from ragassay.retrievers.opening import open_literature
-
-        literature = open_literature(corpus, load_settings()).literature
-        missing = False
-        for identifier in identifiers:
-            document = literature.get(identifier)
-            if document is None:
-                typer.echo(f"{identifier} is not in {corpus}", err=True)
-                missing = True
-            else:
-                typer.echo(document.model_dump_json(exclude_defaults=True))
-    if missing:
-        raise typer.Exit(FAILED)
+            typer.echo(document.model_dump_json(exclude_defaults=True))
+    return FAILED if missing else OK
 
 
 @app.command()
 @takes(Keywords, "search", "embedder")
 def search(
     corpus: Where,
-    query: Annotated[str, typer.Argument(help="A question or a claim, in plain words.")],
-    k: Annotated[int, typer.Option("--k", min=1, help="How many articles.")] = 10,
-    since: Annotated[str, typer.Option(help="Published on or after: 2020, 2020-03-09.")] = "",
-    until: Annotated[str, typer.Option(help="Published on or before.")] = "",
-    kind: Annotated[
-        list[str] | None,
-        typer.Option("--type", help="Publication type, e.g. 'Randomized Controlled Trial'."),
-    ] = None,
-    no_retracted: Annotated[
-        bool, typer.Option("--no-retracted", help="Leave out retracted articles.")
-    ] = False,
+    query: str,
+    k: Annotated[int, Option("--k", min=1)] = 10,
+    since: str = "",
+    until: str = "",
+    kind: Annotated[list[str] | None, Option("--type")] = None,
+    no_retracted: bool = False,
     rerank: Rerank = "",
     as_json: Json = False,
     **options: Any,
@@ -260,60 +242,62 @@ def search(
     For example:
 
       ragassay corpus search my-corpus "aspirin and colorectal adenoma" --since 2015 --no-retracted
-
       ragassay corpus search my-corpus "does aspirin prevent polyps?" --by hybrid --rerank embedded
-    """
-    with errors_as_lines():
-        from ragassay.retrievers.literature import Filters
 
-        literature = _open_literature(corpus, rerank, options)
-        filters = Filters(since, until, tuple(kind or ()), no_retracted)
-        print_hits(literature.search(query, k, filters), as_json)
+    Options:
+        query: A question or a claim, in plain words.
+        k: How many articles.
+        since: Published on or after: 2020, 2020-03-09.
+        until: Published on or before.
+        kind: Publication type, e.g. 'Randomized Controlled Trial'.
+        no_retracted: Leave out retracted articles.
+    """
+    from ragassay.retrievers.literature import Filters
+
+    literature = _open_literature(corpus, rerank, options)
+    filters = Filters(since, until, tuple(kind or ()), no_retracted)
+    print_hits(literature.search(query, k, filters), as_json)
 
 
 @app.command()
 @takes(Keywords, "search", "embedder")
 def evaluate(
     corpus: Where,
-    queries: Annotated[
-        Path, typer.Option(help="Queries: JSONL with id and text (or claim, question), or TSV.")
-    ],
-    qrels: Annotated[Path, typer.Option(help="Judgments: trec_eval or BEIR's TSV.")],
-    k: Annotated[int, typer.Option("--k", min=10, help="Depth of the ranking.")] = 1000,
+    queries: Annotated[Path, Option()],
+    qrels: Annotated[Path, Option()],
+    k: Annotated[int, Option("--k", min=10)] = 1000,
     rerank: Rerank = "",
     skip_empty: SkipEmpty = False,
     as_json: Json = False,
     **options: Any,
-) -> None:
+) -> int:
     """Measure the search: nDCG@10, R@100, MRR and MAP with 95 % intervals over the queries.
 
     For example, whether vectors would help on queries of yours:
 
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by bm25
-
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by hybrid
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    Options:
+        queries: Queries: JSONL with id and text (or claim, question), or TSV.
+        qrels: Judgments: trec_eval or BEIR's TSV.
+        k: Depth of the ranking.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections, print_scores
-        from ragassay.formats.retrieval import read_qrels, read_queries
-        from ragassay.metrics.papers.retrieval import retrieval_scores
-        from ragassay.runs.progress import track
+    from ragassay.formats.retrieval import read_qrels, read_queries
+    from ragassay.metrics.papers.retrieval import retrieval_scores
 
-        literature = _open_literature(corpus, rerank, options)
-        wanted, odd_judgments = read_qrels(qrels)
-        texts, odd_queries = read_queries(queries)
-        rejections = [*odd_judgments, *odd_queries]
-        print_rejections(rejections)
-        asked = {q: text for q, text in texts.items() if q in wanted}
-        ranking = {
-            q: {hit.document.id: hit.score for hit in literature.search(text, k)}
-            for q, text in track(asked.items(), "searching")
-        }
-        print_scores(retrieval_scores(wanted, ranking, skips_empty=skip_empty), as_json)
-    if rejections:
-        raise typer.Exit(PARTIAL)
+    literature = _open_literature(corpus, rerank, options)
+    wanted, odd_judgments = read_qrels(qrels)
+    texts, odd_queries = read_queries(queries)
+    rejections = [*odd_judgments, *odd_queries]
+    print_rejections(rejections)
+    asked = {q: text for q, text in texts.items() if q in wanted}
+    ranking = {
+        q: {hit.document.id: hit.score for hit in literature.search(text, k)}
+        for q, text in track(asked.items(), "searching")
+    }
+    print_scores(retrieval_scores(wanted, ranking, skips_empty=skip_empty), as_json)
+    return partial_if(rejections)
 
 
 def _open_literature(where: str, rerank: str, options: Mapping[str, object]) -> Literature:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Quiet
 from ragassay.errors import SettingsError
 
@@ -21,115 +22,31 @@ CLASSIFYING = ("svm", "logistic", "head")
 
 
 def finetune(
-    task: Annotated[
-        Literal["judge", "verifier", "correctness", "completeness", "labeller", "qa"],
-        typer.Argument(help="What the model is for; completeness and labeller are the same."),
-    ],
-    data: Annotated[
-        list[Path],
-        typer.Option(
-            help="What it learns from: a file, or a run folder that people reviewed; repeat for "
-            "more."
-        ),
-    ],
-    out: Annotated[Path, typer.Option(help="Folder of the adapter.")],
-    method: Annotated[
-        Literal["svm", "logistic", "head", "sft", "cpo"] | None,
-        typer.Option(
-            help="head learns labels and writes nothing (verifier, correctness, completeness); svm "
-            "and logistic are a support vector machine and logistic regression over words "
-            "(correctness); sft learns the replies that are wanted; cpo learns from pairs of a "
-            "wanted and an unwanted one, after sft (--start). By default head for a verifier, svm "
-            "for correctness, sft for the others."
-        ),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            help="The model that is adapted: smollm2-135m, a Hugging Face id, a folder; of head "
-            "also all-MiniLM-L6-v2 and other encoders, such as BiomedBERT. By default "
-            "smollm2-135m; all-MiniLM-L6-v2 for a head of correctness or completeness."
-        ),
-    ] = None,
-    folds: Annotated[
-        int, typer.Option(min=2, help="Of correctness and completeness: cross-validation.")
-    ] = 5,
-    dev: Annotated[
-        Path | None,
-        typer.Option(
-            help="Of head: claims that it does not learn from. It is measured on them, and its "
-            "probabilities are brought in line with them."
-        ),
-    ] = None,
-    start: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of an adapter to begin with, as cpo does; of head also a shipped "
-            "verifier, such as ragassay/smollm2-verifier."
-        ),
-    ] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help="Labels of the answers, where they are in another file.")
-    ] = None,
-    papers: Annotated[
-        Path | None,
-        typer.Option(help="Of qa: the papers of the pairs, where their file does not bring them."),
-    ] = None,
-    systems: Annotated[
-        int, typer.Option(min=1, help="Of a judge's data: systems learnt from, of each question.")
-    ] = 4,
-    targets: Annotated[
-        Literal["made", "replies"],
-        typer.Option(
-            help="Of a judge: what it is to say. made: ratings and reasons that we made, by what "
-            "was done to an answer; replies: what the judges said whose ratings the data holds, "
-            "as in YESciEval: with cpo, on a damaged answer, a low rating (1 for extreme damage, "
-            "up to 3 for subtle) is wanted, and a higher one not."
-        ),
-    ] = "made",
-    source_chars: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Of a judge: most characters of the sources that it reads with each answer, the "
-            "sentences closest to it; 0 for none. They need longer rows (--row-tokens).",
-        ),
-    ] = 0,
-    limit: Annotated[int, typer.Option(min=0, help="Only the first N examples; 0 for all.")] = 0,
-    epochs: Annotated[
-        float | None,
-        typer.Option(min=0.01, help="How often each is seen; by default 3 for head, else 1."),
-    ] = None,
-    steps: Annotated[int, typer.Option(min=0, help="End after so many steps; 0 for all.")] = 0,
-    learning_rate: Annotated[
-        float | None,
-        typer.Option(min=0, help="By default that of the shipped adapters; 5e-5 for cpo."),
-    ] = None,
-    rank: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=256, help="Of the low-rank factors; by default 16, or 32 on MiniLM."
-        ),
-    ] = None,
-    layers: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Of sft and cpo: share of the layers, the upper.")
-    ] = 2 / 3,
-    row_tokens: Annotated[
-        int,
-        typer.Option(
-            min=64,
-            help="Of sft and cpo: longest example; on a row so long those on an answer share.",
-        ),
-    ] = 1024,
-    cap: Annotated[
-        int, typer.Option(min=0, help="Of cpo: most pairs of a rubric and severity; 0 for all.")
-    ] = 100,
-    seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
-    work: Annotated[
-        Path | None, typer.Option(help="Folder of checkpoints; by default OUT/checkpoints.")
-    ] = None,
+    task: Literal["judge", "verifier", "correctness", "completeness", "qa"],
+    data: Annotated[list[Path], Option()],
+    out: Annotated[Path, Option()],
+    method: Literal["svm", "logistic", "head", "sft", "cpo"] | None = None,
+    base: str | None = None,
+    folds: Annotated[int, Option(min=2)] = 5,
+    dev: Path | None = None,
+    start: Path | None = None,
+    labels: Path | None = None,
+    papers: Path | None = None,
+    systems: Annotated[int, Option(min=1)] = 4,
+    targets: Literal["made", "replies"] = "made",
+    source_chars: Annotated[int, Option(min=0)] = 0,
+    limit: Annotated[int, Option(min=0)] = 0,
+    epochs: Annotated[float | None, Option(min=0.01)] = None,
+    steps: Annotated[int, Option(min=0)] = 0,
+    learning_rate: Annotated[float | None, Option(min=0)] = None,
+    rank: Annotated[int | None, Option(min=1, max=256)] = None,
+    layers: Annotated[float, Option(min=0.01, max=1)] = 2 / 3,
+    row_tokens: Annotated[int, Option(min=64)] = 1024,
+    cap: Annotated[int, Option(min=0)] = 100,
+    seed: int = 0,
+    work: Path | None = None,
     quiet: Quiet = False,
-) -> None:
+) -> int:
     """Fine-tune a small model, as a low-rank adapter of a few MiB.
 
     A judge learns from YESciEval files: whole answers with others' ratings, and damaged versions
@@ -148,93 +65,116 @@ def finetune(
     For example:
 
       ragassay finetune judge --data bioasq-answers.jsonl.gz --out adapters/judge
-
       ragassay finetune judge --data bioasq-answers.jsonl.gz --method cpo --start adapters/judge
-      --out adapters/judge-cpo
-
+          --out adapters/judge-cpo
       ragassay finetune judge --data bioasq-answers.jsonl.gz --targets replies --method cpo --start
-      adapters/judge --source-chars 6000 --row-tokens 4096 --out adapters/judge-replies
-
+          adapters/judge --source-chars 6000 --row-tokens 4096 --out adapters/judge-replies
       ragassay audit answers.jsonl --judge ragassay/adapters/judge
-
       ragassay finetune verifier --data claims.jsonl --dev others.jsonl --out adapters/verifier
-
       ragassay evaluate answers.jsonl --verifier ragassay/adapters/verifier
-
       ragassay finetune correctness --data pairs.jsonl --method svm --out adapters/correctness
-
       ragassay evaluate answers.jsonl --correctness ragassay/adapters/correctness
-
       ragassay finetune completeness --data labelled.json --method head --out adapters/labeller
-
       ragassay evaluate answers.jsonl --labeller ragassay/adapters/labeller
-
       ragassay finetune qa --data pairs.jsonl --papers papers/ --row-tokens 12288 --out adapters/qa
-
       ragassay models check adapters/judge
+
+    Options:
+        task: What the model is for.
+        data: What it learns from: a file, or a run folder that people reviewed; repeat for more.
+        out: Folder of the adapter.
+        method: head learns labels and writes nothing (verifier, correctness, completeness); svm and
+            logistic are a support vector machine and logistic regression over words (correctness);
+            sft learns the replies that are wanted; cpo learns from pairs of a wanted and an
+            unwanted one, after sft (--start). By default head for a verifier, svm for correctness,
+            sft for the others.
+        base: The model that is adapted: smollm2-135m, a Hugging Face id, a folder; of head also
+            all-MiniLM-L6-v2 and other encoders, such as BiomedBERT. By default smollm2-135m;
+            all-MiniLM-L6-v2 for a head of correctness or completeness.
+        folds: Of correctness and completeness: cross-validation.
+        dev: Of head: claims that it does not learn from. It is measured on them, and its
+            probabilities are brought in line with them.
+        start: Folder of an adapter to begin with, as cpo does; of head also a shipped verifier,
+            such as ragassay/smollm2-verifier.
+        labels: Labels of the answers, where they are in another file.
+        papers: Of qa: the papers of the pairs, where their file does not bring them.
+        systems: Of a judge's data: systems learnt from, of each question.
+        targets: Of a judge: what it is to say. made: ratings and reasons that we made, by what was
+            done to an answer; replies: what the judges said whose ratings the data holds, as in
+            YESciEval: with cpo, on a damaged answer, a low rating (1 for extreme damage, up to 3
+            for subtle) is wanted, and a higher one not.
+        source_chars: Of a judge: most characters of the sources that it reads with each answer, the
+            sentences closest to it; 0 for none. They need longer rows (--row-tokens).
+        limit: Only the first N examples; 0 for all.
+        epochs: How often each is seen; by default 3 for head, else 1.
+        steps: End after so many steps; 0 for all.
+        learning_rate: By default that of the shipped adapters; 5e-5 for cpo.
+        rank: Of the low-rank factors; by default 16, or 32 on MiniLM.
+        layers: Of sft and cpo: share of the layers, the upper.
+        row_tokens: Of sft and cpo: longest example; on a row so long those on an answer share.
+        cap: Of cpo: most pairs of a rubric and severity; 0 for all.
+        seed: Of all draws.
+        work: Folder of checkpoints; by default OUT/checkpoints.
     """
 
     def say(text: str) -> None:
         if not quiet:
             typer.echo(text, err=True)
 
-    with errors_as_lines():
-        chosen = method or _default_method(task)
-        job = _drop_unset(data=tuple(data), out=out, base=base, limit=limit, work=work)
-        fit = job | _drop_unset(
-            epochs=epochs, learning_rate=learning_rate, rank=rank, seed=seed, steps=steps
+    chosen = method or _default_method(task)
+    job = _drop_unset(data=tuple(data), out=out, base=base, limit=limit, work=work)
+    fit = job | _drop_unset(
+        epochs=epochs, learning_rate=learning_rate, rank=rank, seed=seed, steps=steps
+    )
+    option = ""
+    if task == "correctness" or (task == "completeness" and chosen in CLASSIFYING):
+        from ragassay.optimizers.finetuning.pair_job import PairJob, fit_pairs
+
+        if chosen not in CLASSIFYING:
+            raise SettingsError(f"--method {chosen} writes: name svm, logistic or head")
+        if dev is not None or start is not None:
+            raise SettingsError(f"--dev and --start are not of {task}: it is cross-validated")
+        option = OPTIONS[task]
+        pairs = PairJob(task=task, method=chosen, labels=labels, folds=folds, **fit)
+        found = fit_pairs(pairs, say)
+    elif chosen == "head":
+        from ragassay.optimizers.finetuning.head import HeadJob, train_head
+
+        if task != "verifier":
+            raise SettingsError(f"--method head is a verifier's: a {task} is to write")
+        found = train_head(HeadJob(start=start, dev=dev, **fit), say)
+    else:
+        from ragassay.optimizers.finetuning.job import FinetuneJob, finetune
+        from ragassay.optimizers.finetuning.training import LEARNING_RATES, TrainingRecipe
+
+        if dev is not None:
+            raise SettingsError("--dev is of --method head")
+        if chosen in CLASSIFYING or task == "correctness":
+            raise SettingsError(f"--method {chosen} is of correctness, and this is a {task}")
+        own_rate = LEARNING_RATES[chosen]
+        recipe = TrainingRecipe(
+            method=chosen,
+            learning_rate=own_rate if learning_rate is None else learning_rate,
+            share_of_layers=layers,
+            row_tokens=row_tokens,
+            cap=cap,
+            seed=seed,
+            steps=steps,
+            **_drop_unset(epochs=epochs, rank=rank),
         )
-        is_classified = task == "correctness" or (
-            task in ("completeness", "labeller") and chosen in CLASSIFYING
+        writer = FinetuneJob(
+            task="labeller" if task == "completeness" else task,
+            recipe=recipe,
+            start=start,
+            labels=labels,
+            papers=papers,
+            n_systems=systems,
+            targets=targets,
+            source_chars=source_chars,
+            **job,
         )
-        if is_classified:
-            from ragassay.optimizers.finetuning.pair_job import PairJob, fit_pairs
-
-            if chosen not in CLASSIFYING:
-                raise SettingsError(f"--method {chosen} writes: name svm, logistic or head")
-            if dev is not None or start is not None:
-                raise SettingsError(f"--dev and --start are not of {task}: it is cross-validated")
-            kind = "correctness" if task == "correctness" else "completeness"
-            pairs = PairJob(task=kind, method=chosen, labels=labels, folds=folds, **fit)
-            found = fit_pairs(pairs, say)
-        elif chosen == "head":
-            from ragassay.optimizers.finetuning.head import HeadJob, train_head
-
-            if task != "verifier":
-                raise SettingsError(f"--method head is a verifier's: a {task} is to write")
-            found = train_head(HeadJob(start=start, dev=dev, **fit), say)
-        else:
-            from ragassay.optimizers.finetuning.job import FinetuneJob, finetune
-            from ragassay.optimizers.finetuning.training import LEARNING_RATES, TrainingRecipe
-
-            if dev is not None:
-                raise SettingsError("--dev is of --method head")
-            if chosen in CLASSIFYING or task == "correctness":
-                raise SettingsError(f"--method {chosen} is of correctness, and this is a {task}")
-            own_rate = LEARNING_RATES[chosen]
-            recipe = TrainingRecipe(
-                method=chosen,
-                learning_rate=own_rate if learning_rate is None else learning_rate,
-                share_of_layers=layers,
-                row_tokens=row_tokens,
-                cap=cap,
-                seed=seed,
-                steps=steps,
-                **_drop_unset(epochs=epochs, rank=rank),
-            )
-            writer = FinetuneJob(
-                task="labeller" if task == "completeness" else task,
-                recipe=recipe,
-                start=start,
-                labels=labels,
-                papers=papers,
-                n_systems=systems,
-                targets=targets,
-                source_chars=source_chars,
-                **job,
-            )
-            found = finetune(writer, say)
-    _report(found, out, dev, say, _OPTIONS[task] if is_classified else "")
+        found = finetune(writer, say)
+    return _report(found, out, dev, say, option)
 
 
 def _drop_unset(**options: Any) -> dict[str, Any]:
@@ -248,17 +188,13 @@ def _default_method(task: str) -> Literal["svm", "head", "sft"]:
     return "head" if task == "verifier" else "sft"
 
 
-_OPTIONS = {
-    "correctness": "--correctness ",
-    "completeness": "--labeller ",
-    "labeller": "--labeller ",
-}
+OPTIONS = {"correctness": "--correctness ", "completeness": "--labeller "}
 """The option of `ragassay evaluate` that takes a classifier."""
 
 
 def _report(
     found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None], option: str
-) -> None:
+) -> int:
     from ragassay.reports.text import count_text, format_interval, score_text
 
     if found.measured is not None:
@@ -275,4 +211,5 @@ def _report(
     )
     if found.n_rejected:
         say(f"{count_text(found.n_rejected, 'line')} of the data could not be read")
-        raise typer.Exit(PARTIAL)
+        return PARTIAL
+    return OK

@@ -2,84 +2,56 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import partial_if
 from ragassay.cli.options import DryRun, Json, Quiet, takes
+from ragassay.cli.terminal import Terminal, print_notes, print_rejections, show_sheets
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
+    from ragassay.records import Rejection
+    from ragassay.reports.sheets import Sheet
     from ragassay.workbench.evaluation import GradedFile, SystemFiles
     from ragassay.workbench.grades import GradeFilter, GradeKind
-    from ragassay.workbench.oversight import Relevance
 
 
-Words = Annotated[int, typer.Option(min=1, help="Longer texts are cut at ends of sentences.")]
-Depth = Annotated[
-    int, typer.Option(min=0, help="Documents of a ranking that are taken; 0 for all.")
-]
+Words = Annotated[int, Option(min=1, help="Longer texts are cut at ends of sentences.")]
+Depth = Annotated[int, Option(min=0, help="Documents of a ranking that are taken; 0 for all.")]
 ItemKind = Literal["question", "nugget", "direct"]
 
 GradesArgument = Annotated[
-    Path,
-    typer.Argument(metavar="GRADES", help="Graded passages, as `ragassay grade` writes them."),
+    Path, Argument(metavar="GRADES", help="Graded passages, as `ragassay grade` writes them.")
 ]
-Model = Annotated[str, typer.Option(help="Only grades of this model.")]
-PromptClass = Annotated[str, typer.Option(help="Only grades of this class of prompts.")]
+Model = Annotated[str, Option(help="Only grades of this model.")]
+PromptClass = Annotated[str, Option(help="Only grades of this class of prompts.")]
 Items = Annotated[
-    ItemKind | None, typer.Option(help="Only grades by questions, by nuggets, or direct ones.")
-]
-SelfRated = Annotated[
-    bool | None,
-    typer.Option("--self-rated/--not-self-rated", help="Only grades with ratings, or without."),
+    ItemKind | None, Option(help="Only grades by questions, by nuggets, or direct ones.")
 ]
 Banks = Annotated[
     list[Path] | None,
-    typer.Option("--testbank", help="Test bank: the items' texts and facets. Repeat for more."),
+    Option("--testbank", help="Test bank: the items' texts and facets. Repeat for more."),
 ]
 MinRating = Annotated[
     int | None,
-    typer.Option(
+    Option(
         min=0, max=5, help="Least rating that covers an item; by default what is marked correct."
     ),
 ]
-Csv = Annotated[Path | None, typer.Option(help="Write all columns and rows as CSV.")]
-Limit = Annotated[int, typer.Option(min=0, help="Most rows of a table shown; 0 for all.")]
-OneQuery = Annotated[str | None, typer.Option("--query", help="Only this query.")]
-MinRelevant = Annotated[int, typer.Option(help="Least judgment that is relevant; 2 for TREC DL.")]
-RelevantFrom = Annotated[
-    int | None,
-    typer.Option(
-        metavar="MIN", help="Take direct grades rated MIN or more as relevant, not judgments."
-    ),
-]
-DirectClass = Annotated[
-    str, typer.Option(help="The direct grades' class of prompts, for --relevant-from.")
-]
-Official = Annotated[
-    Path | None,
-    typer.Option(
-        help='Official leaderboard: JSON {"system": rank}, or two columns, system and score. '
-        "Prints Spearman's rho and Kendall's tau."
-    ),
-]
-Runs = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--runs",
-        metavar="RUN",
-        help="Run file of a system, named by its tag, or a folder of *.run files; repeat for more. "
-        "Without it the rankings in GRADES count.",
-    ),
-]
+Csv = Annotated[Path | None, Option(help="Write all columns and rows as CSV.")]
+Limit = Annotated[int, Option(min=0, help="Most rows of a table shown; 0 for all.")]
 
 
 Leanings = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--leanings",
         help="Count what the grader left undecided as it leant: to compare systems over many "
         "passages, not to judge one.",
@@ -99,49 +71,38 @@ def grade_filter(
     return GradeFilter(model, prompt_class, items, self_rated)
 
 
-def relevance_of(min_relevant: int, relevant_from: int | None, direct_class: str) -> Relevance:
-    """Return what makes a passage relevant by the options."""
-    from ragassay.workbench.grades import GradeFilter
-    from ragassay.workbench.oversight import Relevance
-
-    if relevant_from is None:
-        return Relevance(min_relevant)
-    return Relevance(relevant_from, GradeFilter(prompt_class=direct_class, items="direct"))
-
-
 def graded_file(
     path: Path,
-    banks: list[Path] | None,
-    chosen: GradeFilter | None,
+    banks: list[Path] | None = None,
+    chosen: GradeFilter | None = None,
     leanings: bool = False,
+    takes_first: bool = True,
 ) -> GradedFile:
     """Read a graded file, report what could not be read, and whose grades count.
 
     Args:
         path: The file.
         banks: Test banks.
-        chosen: Where given, several graders that it accepts are worth a note.
+        chosen: Where given, it has to accept some grader.
         leanings: Whether what is undecided counts as it leant.
+        takes_first: Whether only the first of several graders counts, which is worth a note.
     """
-    from ragassay.cli.output import print_rejections
     from ragassay.workbench.evaluation import read_graded
 
     file = read_graded(path, banks or (), leanings=leanings)
     print_rejections(file.rejections)
     if chosen is not None:
         graders = file.graders(chosen)
-        if len(graders) > 1:
-            typer.echo(
+        if takes_first and len(graders) > 1:
+            print_notes(
                 f"note: {len(graders)} graders; of a passage's grades the first counts, "
-                f"{graders[0]}: choose with --prompt-class, --model, --items",
-                err=True,
+                f"{graders[0]}: choose with --prompt-class, --model, --items"
             )
     return file
 
 
 def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | None) -> SystemFiles:
     """Read what systems are ranked by, and report what could not be read."""
-    from ragassay.cli.output import print_rejections
     from ragassay.workbench.evaluation import read_system_files
 
     files = read_system_files(runs or (), qrels, official)
@@ -149,10 +110,65 @@ def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | N
     return files
 
 
-def exit_code(*files: GradedFile | SystemFiles | None) -> None:
-    """Exit with `PARTIAL` where some of a file could not be read."""
-    if any(file is not None and file.rejections for file in files):
-        raise typer.Exit(PARTIAL)
+@dataclass(frozen=True)
+class Tables:
+    """What a command shows of a graded file.
+
+    Attributes:
+        sheets: The tables.
+        shown: Other tables for the terminal.
+        rejections: What could not be read of other files.
+    """
+
+    sheets: Sequence[Sheet]
+    shown: Sequence[Sheet] | None = None
+    rejections: Sequence[Rejection] = ()
+
+
+def shows_grades(
+    most_rows: int, *more: Literal["bank", "leanings"], takes_first: bool = True
+) -> Callable[[Callable[..., Tables]], Callable[..., int]]:
+    """Give a command the options of all that show tables of a graded file.
+
+    The command takes the file and the filter of its grades; its tables are printed, or written.
+
+    Args:
+        most_rows: Default of --limit.
+        more: Further options that it takes.
+        takes_first: Whether only the first of several graders counts.
+    """
+
+    def decorate(command: Callable[..., Tables]) -> Callable[..., int]:
+        def called(
+            grades: GradesArgument,
+            *,
+            bank: Banks = None,
+            leanings: Leanings = False,
+            model: Model = "",
+            prompt_class: PromptClass = "",
+            items: Items = None,
+            csv: Csv = None,
+            as_json: Json = False,
+            limit: Limit = most_rows,
+            **own: Any,
+        ) -> int:
+            chosen = grade_filter(model, prompt_class, items)
+            file = graded_file(grades, bank, chosen, leanings, takes_first)
+            found = command(file, chosen, **own)
+            show_sheets(found.sheets, csv, as_json, limit, found.shown)
+            return partial_if(file.rejections, found.rejections)
+
+        first, *shared = inspect.signature(called, eval_str=True).parameters.values()
+        left_out = {"bank", "leanings"} - {*more}
+        shared = [p for p in shared if p.name not in left_out and p.kind is not p.VAR_KEYWORD]
+        unloaded = {"GradedFile": Any, "GradeFilter": Any}
+        signature = inspect.signature(command, eval_str=True, locals=unloaded)
+        own = list(signature.parameters.values())[2:]
+        called.__signature__ = inspect.Signature([first, *own, *shared], return_annotation=int)  # type: ignore[attr-defined]
+        called.__name__, called.__doc__ = command.__name__, command.__doc__
+        return called
+
+    return decorate
 
 
 @takes(
@@ -164,29 +180,16 @@ def exit_code(*files: GradedFile | SystemFiles | None) -> None:
     ending="-graded",
 )
 def grade(
-    responses: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Passages: graded files of the Rubric workbench, rankings of trec_eval (with "
-            "--corpus), or answers in any format that `ragassay evaluate` reads."
-        ),
-    ],
+    responses: list[Path],
     *,
     words: Words = 400,
     depth: Depth = 20,
-    like_original: Annotated[
-        bool,
-        typer.Option(
-            "--like-original",
-            help="Make a grade that could not be had 1 and correct, as the original does; by "
-            "default it is unscored.",
-        ),
-    ] = False,
+    like_original: bool = False,
     as_json: Json = False,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Grade passages by the questions and nuggets of a test bank, or by their query alone.
 
     The grades are added to what the passages had, and written to graded.jsonl.gz in the run's
@@ -200,37 +203,31 @@ def grade(
     For example:
 
       ragassay grade responses.jsonl.gz --testbank bank.jsonl.gz
-
       ragassay grade run-a.txt run-b.txt --corpus passages.jsonl --testbank bank.jsonl.gz
-
       ragassay grade answers.jsonl --testbank bank.jsonl.gz --model openai/gpt-4.1-mini
-      --grade rating --grade extraction
-
+          --grade rating --grade extraction
       ragassay grade answers.jsonl --grade thomas --model openai/gpt-4.1-mini
-
       ragassay grade answers.jsonl --testbank bank.jsonl.gz --grader google/flan-t5-large
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a grade failed.
-    """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal, print_graded
-        from ragassay.requests import request_grading
 
-        terminal = Terminal(quiet, as_json, options.get("out"))
-        request = request_grading(
-            responses,
-            options,
-            None,
-            terminal,
-            words=words,
-            depth=depth,
-            like_original=like_original,
-        )
-        graded = terminal.run(request, options, dry_run)
-        if as_json:
-            typer.echo(graded.run.summary.model_dump_json(indent=2))
-        elif not quiet:
-            bank = options.get("testbank")
-            print_graded(graded, terminal.folder, bank if isinstance(bank, Path) else None)
-    if graded.is_partial:
-        raise typer.Exit(PARTIAL)
+    Options:
+        responses: Passages: graded files of the Rubric workbench, rankings of trec_eval (with
+            --corpus), or answers in any format that `ragassay evaluate` reads.
+        like_original: Make a grade that could not be had 1 and correct, as the original does; by
+            default it is unscored.
+    """
+    from ragassay.cli.output import print_graded
+    from ragassay.requests import request_grading
+
+    terminal = Terminal(quiet, as_json, options.get("out"))
+    request = request_grading(
+        responses, options, None, terminal, words=words, depth=depth, like_original=like_original
+    )
+    graded = terminal.run(request, options, dry_run)
+    if as_json:
+        typer.echo(graded.run.summary.model_dump_json(indent=2))
+    elif not quiet:
+        bank = options.get("testbank")
+        print_graded(graded, terminal.folder, bank if isinstance(bank, Path) else None)
+    return partial_if(graded.is_partial)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli import grade_scores, oversight
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli import oversight
+from ragassay.cli.base import partial_if
 from ragassay.cli.grade import (
     Banks,
     Depth,
@@ -18,14 +20,16 @@ from ragassay.cli.grade import (
     MinRating,
     Model,
     PromptClass,
-    SelfRated,
     Words,
-    exit_code,
     grade_filter,
     graded_file,
 )
 from ragassay.cli.options import takes
+from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords
+
+if TYPE_CHECKING:
+    from ragassay.formats.workbench.paragraphs import QueryParagraphs
 
 app = typer.Typer(
     name="grades",
@@ -34,23 +38,16 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Out = Annotated[Path, typer.Option("--out", help="The file to write; compressed if in .gz.")]
+Out = Annotated[Path, Option("--out", help="The file to write; compressed if in .gz.")]
 
 
 @app.command()
 def merge(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="GRADES...", help="Graded files of the same passages.")
-    ],
+    files: Annotated[list[Path], Argument(metavar="GRADES...")],
     *,
     out: Out,
-    later_wins: Annotated[
-        bool,
-        typer.Option(
-            "--later-wins", help="Take the later file's grades where a grader is in two files."
-        ),
-    ] = False,
-) -> None:
+    later_wins: bool = False,
+) -> int:
     """Merge the grades that several graders gave to the same passages into one file.
 
     Passages are matched by query and id. It is an error if their texts or judgments differ, or if
@@ -60,35 +57,28 @@ def merge(
 
       ragassay grades merge flan.jsonl.gz gpt.jsonl.gz --out both.jsonl.gz
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    Options:
+        files: Graded files of the same passages.
+        later_wins: Take the later file's grades where a grader is in two files.
     """
-    with errors_as_lines():
-        from ragassay.formats import write_graded_paragraphs
-        from ragassay.reports.text import count_text
-        from ragassay.workbench.graded_files import merge_grades
+    from ragassay.workbench.graded_files import merge_grades
 
-        found = [graded_file(path, None, None) for path in files]
-        merged = merge_grades([file.queries for file in found], later_wins=later_wins)
-        write_graded_paragraphs(merged, out)
-        n = sum(len(query.paragraphs) for query in merged)
-        typer.echo(
-            f"{out}: {count_text(len(merged), 'query', 'queries')}, {count_text(n, 'passage')}"
-        )
-    exit_code(*found)
+    found = [graded_file(path) for path in files]
+    merged = merge_grades([file.queries for file in found], later_wins=later_wins)
+    _write(merged, out)
+    return partial_if(*(file.rejections for file in found))
 
 
 @app.command()
 @takes(EvaluateKeywords, "corpus", "questions")
 def passages(
-    responses: Annotated[
-        list[Path], typer.Argument(help="Answers, rankings or graded files, as for `grade`.")
-    ],
+    responses: list[Path],
     *,
     target: Out,
     words: Words = 400,
     depth: Depth = 20,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Write passages in the Workbench's own form, for its programs to grade.
 
     Passages keep the systems that ranked or wrote them, judgments, and grades that they have. The
@@ -97,27 +87,28 @@ def passages(
     For example:
 
       ragassay grades passages answers.jsonl --out responses.jsonl.gz
-
       ragassay grades passages a.run b.run --corpus passages.jsonl --out responses.jsonl.gz
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    Options:
+        responses: Answers, rankings or graded files, as for `grade`.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.formats import write_graded_paragraphs
-        from ragassay.reports.text import count_text
-        from ragassay.workbench.grading import prepared_passages
+    from ragassay.workbench.grading import prepared_passages
 
-        found = prepared_passages(responses, options, most_words=words, depth=depth, spelled="flag")
-        print_rejections(found.rejections)
-        write_graded_paragraphs(found.queries, target)
-        n = sum(len(query.paragraphs) for query in found.queries)
-        typer.echo(
-            f"{target}: {count_text(len(found.queries), 'query', 'queries')}, "
-            f"{count_text(n, 'passage')}"
-        )
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    found = prepared_passages(responses, options, most_words=words, depth=depth, spelled="flag")
+    print_rejections(found.rejections)
+    _write(found.queries, target)
+    return partial_if(found.rejections)
+
+
+def _write(queries: Sequence[QueryParagraphs], path: Path) -> None:
+    from ragassay.formats import write_graded_paragraphs
+    from ragassay.reports.text import count_text
+
+    write_graded_paragraphs(queries, path)
+    n = sum(len(query.paragraphs) for query in queries)
+    typer.echo(
+        f"{path}: {count_text(len(queries), 'query', 'queries')}, {count_text(n, 'passage')}"
+    )
 
 
 @app.command("filter")
@@ -128,26 +119,26 @@ def filter_(
     model: Model = "",
     prompt_class: PromptClass = "",
     items: Items = None,
-    self_rated: SelfRated = None,
-) -> None:
+    self_rated: Annotated[bool | None, Option("--self-rated/--not-self-rated")] = None,
+) -> int:
     """Keep some grades of each passage: those of a model, a class of prompts, a kind of item.
 
     For example:
 
       ragassay grades filter all.jsonl.gz --items nugget --out nuggets.jsonl.gz
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    Options:
+        self_rated: Only grades with ratings, or without.
     """
-    with errors_as_lines():
-        from ragassay.formats import write_graded_paragraphs
-        from ragassay.workbench.graded_files import filter_grades
+    from ragassay.formats import write_graded_paragraphs
+    from ragassay.workbench.graded_files import filter_grades
 
-        chosen = grade_filter(model, prompt_class, items, self_rated)
-        file = graded_file(grades, None, None)
-        graders = file.graders(chosen)
-        write_graded_paragraphs(filter_grades(file.queries, chosen), out)
-        typer.echo(f"{out}: grades of {'; '.join(graders)}")
-    exit_code(file)
+    chosen = grade_filter(model, prompt_class, items, self_rated)
+    file = graded_file(grades)
+    graders = file.graders(chosen)
+    write_graded_paragraphs(filter_grades(file.queries, chosen), out)
+    typer.echo(f"{out}: grades of {'; '.join(graders)}")
+    return partial_if(file.rejections)
 
 
 @app.command()
@@ -155,26 +146,15 @@ def qrels(
     grades: GradesArgument,
     *,
     out: Out,
-    label: Annotated[
-        Literal["rating", "covered", "items"],
-        typer.Option(
-            help="Label a passage by its highest rating, by the number of items that it covers, "
-            "or write the items that it covers (diversity qrels, as ndeval reads them)."
-        ),
-    ] = "rating",
+    label: Literal["rating", "covered", "items"] = "rating",
     min_rating: MinRating = None,
-    by_facet: Annotated[
-        bool,
-        typer.Option(
-            "--by-facet", help="Label by facet: the bank's, else the item's id up to its last /."
-        ),
-    ] = False,
+    by_facet: bool = False,
     bank: Banks = None,
     leanings: Leanings = False,
     model: Model = "",
     prompt_class: PromptClass = "",
     items: Items = None,
-) -> None:
+) -> int:
     """Write labels of passages as a qrels file, which trec_eval reads.
 
     An item without a grade is left out; passages whose label could be higher for that are counted.
@@ -182,35 +162,35 @@ def qrels(
     For example:
 
       ragassay grades qrels graded.jsonl.gz --prompt-class NuggetSelfRatedPrompt --out rubric.qrels
-
       trec_eval -l 4 -m recip_rank rubric.qrels bm25.run
-
       ragassay grades qrels graded.jsonl.gz --label items --min-rating 4 --out diversity.qrels
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    Options:
+        label: Label a passage by its highest rating, by the number of items that it covers, or
+            write the items that it covers (diversity qrels, as ndeval reads them).
+        by_facet: Label by facet: the bank's, else the item's id up to its last /.
     """
-    with errors_as_lines():
-        from ragassay.reports.text import count_text
-        from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels
+    from ragassay.reports.text import count_text
+    from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, bank, chosen, leanings)
-        if label == "items":
-            n = write_item_qrels(file, chosen, out, min_rating)
-            typer.echo(f"{out}: {count_text(n, 'item')} of passages")
-        else:
-            found = rubric_qrels(file, chosen, label, min_rating, by_facet=by_facet)
-            n = write_rubric_qrels(found, out)
-            typer.echo(
-                f"{out}: {n:,} labels; {found.n_ungraded:,} passages without a grade, "
-                f"{found.n_unlabelled:,} without a label, {found.n_uncertain:,} labels that could "
-                "be higher"
-            )
-    exit_code(file)
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, bank, chosen, leanings)
+    if label == "items":
+        n = write_item_qrels(file, chosen, out, min_rating)
+        typer.echo(f"{out}: {count_text(n, 'item')} of passages")
+    else:
+        found = rubric_qrels(file, chosen, label, min_rating, by_facet=by_facet)
+        n = write_rubric_qrels(found, out)
+        typer.echo(
+            f"{out}: {n:,} labels; {found.n_ungraded:,} passages without a grade, "
+            f"{found.n_unlabelled:,} without a label, {found.n_uncertain:,} labels that could "
+            "be higher"
+        )
+    return partial_if(file.rejections)
 
 
 for _command in (
-    *(grade_scores.cover, grade_scores.leaderboard, grade_scores.annotators),
+    *(oversight.cover, oversight.leaderboard, oversight.annotators),
     *(oversight.verify, oversight.grid, oversight.missing, oversight.spurious),
     oversight.agreement,
 ):

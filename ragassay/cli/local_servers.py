@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ragassay.cli.terminal import print_lines, print_sheets
+
 if TYPE_CHECKING:
     from ragassay.models.local_answers import ServerModel
     from ragassay.models.local_servers import LocalServer
@@ -43,7 +45,7 @@ def find(ports: Sequence[int], urls: Sequence[str]) -> tuple[tuple[str, ...], li
     return looked, list(find_servers(looked))
 
 
-def print_json(servers: Sequence[LocalServer]) -> None:
+def print_as_json(servers: Sequence[LocalServer]) -> None:
     """Print one object a server."""
     for server in servers:
         judges = [_fields(server, model) for model in server.models]
@@ -54,24 +56,19 @@ def print_json(servers: Sequence[LocalServer]) -> None:
 
 def print_servers(looked: Sequence[str], servers: Sequence[LocalServer]) -> None:
     """Print a table of judges for each server, and a command to paste."""
-    from ragassay.safe_text import open_console
-
-    console = open_console()
     if not servers:
         for line in NOTHING:
             text = line.format(urls=", ".join(looked))
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            print_lines(text, soft_wrap=True)
     for server in servers:
-        for line in _heading(server):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        print_lines(*_heading(server), soft_wrap=True)
         if server.models:
             _print_judges(server)
             command = command_for(server, _first_choice(server.models))
             lines = ["", f"  {command}", ""]
             if server.kind == "ollama":
                 lines.insert(0, OLLAMA_HINT)
-            for line in lines:
-                console.print(line, markup=False, highlight=False, soft_wrap=True)
+            print_lines(*lines, soft_wrap=True)
 
 
 def command_for(server: LocalServer, model: ServerModel) -> str:
@@ -104,8 +101,7 @@ def _heading(server: LocalServer) -> list[str]:
 
 
 def _print_judges(server: LocalServer) -> None:
-    from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
-    from ragassay.safe_text import open_console
+    from ragassay.reports.sheets import Sheet, numbers, words
 
     rows: list[tuple[str, ...]] = []
     for model in server.models:
@@ -118,7 +114,7 @@ def _print_judges(server: LocalServer) -> None:
         parameters = " ".join(filter(None, (model.parameters, model.quantization)))
         rows.append((server.judge_name(model), parameters, size, context, note))
     columns = (*words("--model", "parameters"), *numbers("size", "tokens"), *words(" "))
-    open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
+    print_sheets(Sheet("", columns, tuple(rows)))
 
 
 def _fields(server: LocalServer, model: ServerModel) -> dict[str, object]:

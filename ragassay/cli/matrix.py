@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
-from ragassay.cli.options import (
-    DryRun,
-    Json,
-    MaxTokens,
-    OnlyWhere,
-    Papers,
-    Quiet,
-    Words,
-    takes,
+from ragassay.cli.base import OK, partial_if
+from ragassay.cli.options import DryRun, Json, MaxTokens, OnlyWhere, Papers, Quiet, Words, takes
+from ragassay.cli.synthesize import note_questions, print_plan
+from ragassay.cli.terminal import (
+    print_matrices,
+    print_notes,
+    print_rejections,
+    print_sheets,
+    print_written,
 )
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, settings_of
+from ragassay.process import run_sync
+from ragassay.records import Score
+from ragassay.runs.progress import Presenter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,64 +39,16 @@ if TYPE_CHECKING:
     *("max_rpm", "max_usd", "engine", "address", "workers"),
 )
 def matrix(
-    runs: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[RUN...]", help="Run folders, each of another judge or a panel."),
-    ] = None,
-    ratings: Annotated[
-        Path | None,
-        typer.Option(help="File of ratings on rubrics that name their judges, e.g. YESciEval's."),
-    ] = None,
-    rubric: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Show this rubric too, or all; repeat for more."),
-    ] = None,
-    same: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="JUDGE=SYSTEM",
-            help="This judge wrote the answers of this system; repeat for more. Equal names are "
-            "found without it.",
-        ),
-    ] = None,
+    runs: Annotated[list[Path] | None, Argument(metavar="[RUN...]")] = None,
+    ratings: Path | None = None,
+    rubric: Annotated[list[str] | None, Option(metavar="NAME")] = None,
+    same: Annotated[list[str] | None, Option(metavar="JUDGE=SYSTEM")] = None,
     where: OnlyWhere = None,
-    answers: Annotated[
-        Path | None,
-        typer.Option(help="The file of the answers, for --where; by default that of --ratings."),
-    ] = None,
-    target: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            help="Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, heatmaps "
-            "(SVG) and a page with all of them (index.html) into this folder. With --generate also "
-            "everything that models wrote; by default runs/QUESTIONS-matrix.",
-        ),
-    ] = None,
-    generate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="QUESTIONS",
-            help="Have models answer these research questions first, from their papers, as "
-            "`ragassay synthesize` does.",
-        ),
-    ] = None,
-    generator: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Of --generate: a model that writes a synthesis for each question; NAME@URL has "
-            "an endpoint of its own. Repeat for more.",
-        ),
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Of --generate: a model that rates every synthesis on the nine rubrics; repeat "
-            "for more. By default the generators judge each other and themselves.",
-        ),
-    ] = None,
+    answers: Path | None = None,
+    target: Annotated[Path | None, Option("--out")] = None,
+    generate: Annotated[Path | None, Option(metavar="QUESTIONS")] = None,
+    generator: Annotated[list[str] | None, Option(metavar="NAME")] = None,
+    judge: Annotated[list[str] | None, Option(metavar="NAME")] = None,
     papers: Papers = 5,
     words: Words = 200,
     max_tokens: MaxTokens = 0,
@@ -101,7 +56,7 @@ def matrix(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Show how several judges rate several systems, and whether a judge prefers its own answers.
 
     A cell of the matrix is the mean rating over rubrics and answers, with a bootstrap interval
@@ -113,11 +68,8 @@ def matrix(
     For example:
 
       ragassay evaluate answers.jsonl --only rubrics --model openai/gpt-4.1-mini --out runs/gpt
-
       ragassay evaluate answers.jsonl --only rubrics --model hosted_vllm/qwen2.5-72b --out runs/qwen
-
       ragassay matrix runs/gpt runs/qwen --same openai/gpt-4.1-mini=our-rag --out matrix
-
       ragassay matrix --ratings bioasq-train-answers.jsonl.gz --where variant=benign
 
     With --generate the answers are written first: every generator writes one synthesis for each
@@ -127,50 +79,63 @@ def matrix(
     `ragassay evaluate`, once by each judge, whose run folders are compared.
 
       ragassay matrix --generate bioasq-train-questions.jsonl.gz --limit 20
-      --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
-
+          --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
       ragassay matrix --generate questions.jsonl --generator hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
-      --judge openai/gpt-4.1-mini --dry-run
+          --judge openai/gpt-4.1-mini --dry-run
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or a run is incomplete.
+
+    Options:
+        runs: Run folders, each of another judge or a panel.
+        ratings: File of ratings on rubrics that name their judges, e.g. YESciEval's.
+        rubric: Show this rubric too, or all; repeat for more.
+        same: This judge wrote the answers of this system; repeat for more. Equal names are found
+            without it.
+        answers: The file of the answers, for --where; by default that of --ratings.
+        target: Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, heatmaps (SVG)
+            and a page with all of them (index.html) into this folder. With --generate also
+            everything that models wrote; by default runs/QUESTIONS-matrix.
+        generate: Have models answer these research questions first, from their papers, as `ragassay
+            synthesize` does.
+        generator: Of --generate: a model that writes a synthesis for each question; NAME@URL has an
+            endpoint of its own. Repeat for more.
+        judge: Of --generate: a model that rates every synthesis on the nine rubrics; repeat for
+            more. By default the generators judge each other and themselves.
     """
-    with errors_as_lines():
-        from ragassay.studies.matrix import judge_matrix, write_judge_matrix
+    from ragassay.studies.matrix import judge_matrix, write_judge_matrix
 
-        if generate or target:
-            need("matplotlib")
-        made: GeneratedAnswers | None = None
-        if generate is None and (generator or judge or dry_run or options.get("corpus")):
-            raise InputError(
-                "--generator, --judge, --corpus and --dry-run go with --generate QUESTIONS"
-            )
-        if generate is not None:
-            target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
-            given = generator or [], judge or generator or []
-            asked = _MatrixArguments(generate, *given, papers, words, max_tokens, target)
-            made = _generate_matrix(asked, options, dry_run, as_json, quiet)
-            if made is None:
-                return
-            runs, answers = [*(runs or ()), *made.runs], answers or made.written.file
-        found = judge_matrix(
-            runs or (),
-            ratings,
-            answers=answers,
-            where=where or (),
-            same=same or (),
-            rubrics=rubric or (),
+    if generate or target:
+        need("matplotlib")
+    made: GeneratedAnswers | None = None
+    if generate is None and (generator or judge or dry_run or options.get("corpus")):
+        raise InputError(
+            "--generator, --judge, --corpus and --dry-run go with --generate QUESTIONS"
         )
-        if made is not None:
-            found = replace(found, warnings=(*made.written.warnings, *found.warnings))
-        _print(found, as_json)
-        for path in write_judge_matrix(found, target) if target else ():
-            typer.echo(f"wrote {path}", err=True)
-    if found.rejections or found.warnings or (made and made.written.is_partial):
-        raise typer.Exit(PARTIAL)
+    if generate is not None:
+        target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
+        given = generator or [], judge or generator or []
+        asked = _Asked(generate, *given, papers, words, max_tokens, target)
+        made = _generate_matrix(asked, options, dry_run, as_json, quiet)
+        if made is None:
+            return OK
+        runs, answers = [*(runs or ()), *made.runs], answers or made.written.file
+    found = judge_matrix(
+        runs or (),
+        ratings,
+        answers=answers,
+        where=where or (),
+        same=same or (),
+        rubrics=rubric or (),
+    )
+    if made is not None:
+        found = replace(found, warnings=(*made.written.warnings, *found.warnings))
+    _print(found, as_json)
+    print_written(write_judge_matrix(found, target) if target else ())
+    is_partial = made is not None and made.written.is_partial
+    return partial_if(found.rejections, found.warnings, is_partial)
 
 
-@dataclass(frozen=True)
-class _MatrixArguments:
+class _Asked(NamedTuple):
     questions: Path
     generators: Sequence[str]
     judges: Sequence[str]
@@ -181,17 +146,13 @@ class _MatrixArguments:
 
 
 def _generate_matrix(
-    asked: _MatrixArguments, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
+    asked: _Asked, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
 ) -> GeneratedAnswers | None:
     """Write and rate the syntheses; None where it was only asked what that would take."""
-    from ragassay.cli.synthesize import note_questions
-
     if len(asked.generators) < 2:
         raise InputError("a matrix compares models that write: --generator NAME, twice or more")
     if not dry_run:
         _check(asked, options)
-    from ragassay.process import run_sync
-    from ragassay.runs.progress import Presenter
     from ragassay.runs.resume import states_of
     from ragassay.studies.matrix import ANSWERS, generate_and_judge, plan_calls
     from ragassay.studies.syntheses import prepared_questions, writers_of, writing_settings
@@ -208,7 +169,8 @@ def _generate_matrix(
     )
     note_questions(questions)
     if dry_run:
-        _print_plan(plan_calls(questions, writers, judges, asked.words), asked, as_json)
+        plan = plan_calls(questions, writers, judges, asked.words)
+        print_plan(plan, _calls_text(plan, asked), f"the folder {asked.out} has", as_json)
         return None
     how = Writing(asked.words, asked.max_tokens, bool(options.get("retry_failed")))
     made = generate_and_judge(questions, writers, judges, asked.out, how, bar)
@@ -217,7 +179,7 @@ def _generate_matrix(
     return made
 
 
-def _check(asked: _MatrixArguments, options: EvaluateKeywords) -> None:
+def _check(asked: _Asked, options: EvaluateKeywords) -> None:
     from ragassay.runs.preflight import check_ready
 
     for name in dict.fromkeys((*asked.generators, *asked.judges)):
@@ -231,70 +193,50 @@ def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
     return settings_of({"model": [name]} | chosen | more, spelled="flag")
 
 
-def _print_plan(plan: GenerationPlan, asked: _MatrixArguments, as_json: bool) -> None:
+def _calls_text(plan: GenerationPlan, asked: _Asked) -> str:
     from ragassay.reports.text import count_text
 
-    if as_json:
-        import json
-        from dataclasses import asdict
-
-        typer.echo(json.dumps(asdict(plan), indent=2))
-        return
-    typer.echo(
-        f"{count_text(plan.n_questions, 'question')}, "
-        f"{count_text(len(asked.generators), 'generator')}, "
-        f"{count_text(len(asked.judges), 'judge')}: "
-        f"{count_text(plan.n_syntheses, 'call')} that write and at most "
-        f"{plan.n_ratings} that rate, about {plan.n_prompt_tokens:,} tokens sent. What the folder "
-        f"{asked.out} has already is not asked for again."
+    counts = (
+        count_text(len(asked.generators), "generator"),
+        count_text(len(asked.judges), "judge"),
     )
+    calls = count_text(plan.n_syntheses, "call")
+    return f"{', '.join(counts)}: {calls} that write and at most {plan.n_ratings} that rate"
 
 
 def _print(found: JudgeMatrix, as_json: bool) -> None:
-    from ragassay.cli.output import print_rejections
-    from ragassay.cli.tables import print_matrices
 
-    for warning in found.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+    print_notes(*(f"warning: {warning}" for warning in found.warnings))
     print_rejections(found.rejections)
     if as_json:
         print_matrices(found.matrices, _fields(found))
         return
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
     from ragassay.studies.self_preference import favourite_sheet, self_preference_sheet
 
     print_matrices(found.matrices, None)
-    console = open_console()
-    console.print(sheet_table(favourite_sheet(found.favourites)))
+    print_sheets(favourite_sheet(found.favourites))
     if found.self_preferences:
-        console.print(sheet_table(self_preference_sheet(found.self_preferences)))
+        print_sheets(self_preference_sheet(found.self_preferences))
     else:
         typer.echo("no judge is one of the systems: --same JUDGE=SYSTEM names one that is")
 
 
 def _fields(found: JudgeMatrix) -> dict[str, object]:
-    kept = {"value", "low", "high", "n", "n_unscored"}
+    names = ("judge", "systems", "verdict", "own_gap", "peer_gap", "excess")
     return {
         "favourites": [
-            {
-                "judge": one.judge,
-                "system": one.system,
-                "second": one.second,
-                "margin": one.margin.model_dump(include=kept),
-            }
+            _plain({name: getattr(one, name) for name in ("judge", "system", "second", "margin")})
             for one in found.favourites
         ],
         "self_preferences": [
-            {
-                "judge": one.judge,
-                "systems": one.systems,
-                "verdict": one.verdict,
-                "own_gap": one.own_gap.model_dump(include=kept),
-                "peer_gap": one.peer_gap.model_dump(include=kept),
-                "excess": one.excess.model_dump(include=kept),
-                "against": {s: e.model_dump(include=kept) for s, e in one.against},
-            }
+            _plain({name: getattr(one, name) for name in names} | {"against": dict(one.against)})
             for one in found.self_preferences
         ],
     }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value for JSON: of a score the value, the interval and the counts."""
+    if isinstance(value, Score):
+        return value.model_dump(include={"value", "low", "high", "n", "n_unscored"})
+    return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import partial_if
 from ragassay.cli.options import Json
+from ragassay.cli.terminal import print_lines, print_sheets
+from ragassay.errors import InputError
+from ragassay.models.registry import check as check_files
+from ragassay.models.registry import fact_checkers, is_sound, item_of, shelf
+from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
     from ragassay.models.registry import FileCheck, ShelfItem
@@ -22,7 +29,7 @@ app = typer.Typer(
 )
 
 Name = Annotated[
-    str, typer.Argument(help="A model's name, such as ragassay/judge, or an adapter's folder.")
+    str, Argument(help="A model's name, such as ragassay/judge, or an adapter's folder.")
 ]
 
 
@@ -40,14 +47,8 @@ def models(context: typer.Context) -> None:
 
 @app.command("find")
 def find_judges(
-    port: Annotated[
-        list[int] | None,
-        typer.Option(help="Look at this port of this machine, not at the usual ones.", min=1),
-    ] = None,
-    url: Annotated[
-        list[str] | None,
-        typer.Option(metavar="URL", help="Look at this address, not at the usual ones."),
-    ] = None,
+    port: Annotated[list[int] | None, Option(min=1)] = None,
+    url: Annotated[list[str] | None, Option(metavar="URL")] = None,
     as_json: Json = False,
 ) -> None:
     """Find judges on this machine: the models of Ollama, LM Studio, vLLM and llama.cpp.
@@ -58,65 +59,48 @@ def find_judges(
     For example:
 
       ragassay models find --port 8001
-    """
-    with errors_as_lines():
-        from ragassay.cli.local_servers import find, print_json, print_servers
 
-        looked, servers = find(port or (), url or ())
-        if as_json:
-            print_json(servers)
-        else:
-            print_servers(looked, servers)
+    Options:
+        port: Look at this port of this machine, not at the usual ones.
+        url: Look at this address, not at the usual ones.
+    """
+    from ragassay.cli.local_servers import find, print_as_json, print_servers
+
+    looked, servers = find(port or (), url or ())
+    if as_json:
+        print_as_json(servers)
+    else:
+        print_servers(looked, servers)
 
 
 @app.command("list")
-def list_models(
-    as_json: Json = False,
-) -> None:
+def list_models(as_json: Json = False) -> None:
     """List every embedded, shipped or fetchable model: its purpose, its size, its origin."""
-    with errors_as_lines():
-        import json
-
-        from ragassay.models.registry import fact_checkers, shelf
-        from ragassay.settings import load_settings
-
-        items = (*shelf(), *fact_checkers(load_settings().literature.cache_dir))
-        if as_json:
-            for item in items:
-                typer.echo(json.dumps(_fields(item)))
-        else:
-            _print_shelf(items)
+    items = (*shelf(), *fact_checkers(load_settings().literature.cache_dir))
+    if as_json:
+        for item in items:
+            typer.echo(json.dumps(_fields(item)))
+    else:
+        _print_shelf(items)
 
 
 @app.command()
-def show(
-    name: Name,
-    as_json: Json = False,
-) -> None:
+def show(name: Name, as_json: Json = False) -> None:
     """Show a model's card: how it was made, its figures with 95 % intervals, its limits.
 
     For example:
 
       ragassay models show ragassay/signals
     """
-    with errors_as_lines():
-        from ragassay.models.registry import item_of
-        from ragassay.settings import load_settings
-
-        item = item_of(name, load_settings().literature.cache_dir)
-        if as_json:
-            typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
-        else:
-            _print_card(item)
+    item = item_of(name, load_settings().literature.cache_dir)
+    if as_json:
+        typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
+    else:
+        _print_card(item)
 
 
 @app.command()
-def get(
-    name: Annotated[
-        str,
-        typer.Argument(help="A published fact checker, such as minicheck, hhem, lettucedetect."),
-    ],
-) -> None:
+def get(name: str) -> None:
     """Fetch a published fact checker from Hugging Face's hub, once.
 
     It lies in the hub's cache; its commit, licence and digest are noted. HF_ENDPOINT names another
@@ -125,94 +109,78 @@ def get(
     For example:
 
       ragassay models get minicheck
-
       ragassay evaluate answers.jsonl --verifier minicheck
 
     Exit codes: 0 it is here; 1 no such model, or the hub cannot be reached.
-    """
-    with errors_as_lines():
-        from ragassay.models.availability import fetch
-        from ragassay.models.registry import item_of
-        from ragassay.settings import load_settings
 
-        cache_dir = load_settings().literature.cache_dir
-        note = fetch(name, cache_dir)
-        item = item_of(note.repository, cache_dir)
-        size = _size(item.n_bytes)
-        typer.echo(f"{note.repository} at {note.revision} ({note.licence}, {size}): {note.folder}")
-        typer.echo(f"SHA-256 {note.digest}")
-        typer.echo(f"use it by --verifier {item.name}")
+    Options:
+        name: A published fact checker, such as minicheck, hhem, lettucedetect.
+    """
+    from ragassay.models.availability import fetch
+
+    cache_dir = load_settings().literature.cache_dir
+    note = fetch(name, cache_dir)
+    item = item_of(note.repository, cache_dir)
+    size = _size(item.n_bytes)
+    typer.echo(f"{note.repository} at {note.revision} ({note.licence}, {size}): {note.folder}")
+    typer.echo(f"SHA-256 {note.digest}")
+    typer.echo(f"use it by --verifier {item.name}")
 
 
 @app.command()
-def check(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Names of models, or adapters' folders; all models where none is."),
-    ] = None,
-) -> None:
+def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
     """Compute the SHA-256 of every file of the models anew, and compare.
 
     OK marks a file with the right digest, READ a readable one whose digest is unknown.
 
     Exit codes: 0 all files are intact; 1 no such model; 3 a file is damaged or missing.
-    """
-    with errors_as_lines():
-        from ragassay.models.registry import check as check_files
-        from ragassay.models.registry import fact_checkers, is_sound, item_of, shelf
-        from ragassay.settings import load_settings
 
-        cache_dir = load_settings().literature.cache_dir
-        fetched = [item for item in fact_checkers(cache_dir) if not item.is_fetchable]
-        items = [item_of(name, cache_dir) for name in names] if names else [*shelf(), *fetched]
-        results = [(item, check_files(item)) for item in items]
-        for item, found in results:
-            _print_check(item, found)
-    if not all(is_sound(found) for _, found in results):
-        raise typer.Exit(PARTIAL)
+    Options:
+        names: Names of models, or adapters' folders; all models where none is.
+    """
+    cache_dir = load_settings().literature.cache_dir
+    fetched = [item for item in fact_checkers(cache_dir) if not item.is_fetchable]
+    items = [item_of(name, cache_dir) for name in names] if names else [*shelf(), *fetched]
+    results = [(item, check_files(item)) for item in items]
+    for item, found in results:
+        _print_check(item, found)
+    return partial_if(not all(is_sound(found) for _, found in results))
 
 
 @app.command()
 def merge(
     name: Name,
-    hf: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write a Hugging Face folder, as vLLM loads it."),
-    ] = None,
-    gguf: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a GGUF file, as llama.cpp loads it.")
-    ] = None,
-    dtype: Annotated[
-        Literal["bfloat16", "float16", "float32"], typer.Option(help="Of the folder's weights.")
-    ] = "bfloat16",
+    hf: Annotated[Path | None, Option(metavar="DIR")] = None,
+    gguf: Annotated[Path | None, Option(metavar="FILE")] = None,
+    dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16",
 ) -> None:
     """Write an adapter and its base as one model, for other servers.
 
     For example:
 
       ragassay models merge ragassay/judge --hf merged-judge
-
       vllm serve merged-judge --served-model-name ragassay/judge
-    """
-    with errors_as_lines():
-        from ragassay.errors import InputError
-        from ragassay.models.registry import item_of
-        from ragassay.models.tuned import merge as merge_adapter
-        from ragassay.models.tuned import write_gguf, write_hf
-        from ragassay.settings import load_settings
 
-        if hf is None and gguf is None:
-            raise InputError("say what to write: --hf DIR, --gguf FILE, or both")
-        item = item_of(name)
-        if item.folder is None:
-            raise InputError(f"{item.name} is no adapter on a language model: nothing to merge")
-        merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
-        if gguf is not None:
-            write_gguf(merged, gguf)
-            typer.echo(f"wrote {gguf}")
-        if hf is not None:
-            write_hf(merged, hf, dtype)
-            typer.echo(f"wrote {hf}")
+    Options:
+        hf: Write a Hugging Face folder, as vLLM loads it.
+        gguf: Write a GGUF file, as llama.cpp loads it.
+        dtype: Of the folder's weights.
+    """
+    from ragassay.models.tuned import merge as merge_adapter
+    from ragassay.models.tuned import write_gguf, write_hf
+
+    if hf is None and gguf is None:
+        raise InputError("say what to write: --hf DIR, --gguf FILE, or both")
+    item = item_of(name)
+    if item.folder is None:
+        raise InputError(f"{item.name} is no adapter on a language model: nothing to merge")
+    merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
+    if gguf is not None:
+        write_gguf(merged, gguf)
+        typer.echo(f"wrote {gguf}")
+    if hf is not None:
+        write_hf(merged, hf, dtype)
+        typer.echo(f"wrote {hf}")
 
 
 def _fields(item: ShelfItem) -> dict[str, object]:
@@ -226,8 +194,7 @@ def _fields(item: ShelfItem) -> dict[str, object]:
 
 
 def _print_shelf(items: Sequence[ShelfItem]) -> None:
-    from ragassay.reports.sheets import Column, Sheet, numbers, sheet_table, words
-    from ragassay.safe_text import open_console
+    from ragassay.reports.sheets import Column, Sheet, numbers, words
 
     rows: list[tuple[str, ...]] = []
     for item in items:
@@ -236,7 +203,7 @@ def _print_shelf(items: Sequence[ShelfItem]) -> None:
         rows.append((item.name, item.role, size, item.source))
     name = Column("", "model", is_unbroken=True)
     columns = (name, *words("what it does"), *numbers("size"), *words("from"))
-    open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
+    print_sheets(Sheet("", columns, tuple(rows)))
 
 
 def _size(n_bytes: int) -> str:
@@ -244,10 +211,8 @@ def _size(n_bytes: int) -> str:
 
 
 def _print_card(item: ShelfItem) -> None:
-    from ragassay.safe_text import open_console
 
-    console = open_console()
-    console.print(item.name, style="bold", markup=False, highlight=False)
+    print_lines(item.name, style="bold")
     lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
     card = item.card
     if card is None:
@@ -256,40 +221,32 @@ def _print_card(item: ShelfItem) -> None:
         lines += ["", card.description, "", "Limits"]
         lines += [f"- {limit}" for limit in card.limits]
         lines += [""] if card.figures else []
-    for line in lines:
-        console.print(line, markup=False, highlight=False)
+    print_lines(*lines)
     if card is not None:
         if card.figures:
             _print_figures(card.figures)
         if card.bounds:
             _print_bounds(card.bounds)
         if card.digest:
-            console.print(f"SHA-256 {card.digest}", markup=False, highlight=False, soft_wrap=True)
+            print_lines(f"SHA-256 {card.digest}", soft_wrap=True)
     if item.folder is not None:
         _print_note(item.folder)
 
 
 def _print_figures(figures: Sequence[CardFigure]) -> None:
     from ragassay.reports.provenance import figures_sheet
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
 
-    console = open_console()
-    console.print(sheet_table(figures_sheet(figures, has_commands=False)))
+    print_sheets(figures_sheet(figures, has_commands=False))
     for command in dict.fromkeys(figure.command for figure in figures):
-        console.print(f"again by: {command}", markup=False, highlight=False, soft_wrap=True)
+        print_lines(f"again by: {command}", soft_wrap=True)
 
 
 def _print_bounds(bounds: Sequence[Bound]) -> None:
     """Print what a model's verdicts need, and how many of them have it."""
     from ragassay.reports.provenance import BOUNDS_NOTE, bounds_sheet
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
 
-    console = open_console()
-    for line in ("", BOUNDS_NOTE):
-        console.print(line, markup=False, highlight=False)
-    console.print(sheet_table(bounds_sheet(bounds)))
+    print_lines(*("", BOUNDS_NOTE))
+    print_sheets(bounds_sheet(bounds))
 
 
 def _print_note(folder: Path) -> None:
@@ -313,12 +270,7 @@ def _print_note(folder: Path) -> None:
 
 
 def _print_check(item: ShelfItem, found: Sequence[FileCheck]) -> None:
-    words = {
-        "ok": "OK",
-        "damaged": "DAMAGED",
-        "missing": "MISSING",
-        "unproven": "READ",
-    }
+    words = {"ok": "OK", "damaged": "DAMAGED", "missing": "MISSING", "unproven": "READ"}
     for file in found:
         typer.echo(f"{words[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())
         if file.state in ("damaged", "missing") and file.expected:

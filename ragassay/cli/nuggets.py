@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
+from typer import Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import partial_if
 from ragassay.cli.options import AnswersArgument, Quiet, takes
+from ragassay.cli.terminal import Terminal, print_rejections
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, Keywords, settings_of
+from ragassay.process import run_sync
+from ragassay.runs.progress import shown_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Target = Annotated[Path, typer.Option("--out", help="The file to write.")]
+Target = Annotated[Path, Option("--out", help="The file to write.")]
 
 
 @app.command()
@@ -38,30 +42,16 @@ def create(
     answers: AnswersArgument,
     *,
     target: Target,
-    source: Annotated[
-        Literal["documents", "answer", "reference"],
-        typer.Option("--from", help="What the nuggets are written from."),
-    ] = "documents",
-    most: Annotated[int, typer.Option("--max", min=1, help="Most nuggets of a question.")] = 20,
-    window: Annotated[int, typer.Option(min=1, help="Documents that are read at a time.")] = 10,
-    min_judgment: Annotated[
-        int,
-        typer.Option(
-            help="Leave out candidates of the nuggetizer's input that were judged below this grade."
-        ),
-    ] = 2,
-    accept_all: Annotated[
-        bool, typer.Option("--accept-all", help="Do not open an editor; take what was written.")
-    ] = False,
-    review: Annotated[
-        bool, typer.Option("--review", help="Edit all lists in the browser, not in an editor.")
-    ] = False,
-    no_open: Annotated[
-        bool, typer.Option("--no-open", help="With --review: print the address, open no browser.")
-    ] = False,
+    source: Annotated[Literal["documents", "answer", "reference"], Option("--from")] = "documents",
+    most: Annotated[int, Option("--max", min=1)] = 20,
+    window: Annotated[int, Option(min=1)] = 10,
+    min_judgment: int = 2,
+    accept_all: bool = False,
+    review: bool = False,
+    no_open: bool = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Write the gold nuggets of every question of a file.
 
     The documents of a question are read some at a time; facts that no sentence of them supports are
@@ -75,50 +65,54 @@ def create(
     For example:
 
       ragassay nuggets create answers.jsonl --from documents --out nuggets.jsonl
-
       ragassay nuggets create answers.jsonl --from reference --out nuggets.jsonl --accept-all
-
       ragassay nuggets create answers.jsonl --out nuggets.jsonl --review
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, some question has no nuggets, or a
     call failed.
+
+    Options:
+        source: What the nuggets are written from.
+        most: Most nuggets of a question.
+        window: Documents that are read at a time.
+        min_judgment: Leave out candidates of the nuggetizer's input that were judged below this
+            grade.
+        accept_all: Do not open an editor; take what was written.
+        review: Edit all lists in the browser, not in an editor.
+        no_open: With --review: print the address, open no browser.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.cli.testbank import edit_in_editor, require_terminal
-        from ragassay.formats.nuggetizer import drop_judged_below
-        from ragassay.process import run_sync
-        from ragassay.reports.text import count_text
-        from ragassay.requests import open_tools, read_input
+    from ragassay.cli.testbank import edit_in_editor, require_terminal
+    from ragassay.formats.nuggetizer import drop_judged_below
+    from ragassay.reports.text import count_text
+    from ragassay.requests import open_tools, read_input
 
-        terminal = Terminal(quiet)
-        if not (accept_all or review):
-            require_terminal("--accept-all, or --review")
-        job, settings = read_input(answers, options, None, terminal, answered=False)
-        tools = open_tools(settings, options, terminal, job.corpus)
-        records = [drop_judged_below(record, min_judgment) for record in job.records]
-        n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
-        if n_dropped:
-            told = f"{count_text(n_dropped, 'candidate')} judged below {min_judgment} left out"
-            typer.echo(f"{told} (--min-judgment)", err=True)
-        from ragassay.runs.nuggets import nugget_jobs, write_nuggets
+    terminal = Terminal(quiet)
+    if not (accept_all or review):
+        require_terminal("--accept-all, or --review")
+    job, settings = read_input(answers, options, None, terminal, answered=False)
+    tools = open_tools(settings, options, terminal, job.corpus)
+    records = [drop_judged_below(record, min_judgment) for record in job.records]
+    n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
+    if n_dropped:
+        told = f"{count_text(n_dropped, 'candidate')} judged below {min_judgment} left out"
+        typer.echo(f"{told} (--min-judgment)", err=True)
+    from ragassay.runs.nuggets import nugget_jobs, write_nuggets
 
-        jobs = nugget_jobs(records, source, tools, n_window=window, n_most=most)
-        with terminal.bar(len(jobs), "writing nuggets") as listen:
-            written = run_sync(
-                write_nuggets(
-                    jobs,
-                    tools,
-                    target,
-                    None if accept_all else edit_in_editor,
-                    review=_page(target, not no_open) if review and not accept_all else None,
-                    tell=lambda message: typer.echo(message, err=True),
-                    listen=listen,
-                )
+    jobs = nugget_jobs(records, source, tools, n_window=window, n_most=most)
+    with terminal.bar(len(jobs), "writing nuggets") as listen:
+        written = run_sync(
+            write_nuggets(
+                jobs,
+                tools,
+                target,
+                None if accept_all else edit_in_editor,
+                review=_page(target, not no_open) if review and not accept_all else None,
+                tell=lambda message: typer.echo(message, err=True),
+                listen=listen,
             )
-        complete = _report_written(written)
-    if job.rejections or not complete:
-        raise typer.Exit(PARTIAL)
+        )
+    complete = _report_written(written)
+    return partial_if(job.rejections, not complete)
 
 
 @app.command()
@@ -131,62 +125,53 @@ def assign(
     answers: AnswersArgument,
     *,
     target: Target,
-    metrics: Annotated[
-        Path | None, typer.Option(help="The scores; by default OUT.metrics.jsonl.")
-    ] = None,
+    metrics: Path | None = None,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Assign every gold nugget to each answer: supported in full, in part, or not.
 
     Writes the nuggetizer's form: the assignments, and the four scores with their means on a line
     "all". A failed assignment is "failed", and left out of the scores.
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or an assignment failed.
+
+    Options:
+        metrics: The scores; by default OUT.metrics.jsonl.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.process import run_sync
-        from ragassay.reports.text import count_text
-        from ragassay.requests import open_tools, read_input
+    from ragassay.reports.text import count_text
+    from ragassay.requests import open_tools, read_input
 
-        terminal = Terminal(quiet)
-        job, settings = read_input(answers, options, None, terminal)
-        tools = open_tools(settings, options, terminal, job.corpus)
-        from ragassay.runs.nugget_matching import assign_nuggets
+    terminal = Terminal(quiet)
+    job, settings = read_input(answers, options, None, terminal)
+    tools = open_tools(settings, options, terminal, job.corpus)
+    from ragassay.runs.nugget_matching import assign_nuggets
 
-        scores = metrics or target.with_name(f"{target.name}.metrics.jsonl")
-        with terminal.bar(len(job.records), "assigning nuggets") as listen:
-            found = run_sync(assign_nuggets(job.records, tools, target, scores, listen))
-        typer.echo(
-            f"{target}: {count_text(len(found.answers), 'answer')}, "
-            f"{count_text(found.n_unscored, 'nugget')} unscored"
-        )
-        typer.echo(f"{scores}: their scores")
-        n_without = len(job.records) - len(found.answers)
-        if n_without:
-            typer.echo(f"answers without gold nuggets: {n_without}", err=True)
-    if job.rejections or found.n_unscored:
-        raise typer.Exit(PARTIAL)
+    scores = metrics or target.with_name(f"{target.name}.metrics.jsonl")
+    with terminal.bar(len(job.records), "assigning nuggets") as listen:
+        found = run_sync(assign_nuggets(job.records, tools, target, scores, listen))
+    typer.echo(
+        f"{target}: {count_text(len(found.answers), 'answer')}, "
+        f"{count_text(found.n_unscored, 'nugget')} unscored"
+    )
+    typer.echo(f"{scores}: their scores")
+    n_without = len(job.records) - len(found.answers)
+    if n_without:
+        typer.echo(f"answers without gold nuggets: {n_without}", err=True)
+    return partial_if(job.rejections, found.n_unscored)
 
 
 @app.command()
 @takes(Keywords, "embedder")
 def fit(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help='JSON lines {"gold": [text], "nuggets": [text]}, with "matches": [[0, 2]] where '
-            "the pairs of one fact are known; or a run folder."
-        ),
-    ],
+    file: Path,
     *,
     target: Target,
-    trials: Annotated[int, typer.Option(min=1, help="Thresholds that are tried.")] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="Of the mixture and the search.")] = 0,
+    trials: Annotated[int, Option(min=1)] = 200,
+    seed: Annotated[int, Option(min=0)] = 0,
     quiet: Quiet = False,
     **options: Unpack[Keywords],
-) -> None:
+) -> int:
     """Fit the rule for when two nuggets are the same fact, as BioACE does.
 
     A Bayesian Gaussian mixture separates similar pairs from others; Optuna searches the probability
@@ -195,31 +180,33 @@ def fit(
     names known matches, the agreement with them decides and is printed.
 
     Use the result with RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
-    """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.models.embeddings import Embedder
-        from ragassay.runs.nugget_matching import fit_file, read_match_file
-        from ragassay.runs.progress import shown_steps
 
-        need("optuna")
-        settings = settings_of(options, spelled="flag")
-        found = read_match_file(file)
-        print_rejections(found.rejections)
-        if found.n_one_sided:
-            typer.echo(f"answers without nuggets on one side: {found.n_one_sided}", err=True)
-        with shown_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
-            matcher = fit_file(
-                found,
-                Embedder(settings.literature.embedder),
-                target,
-                n_trials=trials,
-                seed=seed,
-                on_step=on_step,
-            )
-        _print_matcher(matcher, target)
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    Options:
+        file: JSON lines {"gold": [text], "nuggets": [text]}, with "matches": [[0, 2]] where the
+            pairs of one fact are known; or a run folder.
+        trials: Thresholds that are tried.
+        seed: Of the mixture and the search.
+    """
+    from ragassay.models.embeddings import Embedder
+    from ragassay.runs.nugget_matching import fit_file, read_match_file
+
+    need("optuna")
+    settings = settings_of(options, spelled="flag")
+    found = read_match_file(file)
+    print_rejections(found.rejections)
+    if found.n_one_sided:
+        typer.echo(f"answers without nuggets on one side: {found.n_one_sided}", err=True)
+    with shown_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
+        matcher = fit_file(
+            found,
+            Embedder(settings.literature.embedder),
+            target,
+            n_trials=trials,
+            seed=seed,
+            on_step=on_step,
+        )
+    _print_matcher(matcher, target)
+    return partial_if(found.rejections)
 
 
 def _page(target: Path, opens: bool) -> Reviewer:

@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, partial_if
 from ragassay.cli.options import DryRun, Json, Quiet
+from ragassay.cli.terminal import print_lines, print_rejections, print_sheets
 from ragassay.extras import need
+from ragassay.records import Score
+from ragassay.settings import load_settings, seated
 
 if TYPE_CHECKING:
     from ragassay.optimizers.compiling.job import CompileResult
@@ -33,133 +37,77 @@ def list_prompts() -> None:
 
     Those with a star can be compiled by `ragassay optimize`.
     """
-    with errors_as_lines():
-        from ragassay.optimizers.compiling.showing import prompt_lines
-        from ragassay.reports.sheets import Sheet, sheet_table, words
-        from ragassay.safe_text import open_console
+    from ragassay.optimizers.compiling.showing import prompt_lines
+    from ragassay.reports.sheets import Sheet, words
 
-        rows: list[tuple[str, ...]] = []
-        for line in prompt_lines():
-            fields = f"{', '.join(line.inputs)} -> {', '.join(line.outputs)}"
-            star = " *" if line.can_compile else ""
-            said = line.instruction[:N_CHARS].rstrip() + "..."
-            rows.append((line.name + star, line.sha256[:12], fields, said))
-        columns = words("agent", "SHA-256", "fields", "says")
-        open_console().print(sheet_table(Sheet("", columns, tuple(rows))))
+    rows: list[tuple[str, ...]] = []
+    for line in prompt_lines():
+        fields = f"{', '.join(line.inputs)} -> {', '.join(line.outputs)}"
+        star = " *" if line.can_compile else ""
+        said = line.instruction[:N_CHARS].rstrip() + "..."
+        rows.append((line.name + star, line.sha256[:12], fields, said))
+    columns = words("agent", "SHA-256", "fields", "says")
+    print_sheets(Sheet("", columns, tuple(rows)))
 
 
 @app.command()
-def show(
-    agent: Annotated[str, typer.Argument(help="The agent, as `ragassay prompts list` names it.")],
-    prompts: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="With this compiled prompt.")
-    ] = None,
-) -> None:
+def show(agent: str, prompts: Annotated[Path | None, Option(metavar="PATH")] = None) -> None:
     """Show the whole prompt of an agent as a model sees it.
 
     Angle brackets mark the parts that differ from call to call.
-    """
-    with errors_as_lines():
-        from ragassay.optimizers.compiling.showing import agent_of, full_prompt
-        from ragassay.prompts.compiled import read_compiled
 
-        chosen = agent_of(agent)
-        if prompts is not None:
-            chosen.use(read_compiled(prompts).model_copy(update={"rubrics": ()}))
-        typer.echo(full_prompt(chosen))
+    Options:
+        agent: The agent, as `ragassay prompts list` names it.
+        prompts: With this compiled prompt.
+    """
+    from ragassay.optimizers.compiling.showing import agent_of, full_prompt
+    from ragassay.prompts.compiled import read_compiled
+
+    chosen = agent_of(agent)
+    if prompts is not None:
+        chosen.use(read_compiled(prompts).model_copy(update={"rubrics": ()}))
+    typer.echo(full_prompt(chosen))
 
 
 @app.command()
-def diff(
-    path: Annotated[Path, typer.Argument(help="A file that `ragassay optimize` wrote.")],
-) -> None:
-    """Compare a compiled prompt with the shipped one: a unified diff, then its examples."""
-    with errors_as_lines():
-        from ragassay.optimizers.compiling.showing import prompt_diff
-        from ragassay.prompts.compiled import read_compiled
+def diff(path: Path) -> None:
+    """Compare a compiled prompt with the shipped one: a unified diff, then its examples.
 
-        typer.echo(prompt_diff(read_compiled(path)))
+    Options:
+        path: A file that `ragassay optimize` wrote.
+    """
+    from ragassay.optimizers.compiling.showing import prompt_diff
+    from ragassay.prompts.compiled import read_compiled
+
+    typer.echo(prompt_diff(read_compiled(path)))
 
 
 def optimize(
-    agent: Annotated[
-        str,
-        typer.Argument(
-            help="rubric_judge, verifier, sentence_labeller, nugget_assigner, nugget_writer or "
-            "query_writer."
-        ),
-    ],
-    data: Annotated[
-        Path, typer.Option(help="What to learn from: a file, or a run folder that people reviewed.")
-    ],
-    dev: Annotated[
-        Path | None,
-        typer.Option(help="What to measure on; by default half of the questions of --data."),
-    ] = None,
-    optimizer: Annotated[
-        str, typer.Option(metavar="bootstrap|miprov2|gepa|copro", help="What looks for a prompt.")
-    ] = "bootstrap",
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="LiteLLM name of the model that the prompt is for."),
-    ] = None,
-    reflection_model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="The model that writes candidates; by default the same. NAME@URL."
-        ),
-    ] = None,
-    api_base: Annotated[str | None, typer.Option(help="Endpoint of the model.")] = None,
-    budget: Annotated[
-        str,
-        typer.Option(
-            metavar="light|medium|heavy|N", help="About how many calls of the agent it may make."
-        ),
-    ] = "light",
-    max_usd: Annotated[
-        float | None, typer.Option(min=0, help="Stop before the job costs more.")
-    ] = None,
-    max_calls: Annotated[
-        int | None, typer.Option(min=1, help="Stop before the job makes more model calls.")
-    ] = None,
+    agent: str,
+    data: Annotated[Path, Option()],
+    dev: Path | None = None,
+    optimizer: Annotated[str, Option(metavar="bootstrap|miprov2|gepa|copro")] = "bootstrap",
+    model: Annotated[str | None, Option(metavar="NAME")] = None,
+    reflection_model: Annotated[str | None, Option(metavar="NAME")] = None,
+    api_base: str | None = None,
+    budget: Annotated[str, Option(metavar="light|medium|heavy|N")] = "light",
+    max_usd: Annotated[float | None, Option(min=0)] = None,
+    max_calls: Annotated[int | None, Option(min=1)] = None,
     dry_run: DryRun = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of all that is drawn.")] = 0,
-    limit: Annotated[
-        int, typer.Option(min=0, help="Most examples to learn from, and to measure on; 0 for all.")
-    ] = 0,
-    rubric: Annotated[
-        list[str] | None,
-        typer.Option(help="rubric_judge: for this rubric alone; repeat for more. By default all."),
-    ] = None,
-    damage: Annotated[
-        int, typer.Option(min=0, help="rubric_judge: damage so many answers besides.")
-    ] = 0,
-    gold: Annotated[
-        Path | None,
-        typer.Option(help="Labels of the answers, where they are in a file of their own."),
-    ] = None,
-    labels: Annotated[
-        int, typer.Option(min=2, max=4, help="verifier: how many verdicts there are.")
-    ] = 4,
-    corpus: Annotated[
-        str | None, typer.Option(help="query_writer: what is searched, as for `ragassay evaluate`.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The file to write; by default prompt.json in --work.")
-    ] = None,
-    work: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the replies; by default runs/optimize-AGENT-OPTIMIZER."),
-    ] = None,
-    keep_anyway: Annotated[
-        bool, typer.Option("--keep-anyway", help="Write the prompt also if it is no better.")
-    ] = False,
-    concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Most model calls under way at a time.")
-    ] = None,
+    seed: Annotated[int, Option(min=0)] = 0,
+    limit: Annotated[int, Option(min=0)] = 0,
+    rubric: list[str] | None = None,
+    damage: Annotated[int, Option(min=0)] = 0,
+    gold: Path | None = None,
+    labels: Annotated[int, Option(min=2, max=4)] = 4,
+    corpus: str | None = None,
+    out: Path | None = None,
+    work: Path | None = None,
+    keep_anyway: bool = False,
+    concurrency: Annotated[int | None, Option(min=1)] = None,
     as_json: Json = False,
     quiet: Quiet = False,
-) -> None:
+) -> int:
     """Search for a better prompt of an agent, and measure it on held-out data.
 
     The prompt is written as JSON, and `ragassay evaluate --prompts FILE` uses it. One that does no
@@ -187,79 +135,97 @@ def optimize(
     For example:
 
       ragassay optimize verifier --data claims.jsonl --dev dev.jsonl --model openai/gpt-4.1-mini
-
       ragassay optimize rubric_judge --data rated.jsonl --rubric cohesion --optimizer gepa
 
     Exit codes: 0 a better prompt was written; 1 error, or the money or the calls are spent; 2 wrong
     usage; 3 no better prompt was found, or some of the data could not be read.
+
+    Options:
+        agent: rubric_judge, verifier, sentence_labeller, nugget_assigner, nugget_writer or
+            query_writer.
+        data: What to learn from: a file, or a run folder that people reviewed.
+        dev: What to measure on; by default half of the questions of --data.
+        optimizer: What looks for a prompt.
+        model: LiteLLM name of the model that the prompt is for.
+        reflection_model: The model that writes candidates; by default the same. NAME@URL.
+        api_base: Endpoint of the model.
+        budget: About how many calls of the agent it may make.
+        max_usd: Stop before the job costs more.
+        max_calls: Stop before the job makes more model calls.
+        seed: Of all that is drawn.
+        limit: Most examples to learn from, and to measure on; 0 for all.
+        rubric: rubric_judge: for this rubric alone; repeat for more. By default all.
+        damage: rubric_judge: damage so many answers besides.
+        gold: Labels of the answers, where they are in a file of their own.
+        labels: verifier: how many verdicts there are.
+        corpus: query_writer: what is searched, as for `ragassay evaluate`.
+        out: The file to write; by default prompt.json in --work.
+        work: Folder of the replies; by default runs/optimize-AGENT-OPTIMIZER.
+        keep_anyway: Write the prompt also if it is no better.
+        concurrency: Most model calls under way at a time.
     """
-    with errors_as_lines():
-        from ragassay.optimizers.compiling.planning import check_agent, check_optimizer
+    from ragassay.optimizers.compiling.planning import check_agent, check_optimizer
 
-        check_agent(agent)
-        check_optimizer(optimizer)
-        from ragassay.runs.preflight import check_ready
-        from ragassay.settings import load_settings, seated
+    check_agent(agent)
+    check_optimizer(optimizer)
+    from ragassay.runs.preflight import check_ready
 
-        if optimizer == "miprov2":
-            need("optuna")
-        judges = [name for name in (model, reflection_model) if name]
-        settings = load_settings(
-            **seated(judges[:1] if model else (), api_base), concurrency=concurrency
-        )
-        if reflection_model and reflection_model != model:
-            settings = settings.model_copy(update={"panel": (reflection_model,)})
-        folder = work or Path("runs") / f"optimize-{agent}-{optimizer}"
-        if not dry_run:
-            read = {"data": data, "dev": dev, "gold": gold, "corpus": corpus}
-            check_ready(settings, {"out": folder, **read}, file=out)
-        from ragassay.cli.output import print_rejections
-        from ragassay.optimizers.compiling.job import (
-            CompileJob,
-            plan_compile_job,
-            run_compile_job,
-            write_compiled,
-        )
-        from ragassay.optimizers.compiling.progress import shown_steps
-        from ragassay.optimizers.compiling.tasks import TaskOptions
-        from ragassay.retrievers.opening import open_literature
+    if optimizer == "miprov2":
+        need("optuna")
+    judges = [name for name in (model, reflection_model) if name]
+    settings = load_settings(
+        **seated(judges[:1] if model else (), api_base), concurrency=concurrency
+    )
+    if reflection_model and reflection_model != model:
+        settings = settings.model_copy(update={"panel": (reflection_model,)})
+    folder = work or Path("runs") / f"optimize-{agent}-{optimizer}"
+    if not dry_run:
+        read = {"data": data, "dev": dev, "gold": gold, "corpus": corpus}
+        check_ready(settings, {"out": folder, **read}, file=out)
+    from ragassay.optimizers.compiling.job import (
+        CompileJob,
+        plan_compile_job,
+        run_compile_job,
+        write_compiled,
+    )
+    from ragassay.optimizers.compiling.progress import shown_steps
+    from ragassay.optimizers.compiling.tasks import TaskOptions
+    from ragassay.retrievers.opening import open_literature
 
-        n_labels: Literal[2, 3, 4] = labels  # type: ignore[assignment]
-        options = TaskOptions(tuple(rubric or ()), n_labels, gold, damage, seed)
-        job = CompileJob(
-            agent,
-            data,
-            dev,
-            optimizer,  # type: ignore[arg-type]
-            budget,
-            seed,
-            limit,
-            max_usd,
-            options,
-            max_calls,
-        )
-        literature = open_literature(corpus, settings).literature if corpus else None
-        if dry_run:
-            typer.echo(plan_compile_job(job, settings, literature).text)
-            return
-        with shown_steps(not quiet) as steps:
-            found = run_compile_job(job, settings, folder, literature, steps)
-        print_rejections(found.rejections)
-        target = out or folder / "prompt.json"
-        is_written = found.prompt.is_better or keep_anyway
-        if is_written:
-            write_compiled(found.prompt, target)
-        if as_json:
-            typer.echo(found.prompt.model_dump_json(indent=2))
-        elif not quiet:
-            _show(found, target if is_written else None)
-    if not found.prompt.is_better or found.rejections:
-        raise typer.Exit(PARTIAL)
+    n_labels: Literal[2, 3, 4] = labels  # type: ignore[assignment]
+    options = TaskOptions(tuple(rubric or ()), n_labels, gold, damage, seed)
+    job = CompileJob(
+        agent,
+        data,
+        dev,
+        optimizer,  # type: ignore[arg-type]
+        budget,
+        seed,
+        limit,
+        max_usd,
+        options,
+        max_calls,
+    )
+    literature = open_literature(corpus, settings).literature if corpus else None
+    if dry_run:
+        typer.echo(plan_compile_job(job, settings, literature).text)
+        return OK
+    with shown_steps(not quiet) as steps:
+        found = run_compile_job(job, settings, folder, literature, steps)
+    print_rejections(found.rejections)
+    target = out or folder / "prompt.json"
+    is_written = found.prompt.is_better or keep_anyway
+    if is_written:
+        write_compiled(found.prompt, target)
+    if as_json:
+        typer.echo(found.prompt.model_dump_json(indent=2))
+    elif not quiet:
+        _show(found, target if is_written else None)
+    return partial_if(not found.prompt.is_better, found.rejections)
 
 
 def _show(found: CompileResult, written: Path | None) -> None:
-    from ragassay.reports.sheets import Sheet, numbers, sheet_table, words
-    from ragassay.safe_text import open_console
+    from ragassay.reports.sheets import Sheet, numbers, words
 
     prompt = found.prompt
     columns = (*words("on the measured part"), *numbers("shipped", "compiled", "gain", "items"))
@@ -270,10 +236,8 @@ def _show(found: CompileResult, written: Path | None) -> None:
         )
         for one in prompt.comparisons
     )
-    console = open_console()
-    console.print(sheet_table(Sheet("", columns, rows)))
-    for line in (*_verdict(found, written), *_left_out(found)):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    print_sheets(Sheet("", columns, rows))
+    print_lines(*(*_verdict(found, written), *_left_out(found)), soft_wrap=True)
 
 
 def _verdict(found: CompileResult, written: Path | None) -> list[str]:
@@ -307,7 +271,6 @@ def _left_out(found: CompileResult) -> list[str]:
 
 
 def _text(score: Score | PromptComparison) -> str:
-    from ragassay.records import Score
 
     if not isinstance(score, Score) or score.value is None:
         return "unscored"

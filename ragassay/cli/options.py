@@ -6,12 +6,12 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
 
-from ragassay.cli.base import errors_as_lines
 from ragassay.options import Option, options_of, settings_of, signature_with
+from ragassay.settings import RESULT_FIELDS
 
 Json = Annotated[bool, typer.Option("--json", help="Print what was found as JSON on stdout.")]
 DryRun = Annotated[
@@ -21,8 +21,7 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with 4 if the judge is blind anywhere.")
 ]
 Clusters = Annotated[
-    Path | None,
-    typer.Option(help="MedAESQA's clusters of sentences, for recall as published."),
+    Path | None, typer.Option(help="MedAESQA's clusters of sentences, for recall as published.")
 ]
 SkipEmpty = Annotated[
     bool,
@@ -62,10 +61,13 @@ OnlyWhere = Annotated[
     ),
 ]
 
+Code = TypeVar("Code", int, None)
+"""What a command returns: its exit code, or None for success."""
+
 
 def takes(
     keywords: type, *names: str, ending: str | None = None
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+) -> Callable[[Callable[..., Code]], Callable[..., Code]]:
     """Give a command that takes `**options` a flag for each option.
 
     A command that asks a model is refused here where it cannot work, before it imports, reads or
@@ -78,12 +80,12 @@ def takes(
             argument; None where it has none there.
     """
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Callable[..., Code]) -> Callable[..., Code]:
         options = options_of(keywords)
         chosen = [options[name] for name in names] if names else list(options.values())
 
         @functools.wraps(command)
-        def called(**given: Any) -> None:
+        def called(**given: Any) -> Code:
             unset = {o.name for o in chosen if given[o.name] in (None, [], ())}
             kept = {name: value for name, value in given.items() if name not in unset}
             if ending is not None:
@@ -91,7 +93,7 @@ def takes(
                 kept.setdefault("out", _default_folder(given[first], ending))
             if any(o.name == "model" for o in chosen) and not kept.get("dry_run"):
                 _check(kept, is_whole=not names)
-            command(**kept)
+            return command(**kept)
 
         signature = signature_with(command, map(_parameter, chosen), eval_str=True)
         last = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
@@ -105,17 +107,15 @@ def takes(
 
 def _check(given: Mapping[str, Any], *, is_whole: bool) -> None:
     from ragassay.runs.preflight import JUDGE_FIELDS, check_ready
-    from ragassay.settings import RESULT_FIELDS
 
-    with errors_as_lines():
-        check_ready(
-            settings_of(given, spelled="flag"),
-            given,
-            others=filter(None, [given.get("evaluator")]),
-            file=given.get("target"),
-            answers=given.get("answers"),
-            fields=RESULT_FIELDS if is_whole else JUDGE_FIELDS,
-        )
+    check_ready(
+        settings_of(given, spelled="flag"),
+        given,
+        others=filter(None, [given.get("evaluator")]),
+        file=given.get("target"),
+        answers=given.get("answers"),
+        fields=RESULT_FIELDS if is_whole else JUDGE_FIELDS,
+    )
 
 
 def _default_folder(argument: Path | Sequence[Path], ending: str) -> Path:

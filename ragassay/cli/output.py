@@ -1,112 +1,51 @@
-"""Print results on the terminal."""
+"""Print runs, audits, graded passages and plans; loaded when there is something to print."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragassay.process import run_sync
-from ragassay.records import (
-    Audit,
-    Evaluation,
-    Manifest,
-    Rejection,
-    Repeats,
-    Score,
-    Summary,
-    outlines_of,
-)
-from ragassay.requests import Request, folder_of
-from ragassay.runs.progress import Presenter
+import typer
 
-if TYPE_CHECKING:
-    from ragassay.options import Keywords
-    from ragassay.runs.evaluate import Plan
-    from ragassay.workbench.grading import Graded
-
-
-T = TypeVar("T")
+from ragassay.cli.terminal import print_lines, print_sheets
+from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
+from ragassay.models.availability import better_verifier_text
+from ragassay.records import Audit, Evaluation, Manifest, Repeats, Summary, outlines_of
+from ragassay.reports import answer_sheet, headline, score_sheet, system_sheet
+from ragassay.reports.application import application_text
+from ragassay.reports.cascade_view import cascade_lines, usd_text
+from ragassay.reports.certificate import view_certificate
+from ragassay.reports.findings_view import looks_text, undecided_text, view_cards
+from ragassay.reports.labels import one_line
+from ragassay.reports.panel_view import panel_lines
+from ragassay.reports.provenance import estimate_text, usage_text
+from ragassay.reports.repeats import confidence_text, repeats_sheet, repeats_text
+from ragassay.reports.run_sheets import cost_sheet, is_bill_worth_a_table
+from ragassay.reports.text import count_text
+from ragassay.runs.evaluate import Plan, RunResult
+from ragassay.settings import load_settings
+from ragassay.studies.audit_report import certificate_sheet, ratings_sheet, short_attack_sheet
+from ragassay.text.sentences import split_sentences
+from ragassay.workbench.evaluation_tables import cover_sheet
+from ragassay.workbench.grading import GRADED_FILE, Graded, covers
 
 MOST_FINDINGS = 8
 """Findings that a run prints; the report has all."""
 
 
-class Terminal(Presenter):
-    """Shows a run on the terminal.
-
-    Args:
-        is_quiet: Whether bars and tables are left out.
-        as_json: Whether what was found is printed as JSON, which `is_quiet` leaves in.
-        folder: The run's folder, for the path of its report.
-    """
-
-    spelled = "flag"
-
-    def __init__(
-        self, is_quiet: bool, as_json: bool = False, folder: str | Path | None = None
-    ) -> None:
-        super().__init__(not is_quiet)
-        self.as_json = as_json
-        self.folder = Path(folder or "")
-
-    @contextmanager
-    def phase(self, what: str) -> Iterator[None]:
-        """Name what is under way before there is a bar, on stderr."""
-        if not self.progress:
-            yield
-            return
-        from ragassay.safe_text import open_console
-
-        with open_console(stderr=True).status(what):
-            yield
-
-    def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
-        """Print lines that could not be read, and how the corpus is searched."""
-        import typer
-
-        self.rejections += rejections
-        print_rejections(rejections)
-        if note:
-            typer.echo(note, err=True)
-
-    def show(self, found: object) -> None:
-        """Print what a stage of an evaluation has found; as JSON the summary alone."""
-        import typer
-
-        from ragassay.runs.evaluate import RunResult
-
-        if self.as_json:
-            if isinstance(found, RunResult):
-                typer.echo(found.summary.model_dump_json(indent=2))
-        elif not self.progress:
-            return
-        elif isinstance(found, RunResult):
-            print_run(found.manifest, found.summary, found.evaluations, self.folder)
-        elif isinstance(found, Repeats):
-            print_repeats(found)
-        elif isinstance(found, Audit):
-            print_certificate(found)
-
-    def show_audit(self, audit: Audit) -> None:
-        """Print an audit that is no stage of an evaluation."""
-        import typer
-
-        if self.as_json:
-            typer.echo(audit.model_dump_json(indent=2))
-        elif self.progress:
-            print_audit(audit, self.folder)
-
-    def run(self, request: Request[T], options: Keywords, dry_run: bool = False) -> T:
-        """Run a request and return what it found; for a dry run print its plan, and exit."""
-        import typer
-
-        if dry_run:
-            second = request.tools.settings.judge.escalated_to or ""
-            print_plan(request.plan(), request.models, self.as_json, second)
-            raise typer.Exit
-        return run_sync(request.run(folder_of(options), self))
+def print_stage(found: object, folder: Path, as_json: bool) -> None:
+    """Print what a stage of an evaluation has found; as JSON the summary alone."""
+    if as_json:
+        if isinstance(found, RunResult):
+            typer.echo(found.summary.model_dump_json(indent=2))
+    elif isinstance(found, RunResult):
+        print_run(found.manifest, found.summary, found.evaluations, folder)
+    elif isinstance(found, Repeats):
+        _print_repeats(found)
+    elif isinstance(found, Audit):
+        print_sheets(certificate_sheet(found))
 
 
 def print_run(
@@ -117,67 +56,45 @@ def print_run(
     audit: Audit | None = None,
 ) -> None:
     """Print headline, tables, the judge's card, and the report's path."""
-    from ragassay.reports import answer_sheet, headline, score_sheet, sheet_table, system_sheet
-    from ragassay.reports.application import application_text
-    from ragassay.reports.cascade_view import cascade_lines
-    from ragassay.reports.findings_view import looks_text, undecided_text
-    from ragassay.reports.panel_view import panel_lines
-    from ragassay.reports.repeats import confidence_text
-    from ragassay.reports.text import count_text
-    from ragassay.safe_text import open_console
-
-    console = open_console()
     where = f"Report: {folder / 'report.html'}"
-    console.print(headline(summary), style="bold", markup=False, highlight=False)
+    print_lines(headline(summary), style="bold")
     if summary.application is not None:
-        console.print(application_text(summary.application), markup=False, highlight=False)
-    for note in summary.notes:
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        print_lines(application_text(summary.application))
+    print_lines(*summary.notes, soft_wrap=True)
     if summary.judged_nothing:
-        _print_cost(console, summary)
-        console.print(where, markup=False, highlight=False, soft_wrap=True)
+        _print_cost(summary)
+        print_lines(where, soft_wrap=True)
         return
-    for line in _worst(evaluations):
-        console.print(line, markup=False, highlight=False)
-    console.print(sheet_table(score_sheet(_drop_unscored(summary))))
-    if n_lost := len(summary.scores) - len(_drop_unscored(summary).scores):
-        console.print(f"{count_text(n_lost, 'score')} without a value: see the report.")
+    outlines, kept = outlines_of(evaluations), _drop_unscored(summary)
+    print_lines(*_worst(evaluations))
+    print_sheets(score_sheet(kept))
+    if n_lost := len(summary.scores) - len(kept.scores):
+        print_lines(f"{count_text(n_lost, 'score')} without a value: see the report.")
     if len(summary.systems) > 1:
-        console.print(sheet_table(system_sheet(summary.systems, has_intervals=False)))
-    console.print(sheet_table(answer_sheet(outlines_of(evaluations))))
-    open_lines = filter(
-        None, (looks_text(summary, outlines_of(evaluations)), undecided_text(summary))
-    )
-    panel = panel_lines(summary.panel) if summary.panel else ()
-    cascade = cascade_lines(summary.cascade) if summary.cascade else ()
-    sure = filter(None, [confidence_text(summary.confidence_from)])
-    for line in (*open_lines, *panel, *cascade, *sure):
-        console.print(line, markup=False, highlight=False)
+        print_sheets(system_sheet(summary.systems, has_intervals=False))
+    print_sheets(answer_sheet(outlines))
+    print_lines(*filter(None, (looks_text(summary, outlines), undecided_text(summary))))
+    print_lines(*(panel_lines(summary.panel) if summary.panel else ()))
+    print_lines(*(cascade_lines(summary.cascade) if summary.cascade else ()))
+    print_lines(*filter(None, [confidence_text(summary.confidence_from)]))
     if audit is not None:
-        print_certificate(audit)
-    _print_cost(console, summary)
-    for line in _provenance(manifest):
-        console.print(line, markup=False, highlight=False)
-    _print_advice(console, manifest, summary)
-    console.print(where, markup=False, highlight=False, soft_wrap=True)
+        print_sheets(certificate_sheet(audit))
+    _print_cost(summary)
+    print_lines(*_provenance(manifest))
+    _print_advice(manifest, summary)
+    print_lines(where, soft_wrap=True)
 
 
-def _print_cost(console: Any, summary: Summary) -> None:
+def _print_cost(summary: Summary) -> None:
     """Print the bill by part; one line where one part has cost all, or nothing cost anything."""
-    from ragassay.reports.provenance import usage_text
-    from ragassay.reports.run_sheets import cost_sheet, is_bill_worth_a_table
-    from ragassay.reports.sheets import sheet_table
-
     if is_bill_worth_a_table(summary):
-        console.print(sheet_table(cost_sheet(summary)))
+        print_sheets(cost_sheet(summary))
     elif summary.usage.n_calls:
-        console.print(f"Cost: {usage_text(summary.usage)}", markup=False, highlight=False)
+        print_lines(f"Cost: {usage_text(summary.usage)}")
 
 
 def _provenance(manifest: Manifest) -> Iterator[str]:
     """Yield who judged, in the first sentence of each card, and with which prompts."""
-    from ragassay.text.sentences import split_sentences
-
     cards = (
         ("Judge", manifest.card),
         ("All but the rubrics", manifest.base_card),
@@ -192,23 +109,15 @@ def _provenance(manifest: Manifest) -> Iterator[str]:
         yield f"Compiled prompt: {', '.join((stamp.agent, *stamp.rubrics))} ({stamp.optimizer})"
 
 
-def _print_advice(console: Any, manifest: Manifest, summary: Summary) -> None:
+def _print_advice(manifest: Manifest, summary: Summary) -> None:
     """Name a better verifier where the embedded one compared without a judge."""
-    from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
-    from ragassay.models.availability import better_verifier_text
-    from ragassay.settings import load_settings
-
     compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
     if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
-        advice = better_verifier_text(load_settings().literature.cache_dir)
-        console.print(advice, markup=False, highlight=False, soft_wrap=True)
+        print_lines(better_verifier_text(load_settings().literature.cache_dir), soft_wrap=True)
 
 
 def _worst(evaluations: Sequence[Evaluation]) -> Iterator[str]:
     """Yield the serious findings, the worst first, as the page lists them."""
-    from ragassay.reports.findings_view import view_cards
-    from ragassay.reports.labels import one_line
-
     serious = [card for card in view_cards(evaluations) if card.severity == "serious"]
     for card in serious[:MOST_FINDINGS]:
         yield one_line(f"  {card.record}: {card.why}")
@@ -224,84 +133,48 @@ def _drop_unscored(summary: Summary) -> Summary:
     return summary.model_copy(update={"scores": kept})
 
 
+def _print_repeats(repeats: Repeats) -> None:
+    """Print how often the judge contradicts itself."""
+    if repeats.figures:
+        print_sheets(repeats_sheet(repeats))
+    else:
+        print_lines(repeats_text(repeats))
+
+
 def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     """Print who graded, what each system covers, and where to go on."""
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
-    from ragassay.workbench.evaluation_tables import cover_sheet
-    from ragassay.workbench.grading import GRADED_FILE, covers
-
-    console = open_console()
     for kind, table in covers(graded).items():
-        console.print(f"By {kind}s:", style="bold")
-        console.print(sheet_table(cover_sheet(table)))
+        print_lines(f"By {kind}s:", style="bold")
+        print_sheets(cover_sheet(table))
     counts = {"given": graded.n_grades, "undecided": graded.n_undecided}
     counts["unscored"] = graded.n_unscored
     told = ", ".join(f"{n} {name}" for name, n in counts.items() if n or name == "given")
-    console.print(f"Grades: {told}.", markup=False, highlight=False)
+    print_lines(f"Grades: {told}.")
     if graded.n_undecided:
-        advice = "What is undecided only a judge can tell: --escalate MODEL sends just that to one."
-        console.print(advice, markup=False, highlight=False)
+        print_lines(
+            "What is undecided only a judge can tell: --escalate MODEL sends just that to one."
+        )
     card = graded.run.manifest.grader_card
     if card is not None:
-        console.print(f"Grader: {card.description}", markup=False, highlight=False)
+        print_lines(f"Grader: {card.description}")
     path = folder / GRADED_FILE
     beside = f" --testbank {testbank}" if testbank else ""
-    for line in (f"Written to {path}", f"To look at it: ragassay review {path}{beside}"):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def print_certificate(audit: Audit) -> None:
-    """Print the judge's certificate."""
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
-    from ragassay.studies.audit_report import certificate_sheet
-
-    open_console().print(sheet_table(certificate_sheet(audit)))
-
-
-def print_repeats(repeats: Repeats) -> None:
-    """Print how often the judge contradicts itself."""
-    from ragassay.reports.repeats import repeats_sheet, repeats_text
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
-
-    console = open_console()
-    if repeats.figures:
-        console.print(sheet_table(repeats_sheet(repeats)))
-    else:
-        console.print(repeats_text(repeats), markup=False, highlight=False)
+    review = f"To look at it: ragassay review {path}{beside}"
+    print_lines(f"Written to {path}", review, soft_wrap=True)
 
 
 def print_audit(audit: Audit, folder: Path) -> None:
     """Print certificate, mean ratings, every attack, and the page's path."""
-    from ragassay.reports.certificate import view_certificate
-    from ragassay.reports.sheets import sheet_table
-    from ragassay.safe_text import open_console
-    from ragassay.studies.audit_report import ratings_sheet, short_attack_sheet
-
-    console = open_console()
-    headline = view_certificate(audit).headline
-    console.print(headline, style="bold", markup=False, highlight=False)
-    print_certificate(audit)
+    print_lines(view_certificate(audit).headline, style="bold")
+    print_sheets(certificate_sheet(audit))
     if audit.ratings:
-        console.print(sheet_table(ratings_sheet(audit, has_intervals=False)))
-    console.print(sheet_table(short_attack_sheet(audit)))
-    where = f"Report: {folder / 'audit.html'}"
-    console.print(where, markup=False, highlight=False, soft_wrap=True)
+        print_sheets(ratings_sheet(audit, has_intervals=False))
+    print_sheets(short_attack_sheet(audit))
+    print_lines(f"Report: {folder / 'audit.html'}", soft_wrap=True)
 
 
 def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "") -> None:
     """Print a run's plan, including the most that a cascade's second judge would take."""
-    import dataclasses
-    import json
-
-    import typer
-
-    from ragassay.reports.cascade_view import usd_text
-    from ragassay.reports.provenance import estimate_text
-    from ragassay.reports.text import count_text
-
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(plan)))
         return
@@ -320,53 +193,3 @@ def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "
             f"of {second}, were nothing sure, {plan.n_escalated} calls more, about "
             f"{plan.n_escalated_tokens:,} prompt tokens: at most {usd_text(plan.escalated_usd)}"
         )
-
-
-def tell_plots_left_out(out: Path | None) -> None:
-    """Say on stderr, before the work, that no plots are written where matplotlib is missing.
-
-    Args:
-        out: The folder of tables and plots; None where nothing is written.
-    """
-    if out is None:
-        return
-    import typer
-
-    from ragassay.errors import ExtraError
-    from ragassay.extras import need
-
-    try:
-        need("matplotlib")
-    except ExtraError as error:
-        typer.echo(f"note: tables are written without plots: {error}", err=True)
-
-
-def print_rejections(rejections: Sequence[Rejection]) -> None:
-    """Print a file's first unreadable lines on stderr."""
-    import typer
-
-    from ragassay.formats.problems import rejection_line
-
-    for rejection in rejections[:10]:
-        typer.echo(f"rejected {rejection_line(rejection)}", err=True)
-    if len(rejections) > 10:
-        typer.echo(f"... and {len(rejections) - 10} more rejected lines", err=True)
-
-
-def print_scores(scores: Mapping[str, Score], as_json: bool) -> None:
-    """Print measures with their intervals."""
-    import json
-
-    import typer
-
-    for name, score in scores.items():
-        if as_json:
-            typer.echo(json.dumps({"measure": name, **score.model_dump(include=_SCORE_FIELDS)}))
-        elif score.value is not None:
-            low, high = (
-                f"{end:.3f}" if end is not None else "-" for end in (score.low, score.high)
-            )
-            typer.echo(f"{name:<8} {score.value:.3f}  [{low}, {high}]  n={score.n}")
-
-
-_SCORE_FIELDS = {"value", "low", "high", "n"}

@@ -1,61 +1,211 @@
-"""The commands of `ragassay grades` with which a person oversees grading and test bank."""
+"""The commands of `ragassay grades` that evaluate systems and graders, and oversee grading."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import errors_as_lines
+from ragassay.cli.base import partial_if
 from ragassay.cli.grade import (
-    Banks,
     Csv,
-    DirectClass,
-    GradesArgument,
     Items,
+    Leanings,
     Limit,
     MinRating,
-    MinRelevant,
     Model,
-    OneQuery,
     PromptClass,
-    RelevantFrom,
-    exit_code,
+    Tables,
     grade_filter,
     graded_file,
-    relevance_of,
+    shows_grades,
+    system_files,
 )
-from ragassay.cli.options import Json
+from ragassay.cli.options import Json, SkipEmpty
+from ragassay.cli.terminal import print_written, show_sheets
 
 if TYPE_CHECKING:
     from ragassay.workbench.evaluation import GradedFile
     from ragassay.workbench.grades import GradeFilter
-    from ragassay.workbench.oversight import CheckedItem
+    from ragassay.workbench.oversight import CheckedItem, Relevance
 
+OneQuery = Annotated[str | None, Option("--query", help="Only this query.")]
+MinRelevant = Annotated[int, Option(help="Least judgment that is relevant; 2 for TREC DL.")]
+RelevantFrom = Annotated[
+    int | None,
+    Option(metavar="MIN", help="Take direct grades rated MIN or more as relevant, not judgments."),
+]
+DirectClass = Annotated[
+    str, Option(help="The direct grades' class of prompts, for --relevant-from.")
+]
+Official = Annotated[
+    Path | None,
+    Option(
+        help='Official leaderboard: JSON {"system": rank}, or two columns, system and score. '
+        "Prints Spearman's rho and Kendall's tau."
+    ),
+]
+Runs = Annotated[
+    list[Path] | None,
+    Option(
+        "--runs",
+        metavar="RUN",
+        help="Run file of a system, named by its tag, or a folder of *.run files; repeat for more. "
+        "Without it the rankings in GRADES count.",
+    ),
+]
 AnswerClass = Annotated[
     str,
-    typer.Option(
+    Option(
         help="Class of the prompts whose answers are shown; by default the first class of the "
         "same items that is not self-rated, else the reply itself."
     ),
 ]
 
 
-def verify(
-    grades: GradesArgument,
+@shows_grades(100, "leanings")
+def cover(
+    file: GradedFile,
+    chosen: GradeFilter,
     *,
-    query: OneQuery = None,
-    item: Annotated[str, typer.Option(help="Only items whose id or text has this in it.")] = "",
-    answer_class: AnswerClass = "",
-    min_rating: MinRating = None,
-    bank: Banks = None,
+    at: Annotated[list[int] | None, Option(min=1, metavar="K")] = None,
+    min_rating: Annotated[list[int] | None, Option(min=1, max=5)] = None,
+    runs: Runs = None,
+    official: Official = None,
+) -> Tables:
+    """Show what share of the test bank each system covers with its first passages.
+
+    Normalised, by the items that any graded passage covers. Both are means over queries, with
+    their standard errors; _overall_ is what all passages cover. --csv has the original's numbers
+    too (exam, n_exam), which count what is not defined as 0.
+
+    For example:
+
+      ragassay grades cover graded.jsonl.gz --at 5 --at 20 --min-rating 4
+      ragassay grades cover graded.jsonl.gz --runs bm25.run --runs dense.run --official ranks.json
+
+    Options:
+        at: Last rank that counts, 20; repeat for more.
+        min_rating: Least rating that covers an item; repeat for more. By default what is marked
+            correct, and each rating from 1 to 5.
+    """
+    from ragassay.workbench.evaluation import cover_tables
+    from ragassay.workbench.evaluation_tables import cover_sheet
+
+    systems = system_files(runs, None, official)
+    found = cover_tables(file, chosen, systems, ks=at or (20,), min_ratings=min_rating or ())
+    return Tables([cover_sheet(table) for table in found], rejections=systems.rejections)
+
+
+def leaderboard(
+    grades: Annotated[Path | None, Argument(metavar="GRADES")] = None,
+    *,
+    qrels: Path | None = None,
+    runs: Runs = None,
+    measure: list[str] | None = None,
+    label: Literal["rating", "covered"] = "rating",
+    min_rating: Annotated[int | None, Option(min=0, max=5)] = None,
+    official: Official = None,
+    skip_empty: SkipEmpty = False,
+    leanings: Leanings = False,
     model: Model = "",
     prompt_class: PromptClass = "",
     items: Items = None,
     csv: Csv = None,
     as_json: Json = False,
-    limit: Limit = 5,
-) -> None:
+    limit: Limit = 100,
+) -> int:
+    """Rank systems by the labels of the passages that they found.
+
+    --min-rating is trec_eval's -l: passages labelled lower are not relevant; nDCG, which takes
+    gains, does not heed it. alpha_nDCG takes the items that a passage covers as subtopics.
+    Unlabelled passages among the first 20 are counted: they are taken as not relevant, and may be
+    worth a grade.
+
+    For example:
+
+      ragassay grades leaderboard graded.jsonl.gz --runs runs --min-rating 4 --official ranks.json
+      ragassay grades leaderboard graded.jsonl.gz --measure RR --measure alpha_nDCG@20
+      ragassay grades leaderboard --qrels rubric.qrels --runs bm25.run --runs dense.run
+
+    Options:
+        grades: Graded passages.
+        qrels: Labels of passages, in place of GRADES.
+        measure: A measure of ir_measures, as nDCG@10, RR, P@20, alpha_nDCG@20; repeat for more.
+        label: Label by highest rating, or by the number of items covered.
+        min_rating: Least rating that is relevant, 1; of --label covered the least that covers an
+            item.
+    """
+    from ragassay.workbench.evaluation import leaderboards
+    from ragassay.workbench.evaluation_tables import board_sheet, correlation_sheet
+
+    chosen = grade_filter(model, prompt_class, items)
+    file = graded_file(grades, None, chosen, leanings) if grades else None
+    systems = system_files(runs, qrels, official)
+    found = leaderboards(
+        file,
+        chosen,
+        systems,
+        measures=measure or (),
+        by=label,
+        min_rating=min_rating,
+        skips_empty=skip_empty,
+    )
+    known = [(one.measure, one.correlation) for one in found if one.correlation]
+    sheets = [board_sheet(one) for one in found]
+    show_sheets([*sheets, *([correlation_sheet(known)] if known else [])], csv, as_json, limit)
+    return partial_if(file and file.rejections, systems.rejections)
+
+
+@shows_grades(100)
+def annotators(
+    file: GradedFile,
+    chosen: GradeFilter,
+    *,
+    min_relevant: MinRelevant = 1,
+    min_answers: Annotated[list[int] | None, Option(min=1, metavar="N")] = None,
+    like_original: bool = False,
+    latex: Path | None = None,
+) -> Tables:
+    """Show how grades agree with people's judgments: by grade, and at each minimum with kappa.
+
+    A passage's label is the rating that its best item reaches; with --min-answers 2 its second
+    best, and so on.
+
+    For example:
+
+      ragassay grades annotators graded.jsonl.gz --min-relevant 2 --items question --latex t5.tex
+
+    Options:
+        min_answers: Items that a passage must cover: 1, 2, 5; repeat for more.
+        like_original: Count a passage without a grade as 0 and, without ratings, ask for an item
+            more.
+        latex: Write the tables as LaTeX.
+    """
+    from ragassay.runs.folder import write_whole
+    from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
+    from ragassay.workbench.evaluation_tables import annotator_sheets, annotators_latex
+
+    found = annotator_tables(
+        file.queries, chosen, min_relevant, min_answers or MIN_ANSWERS, like_original=like_original
+    )
+    if latex is not None:
+        write_whole(latex, annotators_latex(found, min_relevant, file.graders(chosen)[0]))
+        print_written([latex])
+    return Tables([sheet for one in found for sheet in annotator_sheets(one, min_relevant)])
+
+
+@shows_grades(5, "bank")
+def verify(
+    file: GradedFile,
+    chosen: GradeFilter,
+    *,
+    query: OneQuery = None,
+    item: str = "",
+    answer_class: AnswerClass = "",
+    min_rating: MinRating = None,
+) -> Tables:
     """Show item by item what was extracted beside what was graded, the surest first.
 
     High ratings of what does not answer the item say that the prompt or the model should change.
@@ -64,37 +214,26 @@ def verify(
 
       ragassay grades verify graded.jsonl.gz --testbank questions.jsonl.gz --query 940547 --limit 10
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    Options:
+        item: Only items whose id or text has this in it.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.tables import verify_sheets
+    from ragassay.workbench.tables import verify_sheets
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, bank, chosen)
-        found = [
-            one
-            for one in _check_items(file, query, chosen, answer_class, min_rating)
-            if item.lower() in one.item.lower() or item.lower() in one.text.lower()
-        ]
-        show_sheets(verify_sheets(found), csv, as_json, limit)
-    exit_code(file)
+    found = _check_items(file, query, chosen, answer_class, min_rating)
+    wanted = item.lower()
+    kept = [one for one in found if wanted in one.item.lower() or wanted in one.text.lower()]
+    return Tables(verify_sheets(kept))
 
 
+@shows_grades(20, "bank")
 def grid(
-    grades: GradesArgument,
+    file: GradedFile,
+    chosen: GradeFilter,
     *,
     query: OneQuery = None,
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
-    bank: Banks = None,
-    model: Model = "",
-    prompt_class: PromptClass = "",
-    items: Items = None,
-    csv: Csv = None,
-    as_json: Json = False,
-    limit: Limit = 20,
-) -> None:
+) -> Tables:
     """Show the grades of a query's passages (rows) by its items (columns), the best first.
 
     A cell is a rating, or whether the item is covered; "?" has no grade. --csv has the extracted
@@ -103,125 +242,76 @@ def grid(
     For example:
 
       ragassay grades grid graded.jsonl.gz --testbank questions.jsonl.gz --query 940547
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.oversight import grids
-        from ragassay.workbench.tables import GRID_WIDTH, grid_sheet, legend_sheet
+    from ragassay.workbench.oversight import grids
+    from ragassay.workbench.tables import GRID_WIDTH, grid_sheet, legend_sheet
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, bank, chosen)
-        found = grids(_check_items(file, query, chosen, answer_class, min_rating))
-        shown = [
-            sheet
-            for one in found
-            for sheet in (
-                legend_sheet(one),
-                *(
-                    grid_sheet(one, first, GRID_WIDTH)
-                    for first in range(0, len(one.items), GRID_WIDTH)
-                ),
-            )
-        ]
-        show_sheets([grid_sheet(one) for one in found], csv, as_json, limit, shown)
-    exit_code(file)
+    found = grids(_check_items(file, query, chosen, answer_class, min_rating))
+    shown = []
+    for one in found:
+        columns = range(0, len(one.items), GRID_WIDTH)
+        shown += [legend_sheet(one), *(grid_sheet(one, first, GRID_WIDTH) for first in columns)]
+    return Tables([grid_sheet(one) for one in found], shown)
 
 
+@shows_grades(20)
 def missing(
-    grades: GradesArgument,
+    file: GradedFile,
+    chosen: GradeFilter,
     *,
     query: OneQuery = None,
     min_relevant: MinRelevant = 1,
     relevant_from: RelevantFrom = None,
     direct_class: DirectClass = "",
     min_rating: MinRating = None,
-    model: Model = "",
-    prompt_class: PromptClass = "",
-    items: Items = None,
-    csv: Csv = None,
-    as_json: Json = False,
-    limit: Limit = 20,
-) -> None:
+) -> Tables:
     """Show relevant passages that no item covers: what is missing from the test bank.
 
     For example:
 
       ragassay grades missing graded.jsonl.gz --min-relevant 2 --min-rating 4
-
       ragassay grades missing graded.jsonl.gz --relevant-from 2 --min-rating 4
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.oversight import missing_passages
-        from ragassay.workbench.tables import missing_sheet
+    from ragassay.workbench.oversight import missing_passages
+    from ragassay.workbench.tables import missing_sheet
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, None, chosen)
-        relevance = relevance_of(min_relevant, relevant_from, direct_class)
-        found = missing_passages(file.only(query), chosen, relevance, min_rating)
-        show_sheets([missing_sheet(found)], csv, as_json, limit)
-    exit_code(file)
+    relevance = _relevance_of(min_relevant, relevant_from, direct_class)
+    found = missing_passages(file.only(query), chosen, relevance, min_rating)
+    return Tables([missing_sheet(found)])
 
 
+@shows_grades(20, "bank")
 def spurious(
-    grades: GradesArgument,
+    file: GradedFile,
+    chosen: GradeFilter,
     *,
     query: OneQuery = None,
     min_relevant: MinRelevant = 1,
     relevant_from: RelevantFrom = None,
     direct_class: DirectClass = "",
-    finding: Annotated[
-        Literal["spurious", "any", "none"] | None,
-        typer.Option(help="Only items that non-relevant passages, any passage, or none covers."),
-    ] = None,
+    finding: Literal["spurious", "any", "none"] | None = None,
     min_rating: MinRating = None,
-    bank: Banks = None,
-    model: Model = "",
-    prompt_class: PromptClass = "",
-    items: Items = None,
-    csv: Csv = None,
-    as_json: Json = False,
-    limit: Limit = 20,
-) -> None:
+) -> Tables:
     """Show items that non-relevant passages cover, that any passage covers, and that none does.
 
     For example:
 
       ragassay grades spurious graded.jsonl.gz --testbank questions.jsonl.gz --min-rating 4
-
       ragassay grades spurious graded.jsonl.gz --finding none --csv unused.csv
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    Options:
+        finding: Only items that non-relevant passages, any passage, or none covers.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.oversight import item_uses
-        from ragassay.workbench.tables import spurious_sheet
+    from ragassay.workbench.oversight import item_uses
+    from ragassay.workbench.tables import spurious_sheet
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, bank, chosen)
-        relevance = relevance_of(min_relevant, relevant_from, direct_class)
-        uses = item_uses(file.only(query), chosen, relevance, min_rating, file.texts)
-        found = [one for one in uses if finding in (None, one.finding)]
-        show_sheets([spurious_sheet(found)], csv, as_json, limit)
-    exit_code(file)
+    relevance = _relevance_of(min_relevant, relevant_from, direct_class)
+    uses = item_uses(file.only(query), chosen, relevance, min_rating, file.texts)
+    return Tables([spurious_sheet([one for one in uses if finding in (None, one.finding)])])
 
 
-def agreement(
-    grades: GradesArgument,
-    *,
-    min_rating: MinRating = None,
-    model: Model = "",
-    prompt_class: PromptClass = "",
-    items: Items = None,
-    csv: Csv = None,
-    as_json: Json = False,
-    limit: Limit = 100,
-) -> None:
+@shows_grades(100, takes_first=False)
+def agreement(file: GradedFile, chosen: GradeFilter, *, min_rating: MinRating = None) -> Tables:
     """Show how far graders agree on the same items: Cohen's kappa, Krippendorff's alpha.
 
     A grader is a model with a class of prompts. Models are also compared over all kinds of items,
@@ -230,22 +320,12 @@ def agreement(
     For example:
 
       ragassay grades merge flan.jsonl.gz gpt.jsonl.gz --out both.jsonl.gz
-
       ragassay grades agreement both.jsonl.gz --min-rating 4
-
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
-    with errors_as_lines():
-        from ragassay.cli.tables import show_sheets
-        from ragassay.workbench.agreement import grader_agreement
-        from ragassay.workbench.tables import grader_sheets
+    from ragassay.workbench.agreement import grader_agreement
+    from ragassay.workbench.tables import grader_sheets
 
-        chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, None, None)
-        file.graders(chosen)
-        found = grader_agreement(file.queries, chosen, min_rating)
-        show_sheets(grader_sheets(found), csv, as_json, limit)
-    exit_code(file)
+    return Tables(grader_sheets(grader_agreement(file.queries, chosen, min_rating)))
 
 
 def _check_items(
@@ -259,3 +339,12 @@ def _check_items(
 
     extracted = grade_filter(prompt_class=answer_class) if answer_class else None
     return checked_items(file.only(query), chosen, extracted, min_rating, file.texts)
+
+
+def _relevance_of(min_relevant: int, relevant_from: int | None, direct_class: str) -> Relevance:
+    """Return what makes a passage relevant by the options."""
+    from ragassay.workbench.oversight import Relevance
+
+    if relevant_from is None:
+        return Relevance(min_relevant)
+    return Relevance(relevant_from, grade_filter(prompt_class=direct_class, items="direct"))

@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines, exit_audited
+from ragassay.cli.base import audit_code, partial_if
 from ragassay.cli.options import DryRun, Json, Quiet, Strict, takes
 from ragassay.cli.qa_files import export, read
+from ragassay.cli.terminal import Terminal, print_lines
 from ragassay.options import EvaluateKeywords
+from ragassay.process import run_sync
+from ragassay.safe_text import open_console
 
 if TYPE_CHECKING:
     from ragassay.qa.evaluate import JudgedPairs
@@ -21,64 +25,21 @@ if TYPE_CHECKING:
     EvaluateKeywords, "model", "api_base", "prompts", "concurrency", "max_rpm", "max_usd", "limit"
 )
 def generate(
-    papers: Annotated[
-        Path,
-        typer.Argument(
-            help="Papers: a file or a folder of JATS XML, PDF, plain text, JSON lines, SciQAG's "
-            "JSON; the form is recognised by the content."
-        ),
-    ],
+    papers: Path,
     *,
-    target: Annotated[
-        Path, typer.Option("--out", help="The file to write; end it in .jsonl.gz to pack it.")
-    ],
-    number: Annotated[int, typer.Option("--n", min=1, max=100, help="Pairs of a paper.")] = 10,
-    evaluator: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="A second model that rates each pair in the five dimensions of RACAR; a pair "
-            "that is rated below --least goes to repair with the reason. NAME@URL has an endpoint "
-            "of its own. By default rules alone check.",
-        ),
-    ] = "",
-    least: Annotated[
-        int, typer.Option(min=1, max=3, help="Lowest rating, 1 to 3, in any dimension.")
-    ] = 2,
-    baseline: Annotated[
-        Literal["self-questioning"] | None,
-        typer.Option(
-            help="Write by another method, to compare with: five pairs a paragraph, nothing "
-            "checked, paragraphs spread over the paper until there are --n."
-        ),
-    ] = None,
-    rounds: Annotated[
-        int, typer.Option(min=0, max=10, help="Most rounds that repair and replace pairs.")
-    ] = 2,
-    max_tokens: Annotated[
-        int, typer.Option(min=0, help="Tokens of a paper after which no call begins; 0: any.")
-    ] = 0,
-    long: Annotated[
-        Literal["whole", "sections"],
-        typer.Option(
-            help="What a prompt has of a paper: all of it, which hosted models bill from their "
-            "cache in every further call; or groups of sections, to which the pairs are dealt by "
-            "length."
-        ),
-    ] = "whole",
-    section_chars: Annotated[
-        int, typer.Option(min=500, help="Most characters of a group of sections.")
-    ] = 8_000,
-    keywords: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What all pairs should be about. Repeat for more. By default the paper's own "
-            "keywords, or those that TopicRank finds in it."
-        ),
-    ] = None,
+    target: Annotated[Path, Option("--out")],
+    number: Annotated[int, Option("--n", min=1, max=100)] = 10,
+    evaluator: Annotated[str, Option(metavar="NAME")] = "",
+    least: Annotated[int, Option(min=1, max=3)] = 2,
+    baseline: Literal["self-questioning"] | None = None,
+    rounds: Annotated[int, Option(min=0, max=10)] = 2,
+    max_tokens: Annotated[int, Option(min=0)] = 0,
+    long: Literal["whole", "sections"] = "whole",
+    section_chars: Annotated[int, Option(min=500)] = 8_000,
+    keywords: list[str] | None = None,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Write question-answer pairs from papers, that can be understood without them.
 
     A model writes the pairs of a paper in one call. Rules find those that need the paper ("Figure
@@ -93,36 +54,49 @@ def generate(
     For example:
 
       ragassay qa generate papers/ --n 10 --out pairs.jsonl --model openai/gpt-4.1-mini
-      --evaluator mistral/mistral-large-latest
-
+          --evaluator mistral/mistral-large-latest
       ragassay qa generate papers/ --long sections --out pairs.jsonl --model ragassay/adapters/qa
-
       ragassay qa generate papers/ --baseline self-questioning --out base.jsonl --model ...
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, some paper has no pairs, or a call
     failed.
-    """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.graphs.qa_state import QAJob
-        from ragassay.process import run_sync
-        from ragassay.writing import write_pairs
 
-        plan = QAJob(
-            number=number,
-            keywords=tuple(keywords or ()),
-            way=baseline or "pairs",
-            long=long,
-            section_chars=section_chars,
-            rounds=rounds,
-            max_tokens=max_tokens,
-            least=least,
-        )
-        terminal = Terminal(quiet)
-        making = write_pairs(papers, target, plan, evaluator, options, None, terminal)
-        is_complete = _report(run_sync(making), target)
-    if terminal.rejections or not is_complete:
-        raise typer.Exit(PARTIAL)
+    Options:
+        papers: Papers: a file or a folder of JATS XML, PDF, plain text, JSON lines, SciQAG's JSON;
+            the form is recognised by the content.
+        target: The file to write; end it in .jsonl.gz to pack it.
+        number: Pairs of a paper.
+        evaluator: A second model that rates each pair in the five dimensions of RACAR; a pair that
+            is rated below --least goes to repair with the reason. NAME@URL has an endpoint of its
+            own. By default rules alone check.
+        least: Lowest rating, 1 to 3, in any dimension.
+        baseline: Write by another method, to compare with: five pairs a paragraph, nothing checked,
+            paragraphs spread over the paper until there are --n.
+        rounds: Most rounds that repair and replace pairs.
+        max_tokens: Tokens of a paper after which no call begins; 0: any.
+        long: What a prompt has of a paper: all of it, which hosted models bill from their cache in
+            every further call; or groups of sections, to which the pairs are dealt by length.
+        section_chars: Most characters of a group of sections.
+        keywords: What all pairs should be about. Repeat for more. By default the paper's own
+            keywords, or those that TopicRank finds in it.
+    """
+    from ragassay.graphs.qa_state import QAJob
+    from ragassay.writing import write_pairs
+
+    plan = QAJob(
+        number=number,
+        keywords=tuple(keywords or ()),
+        way=baseline or "pairs",
+        long=long,
+        section_chars=section_chars,
+        rounds=rounds,
+        max_tokens=max_tokens,
+        least=least,
+    )
+    terminal = Terminal(quiet)
+    making = write_pairs(papers, target, plan, evaluator, options, None, terminal)
+    is_complete = _report(run_sync(making), target)
+    return partial_if(terminal.rejections, not is_complete)
 
 
 def _report(found: Generated, target: Path) -> bool:
@@ -181,7 +155,7 @@ app.command()(export)
 
 PairsArgument = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         help="Question-answer pairs: what `ragassay qa generate` wrote, JSON or JSON lines with "
         "question and answer, CSV with the columns question, answer and paper, or SciQAG's JSON, "
         "which brings its papers."
@@ -189,7 +163,7 @@ PairsArgument = Annotated[
 ]
 Papers = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help="The papers: a file or folder of JATS XML (PubMed Central), PDF, text or JSON; not "
         "needed where PAIRS brings them."
     ),
@@ -212,7 +186,7 @@ def evaluate(
     dry_run: DryRun = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Measure question-answer pairs against their papers, whoever wrote them.
 
     Without a judge: which numbers of the answers the paper has, which words need the paper ("this
@@ -227,26 +201,21 @@ def evaluate(
     For example:
 
       ragassay qa evaluate pairs.jsonl --papers papers/
-
       ragassay qa evaluate pairs.csv --papers paper.xml --model openai/gpt-4.1-mini
-
       ragassay qa evaluate pairs.jsonl --papers papers/ --model openai/gpt-4.1-mini --only racar
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed.
     """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.requests import request_pairs
+    from ragassay.requests import request_pairs
 
-        terminal = Terminal(quiet, as_json, options.get("out"))
-        request = request_pairs(pairs, papers, options, None, terminal)
-        judged = terminal.run(request, options, dry_run)
-        if as_json:
-            typer.echo(judged.run.summary.model_dump_json(indent=2))
-        elif not quiet:
-            _show(judged, terminal.folder)
-    if judged.is_partial:
-        raise typer.Exit(PARTIAL)
+    terminal = Terminal(quiet, as_json, options.get("out"))
+    request = request_pairs(pairs, papers, options, None, terminal)
+    judged = terminal.run(request, options, dry_run)
+    if as_json:
+        typer.echo(judged.run.summary.model_dump_json(indent=2))
+    elif not quiet:
+        _show(judged, terminal.folder)
+    return partial_if(judged.is_partial)
 
 
 @app.command()
@@ -260,18 +229,14 @@ def audit(
     pairs: PairsArgument,
     *,
     papers: Papers = None,
-    number: Annotated[
-        int, typer.Option("--limit", min=0, help="Whole pairs that are damaged; 0 for all.")
-    ] = 20,
-    attacks: Annotated[
-        list[str] | None, typer.Option("--attack", help="Only this damage; by default all.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the choice and of the damage.")] = 0,
+    number: Annotated[int, Option("--limit", min=0)] = 20,
+    attacks: Annotated[list[str] | None, Option("--attack")] = None,
+    seed: int = 0,
     strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Find out what a judge of pairs can tell, on pairs that are damaged on purpose.
 
     A wrong number (accuracy), "in this paper" (agnosticism), half an answer (completeness), a
@@ -282,40 +247,34 @@ def audit(
     For example:
 
       ragassay qa audit pairs.jsonl --papers papers/ --model openai/gpt-4.1-mini
-
       ragassay qa audit pairs.jsonl --papers papers/ --attack wrong_number --limit 50
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed;
     4 the judge is blind somewhere, with --strict.
-    """
-    with errors_as_lines():
-        from ragassay.cli.output import Terminal
-        from ragassay.requests import request_pairs_audit
-        from ragassay.runs.audit_job import AuditOptions
 
-        terminal = Terminal(quiet, as_json, options.get("out"))
-        damage = AuditOptions(number, seed, tuple(attacks or ()))
-        request = request_pairs_audit(pairs, papers, damage, options, terminal)
-        result = terminal.run(request, options)
-        terminal.show_audit(result.audit)
-    exit_audited(result.audit, strict, terminal.rejections)
+    Options:
+        number: Whole pairs that are damaged; 0 for all.
+        attacks: Only this damage; by default all.
+        seed: Seed of the choice and of the damage.
+    """
+    from ragassay.requests import request_pairs_audit
+    from ragassay.runs.audit_job import AuditOptions
+
+    terminal = Terminal(quiet, as_json, options.get("out"))
+    damage = AuditOptions(number, seed, tuple(attacks or ()))
+    request = request_pairs_audit(pairs, papers, damage, options, terminal)
+    result = terminal.run(request, options)
+    terminal.show_audit(result.audit)
+    return audit_code(result.audit, strict, terminal.rejections)
 
 
 @app.command("filter")
 def keep(
-    run: Annotated[
-        Path, typer.Argument(help="A folder of `ragassay qa evaluate` with RACAR's ratings.")
-    ],
+    run: Path,
     *,
-    out: Annotated[Path, typer.Option(help="The file of pairs to write.")],
-    least: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[DIMENSION=]SCORE",
-            help="Least score, 1 to 3: of one dimension (accuracy=2.5), or of all.",
-        ),
-    ] = None,
-) -> None:
+    out: Annotated[Path, Option()],
+    least: Annotated[list[str] | None, Option(metavar="[DIMENSION=]SCORE")] = None,
+) -> int:
     """Keep the pairs that a judge rated well in every dimension.
 
     A pair that lacks one of the ratings is not kept: nobody said that it is good. What is kept
@@ -324,41 +283,42 @@ def keep(
     For example:
 
       ragassay qa filter runs/pairs-qa --out good.jsonl
-
       ragassay qa filter runs/pairs-qa --least 2 --least accuracy=3 --out good.jsonl
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some pair lacks a rating.
-    """
-    with errors_as_lines():
-        from ragassay.formats.papers.pairs import write_pairs
-        from ragassay.qa.scores import filter_pairs, least_scores
-        from ragassay.reports.text import count_text
-        from ragassay.runs.folder import RunFolder
 
-        folder, scores = RunFolder(run), least_scores(least or ["2"])
-        folder.manifest()  # Raises where there is no run.
-        found = filter_pairs(folder.evaluations(), scores)
-        write_pairs(found.pairs, out)
-        kept = count_text(len(found.pairs), "pair")
-        typer.echo(f"{out}: {kept} kept, {len(found.dropped)} rated too low")
-        for name, dimensions in found.dropped.items():
-            typer.echo(f"{name}: {', '.join(dimensions)}", err=True)
-        if found.unrated:
-            lacking = count_text(len(found.unrated), "pair")
-            typer.echo(f"{lacking} not kept for want of a rating", err=True)
+    Options:
+        run: A folder of `ragassay qa evaluate` with RACAR's ratings.
+        out: The file of pairs to write.
+        least: Least score, 1 to 3: of one dimension (accuracy=2.5), or of all.
+    """
+    from ragassay.formats.papers.pairs import write_pairs
+    from ragassay.qa.scores import filter_pairs, least_scores
+    from ragassay.reports.text import count_text
+    from ragassay.runs.folder import RunFolder
+
+    folder, scores = RunFolder(run), least_scores(least or ["2"])
+    folder.manifest()  # Raises where there is no run.
+    found = filter_pairs(folder.evaluations(), scores)
+    write_pairs(found.pairs, out)
+    kept = count_text(len(found.pairs), "pair")
+    typer.echo(f"{out}: {kept} kept, {len(found.dropped)} rated too low")
+    for name, dimensions in found.dropped.items():
+        typer.echo(f"{name}: {', '.join(dimensions)}", err=True)
     if found.unrated:
-        raise typer.Exit(PARTIAL)
+        lacking = count_text(len(found.unrated), "pair")
+        typer.echo(f"{lacking} not kept for want of a rating", err=True)
+    return partial_if(found.unrated)
 
 
 def _show(judged: JudgedPairs, folder: Path) -> None:
     from ragassay.qa.report import qa_lines
-    from ragassay.safe_text import open_console
 
     console = open_console()
     for found in qa_lines(judged.report):
         console.print(found)
     if judged.given.unused:
         names = ", ".join(judged.given.unused[:5])
-        console.print(f"Papers without a pair: {names}", markup=False, highlight=False)
+        print_lines(f"Papers without a pair: {names}")
     where = f"Report: {folder / 'qa.html'}"
-    console.print(where, markup=False, highlight=False, soft_wrap=True)
+    print_lines(where, soft_wrap=True)

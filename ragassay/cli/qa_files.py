@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import partial_if
+from ragassay.cli.terminal import print_rejections, print_sheets
+from ragassay.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,15 +20,7 @@ if TYPE_CHECKING:
     from ragassay.records import Paper, QAPair
 
 
-def read(
-    papers: Annotated[Path, typer.Argument(help="A paper, or a folder of papers.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Write the papers here, as JSON lines; packed with .gz.")
-    ] = None,
-    keywords: Annotated[
-        bool, typer.Option("--keywords", help="Find keywords for papers that name none.")
-    ] = False,
-) -> None:
+def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
     """Read papers, and show what was read of them.
 
     PAPERS is JATS XML of PubMed Central (also a set of articles, as efetch sends it), PDF, plain
@@ -40,53 +36,37 @@ def read(
     For example:
 
       ragassay qa read PMC1234567.xml
-
       ragassay qa read downloads/ --keywords --out papers.jsonl
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some file or line was rejected.
-    """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.errors import InputError
-        from ragassay.formats.papers import read_papers, write_papers
-        from ragassay.qa.report import paper_sheet
-        from ragassay.reports.sheets import sheet_table
-        from ragassay.safe_text import open_console
 
-        found = read_papers(papers)
-        print_rejections(found.rejections)
-        if not found.papers:
-            raise InputError(f"{papers}: no paper could be read")
-        every = [_with_keywords(one) if keywords else one for one in found.papers]
-        open_console().print(sheet_table(paper_sheet(every)))
-        if out is not None:
-            write_papers(every, out)
-            typer.echo(f"wrote {out}", err=True)
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+    Options:
+        papers: A paper, or a folder of papers.
+        out: Write the papers here, as JSON lines; packed with .gz.
+        keywords: Find keywords for papers that name none.
+    """
+    from ragassay.formats.papers import read_papers, write_papers
+    from ragassay.qa.report import paper_sheet
+
+    found = read_papers(papers)
+    print_rejections(found.rejections)
+    if not found.papers:
+        raise InputError(f"{papers}: no paper could be read")
+    every = [_with_keywords(one) if keywords else one for one in found.papers]
+    print_sheets(paper_sheet(every))
+    if out is not None:
+        write_papers(every, out)
+        typer.echo(f"wrote {out}", err=True)
+    return partial_if(found.rejections)
 
 
 def export(
-    pairs: Annotated[
-        Path,
-        typer.Argument(
-            help="Question-answer pairs: JSON lines, CSV with question and answer, or SciQAG's "
-            "JSON, which brings its papers."
-        ),
-    ],
-    out: Annotated[Path, typer.Option(help="The file to write; packed if it ends in .gz.")],
-    form: Annotated[
-        str,
-        typer.Option("--as", help="ragas, deepeval, bioasq, testbank, jsonl, or sft; see below."),
-    ],
-    papers: Annotated[
-        Path | None, typer.Option(help="The papers of the pairs, as `ragassay qa read` takes them.")
-    ] = None,
-    instruction: Annotated[
-        Path | None,
-        typer.Option(help="Of sft: a text file, what the model is told; by default the writer's."),
-    ] = None,
-) -> None:
+    pairs: Path,
+    out: Annotated[Path, Option()],
+    form: Annotated[str, Option("--as")],
+    papers: Path | None = None,
+    instruction: Path | None = None,
+) -> int:
     """Write question-answer pairs as what other tools read.
 
     ragas: a test set (user_input, reference, reference_contexts). deepeval: goldens (input,
@@ -101,27 +81,31 @@ def export(
     For example:
 
       ragassay qa export pairs.jsonl --papers papers.jsonl --as testbank --out bank.jsonl.gz
-
       ragassay qa export sciqag.jsonl --as ragas --out testset.jsonl
 
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some pair or paper was rejected,
     the rest is written.
-    """
-    with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
-        from ragassay.reports.text import count_text
 
-        known = read_papers(papers) if papers else PaperFile((), ())
-        found = read_pairs(pairs, known.papers)
-        rejections = (*known.rejections, *found.rejections)
-        print_rejections(rejections)
-        example = _example(instruction) if form == "sft" else None
-        n = export_pairs(found.pairs, found.papers, out, form, example=example)
-        entries = "1 entry" if n == 1 else f"{n:,} entries"
-        typer.echo(f"{out}: {count_text(len(found.pairs), 'pair')} in {entries} of {form}")
-    if rejections:
-        raise typer.Exit(PARTIAL)
+    Options:
+        pairs: Question-answer pairs: JSON lines, CSV with question and answer, or SciQAG's JSON,
+            which brings its papers.
+        out: The file to write; packed if it ends in .gz.
+        form: ragas, deepeval, bioasq, testbank, jsonl, or sft; see below.
+        papers: The papers of the pairs, as `ragassay qa read` takes them.
+        instruction: Of sft: a text file, what the model is told; by default the writer's.
+    """
+    from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
+    from ragassay.reports.text import count_text
+
+    known = read_papers(papers) if papers else PaperFile((), ())
+    found = read_pairs(pairs, known.papers)
+    rejections = (*known.rejections, *found.rejections)
+    print_rejections(rejections)
+    example = _example(instruction) if form == "sft" else None
+    n = export_pairs(found.pairs, found.papers, out, form, example=example)
+    entries = "1 entry" if n == 1 else f"{n:,} entries"
+    typer.echo(f"{out}: {count_text(len(found.pairs), 'pair')} in {entries} of {form}")
+    return partial_if(rejections)
 
 
 def _with_keywords(paper: Paper) -> Paper:
@@ -134,8 +118,6 @@ def _with_keywords(paper: Paper) -> Paper:
 
 def _example(path: Path | None) -> Example:
     """Return examples by the user's instruction, else by the writer's own prompt and reply."""
-    import json
-
     from ragassay.agents.qa_writer import generator_instruction, generator_reply
     from ragassay.formats.papers.exports import told_so
     from ragassay.formats.topics import whole_bytes

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, partial_if
 from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, takes
+from ragassay.cli.terminal import print_json, print_notes, print_rejections
 from ragassay.options import EvaluateKeywords
+from ragassay.process import run_sync
+from ragassay.runs.progress import Presenter
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
+    from ragassay.studies.matrix import GenerationPlan
     from ragassay.studies.syntheses import Syntheses
     from ragassay.studies.synthesis_questions import Questions
 
@@ -24,39 +30,11 @@ if TYPE_CHECKING:
     *("max_rpm", "max_usd", "engine", "address", "workers"),
 )
 def synthesize(
-    queries: Annotated[
-        Path,
-        typer.Argument(
-            metavar="QUESTIONS",
-            help="YESciEval's file of questions, or questions, answers or topics in any format.",
-        ),
-    ],
+    queries: Annotated[Path, Argument(metavar="QUESTIONS")],
     *,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help="A model that writes, by its LiteLLM name; ragassay/ORG/NAME is loaded into this "
-            "process. With @URL behind it, it has an endpoint of its own. Repeat for more.",
-        ),
-    ] = None,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(
-            "--api-base",
-            metavar="URL",
-            help="Endpoint of the first --model, and of others of its provider.",
-        ),
-    ] = None,
-    target: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            help="The file of answers to write; end it in .jsonl.gz to pack it. By default "
-            "runs/QUESTIONS-answers.jsonl.",
-        ),
-    ] = None,
+    models: Annotated[list[str] | None, Option("--model", metavar="NAME")] = None,
+    endpoint: Annotated[str | None, Option("--api-base", metavar="URL")] = None,
+    target: Annotated[Path | None, Option("--out")] = None,
     papers: Papers = 5,
     words: Words = 200,
     max_tokens: MaxTokens = 0,
@@ -64,7 +42,7 @@ def synthesize(
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
-) -> None:
+) -> int:
     """Have several models answer questions from papers, to compare them.
 
     Each --model writes one paragraph for each question, with citations by number, from the same
@@ -86,51 +64,46 @@ def synthesize(
     For example:
 
       ragassay synthesize questions.jsonl --model openai/gpt-4.1-mini --model mistral/mistral-small
-      --out answers.jsonl
-
+          --out answers.jsonl
       ragassay synthesize topics.json --corpus pubmed --papers 5 --model openai/gpt-4.1-mini
-
       ragassay synthesize questions.jsonl --model hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
-      --model openai/gpt-4.1-mini --limit 20 --dry-run
-
+          --model openai/gpt-4.1-mini --limit 20 --dry-run
       ragassay synthesize questions.jsonl --model openai/gpt-4.1-mini --engine ray --workers 4
-
       ragassay similarity answers.jsonl
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, some question has no
     paper, or some answer could not be written.
-    """
-    with errors_as_lines():
-        from ragassay.process import run_sync
-        from ragassay.runs.preflight import check_ready
-        from ragassay.runs.progress import Presenter
-        from ragassay.studies.syntheses import make_syntheses, writing_settings
-        from ragassay.studies.synthesis_writer import Writing
 
-        named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
-        settings = writing_settings(named, spelled="flag")
-        file = target or Path("runs") / f"{queries.name.split('.')[0]}-answers.jsonl"
-        how = Writing(words, max_tokens, bool(options.get("retry_failed")))
-        if dry_run:
-            _print_plan(queries, options, settings, papers, words, as_json, quiet)
-            return
-        check_ready(settings, {**options, "queries": queries}, file=file)
-        making = make_syntheses(
-            queries, file, settings, options, how, papers, Presenter(not quiet).bar
-        )
-        found = run_sync(making)
-        _print(found, as_json, quiet)
-    if found.is_partial:
-        raise typer.Exit(PARTIAL)
+    Options:
+        queries: YESciEval's file of questions, or questions, answers or topics in any format.
+        models: A model that writes, by its LiteLLM name; ragassay/ORG/NAME is loaded into this
+            process. With @URL behind it, it has an endpoint of its own. Repeat for more.
+        endpoint: Endpoint of the first --model, and of others of its provider.
+        target: The file of answers to write; end it in .jsonl.gz to pack it. By default
+            runs/QUESTIONS-answers.jsonl.
+    """
+    from ragassay.runs.preflight import check_ready
+    from ragassay.studies.syntheses import make_syntheses, writing_settings
+    from ragassay.studies.synthesis_writer import Writing
+
+    named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
+    settings = writing_settings(named, spelled="flag")
+    file = target or Path("runs") / f"{queries.name.split('.')[0]}-answers.jsonl"
+    how = Writing(words, max_tokens, bool(options.get("retry_failed")))
+    if dry_run:
+        _print_plan(queries, options, settings, papers, words, as_json, quiet)
+        return OK
+    check_ready(settings, {**options, "queries": queries}, file=file)
+    making = make_syntheses(queries, file, settings, options, how, papers, Presenter(not quiet).bar)
+    found = run_sync(making)
+    _print(found, as_json, quiet)
+    return partial_if(found.is_partial)
 
 
 def note_questions(questions: Questions) -> None:
     """Print what could not be read, which questions have no paper, and how was searched."""
-    from ragassay.cli.output import print_rejections
-
     print_rejections(questions.rejections)
-    for note in (*questions.notes, *questions.warnings):
-        typer.echo(note, err=True)
+    print_notes(*(*questions.notes, *questions.warnings))
 
 
 def _print_plan(
@@ -142,12 +115,8 @@ def _print_plan(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    import json
-    from dataclasses import asdict
 
-    from ragassay.process import run_sync
     from ragassay.reports.text import count_text
-    from ragassay.runs.progress import Presenter
     from ragassay.studies.matrix import plan_calls
     from ragassay.studies.syntheses import prepared_questions, writers_of
 
@@ -156,18 +125,24 @@ def _print_plan(
     questions = run_sync(preparing)
     note_questions(questions)
     plan = plan_calls(questions, writers)
+    asked = f"{count_text(len(writers), 'model')}: at most {count_text(plan.n_syntheses, 'call')}"
+    print_plan(plan, asked, "is written", as_json)
+
+
+def print_plan(plan: GenerationPlan, asked: str, where: str, as_json: bool) -> None:
+    """Print what writing, and rating, would take."""
+    from ragassay.reports.text import count_text
+
     if as_json:
-        typer.echo(json.dumps(asdict(plan), indent=2))
+        print_json(asdict(plan))
         return
     typer.echo(
-        f"{count_text(plan.n_questions, 'question')}, {count_text(len(writers), 'model')}: at most "
-        f"{count_text(plan.n_syntheses, 'call')}, about {plan.n_prompt_tokens:,} tokens sent. What "
-        "is written already is not asked for again."
+        f"{count_text(plan.n_questions, 'question')}, {asked}, about {plan.n_prompt_tokens:,} "
+        f"tokens sent. What {where} already is not asked for again."
     )
 
 
 def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
-    import json
 
     from ragassay.reports.labels import one_line
     from ragassay.reports.provenance import usage_text
@@ -177,7 +152,7 @@ def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
     for warning in found.warnings:
         typer.echo(one_line(warning), err=True)
     if as_json:
-        typer.echo(json.dumps(found.fields, indent=2))
+        print_json(found.fields)
     elif not quiet:
         n_questions = len(found.questions.records)
         typer.echo(

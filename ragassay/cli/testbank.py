@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
+from typer import Argument, Option
 
-from ragassay.cli.base import PARTIAL, errors_as_lines
+from ragassay.cli.base import OK, PARTIAL, partial_if
 from ragassay.cli.options import Json, Quiet, takes
+from ragassay.cli.terminal import print_rejections, print_sheets
 from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
 from ragassay.errors import InputError
 from ragassay.options import Keywords, settings_of
@@ -53,7 +55,6 @@ def edit_in_editor(text: str) -> str:
 
 def opened_bank(path: Path) -> BankFile:
     """Return a bank as people left it; report unreadable lines."""
-    from ragassay.cli.output import print_rejections
     from ragassay.runs.banks import read_bank_file
 
     file = read_bank_file(path)
@@ -65,20 +66,17 @@ def opened_bank(path: Path) -> BankFile:
 
 def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) -> None:
     """Print items, and who changed them."""
-    from ragassay.reports.sheets import sheet_table
     from ragassay.runs.banks import all_history
-    from ragassay.safe_text import open_console
     from ragassay.workbench.tables import bank_rows, history_sheet, items_sheet
 
     if as_json:
         for row in (row for bank in banks for row in bank_rows(bank, with_history)):
             typer.echo(json.dumps(row, ensure_ascii=False))
         return
-    console = open_console()
     for bank in banks:
-        console.print(sheet_table(items_sheet(bank)))
+        print_sheets(items_sheet(bank))
         if with_history and (said := all_history(bank)):
-            console.print(sheet_table(history_sheet(said)))
+            print_sheets(history_sheet(said))
 
 
 def print_lints(found: Sequence[Lint], as_json: bool) -> None:
@@ -105,9 +103,7 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
 
 def edit_bank(file: BankFile, asked: ItemChanges, author: Author, query: str) -> BankFile:
     """Change a bank by option, or in the user's editor; print what was changed."""
-    from ragassay.reports.sheets import sheet_table
     from ragassay.runs.banks import read_bank_file
-    from ragassay.safe_text import open_console
     from ragassay.workbench.bank_edit import asked_reviews, edited_by_hand, keep_reviews
     from ragassay.workbench.tables import history_sheet
 
@@ -119,7 +115,7 @@ def edit_bank(file: BankFile, asked: ItemChanges, author: Author, query: str) ->
     else:
         new = keep_reviews(file, asked_reviews(file, asked, author))
     if new:
-        open_console().print(sheet_table(history_sheet(new)))
+        print_sheets(history_sheet(new))
     else:
         typer.echo("nothing changed")
     return read_bank_file(file.path)
@@ -136,7 +132,7 @@ app.command("import")(import_bank)
 app.command()(queries)
 
 BankArgument = Annotated[
-    Path, typer.Argument(metavar="BANK", help="Test banks, as `ragassay testbank` writes them.")
+    Path, Argument(metavar="BANK", help="Test banks, as `ragassay testbank` writes them.")
 ]
 
 
@@ -144,61 +140,44 @@ BankArgument = Annotated[
 def show(
     bank: BankArgument,
     *,
-    query: Annotated[str, typer.Option(metavar="ID", help="Only this query.")] = "",
-    history: Annotated[
-        bool, typer.Option("--history", help="Who changed what, when and why.")
-    ] = False,
+    query: Annotated[str, Option(metavar="ID")] = "",
+    history: bool = False,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Show the items of a test bank as people left them.
 
     An item is named by the beginning of its id, as shown.
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    Options:
+        query: Only this query.
+        history: Who changed what, when and why.
     """
-    with errors_as_lines():
-        file = opened_bank(bank)
-        chosen = [one for one in file.banks if query in ("", one.query_id)]
-        if not chosen:
-            raise InputError(f"{bank} has no query {query!r}")
-        print_banks(chosen, history, as_json)
-    if file.rejections:
-        raise typer.Exit(PARTIAL)
+    file = opened_bank(bank)
+    chosen = [one for one in file.banks if query in ("", one.query_id)]
+    if not chosen:
+        raise InputError(f"{bank} has no query {query!r}")
+    print_banks(chosen, history, as_json)
+    return partial_if(file.rejections)
 
 
 @app.command()
 def edit(
     bank: BankArgument,
     *,
-    who: Annotated[str, typer.Option(metavar="NAME", help="Who changes it.")],
-    why: Annotated[str, typer.Option(metavar="REASON", help="Why.")] = "",
-    item: Annotated[
-        str, typer.Option(metavar="ID", help="The item, by its id or the beginning of it.")
-    ] = "",
-    text: Annotated[str | None, typer.Option(help="Its new text.")] = None,
-    answer: Annotated[
-        list[str] | None,
-        typer.Option(help="Its known answers, in place of those before; repeat for more."),
-    ] = None,
-    secret: Annotated[
-        bool | None, typer.Option("--secret/--public", help="Whether systems may not see it.")
-    ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Leave the item out.")] = False,
-    add: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="QUERY TEXT", help="A new item; with --kind, --facet, --answer."),
-    ] = None,
+    who: Annotated[str, Option(metavar="NAME")],
+    why: Annotated[str, Option(metavar="REASON")] = "",
+    item: Annotated[str, Option(metavar="ID")] = "",
+    text: str | None = None,
+    answer: list[str] | None = None,
+    secret: Annotated[bool | None, Option("--secret/--public")] = None,
+    remove: bool = False,
+    add: Annotated[tuple[str, str] | None, Option(metavar="QUERY TEXT")] = None,
     kind: Kind = None,
-    facet: Annotated[str, typer.Option(metavar="ID", help="Part of the query.")] = "",
-    undo: Annotated[
-        str, typer.Option(metavar="NAME|last", help="Take a change back: its name in --history.")
-    ] = "",
-    query: Annotated[str, typer.Option(metavar="ID", help="Edit only this query.")] = "",
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Write the changed bank there too, with the history in each item."),
-    ] = None,
-) -> None:
+    facet: Annotated[str, Option(metavar="ID")] = "",
+    undo: Annotated[str, Option(metavar="NAME|last")] = "",
+    query: Annotated[str, Option(metavar="ID")] = "",
+    out: Path | None = None,
+) -> int:
     """Change a test bank: in your editor, or by option.
 
     Ids stay though texts change. BANK itself stays as it is: what is changed is added to
@@ -208,40 +187,44 @@ def edit(
     For example:
 
       ragassay testbank edit bank.jsonl.gz --who ada
-
       ragassay testbank edit bank.jsonl.gz --who ada --item a4c82219 --text "Who began it?"
-
       ragassay testbank edit bank.jsonl.gz --who ada --add q1 "Where?" --why "p3 tells it"
-
       ragassay testbank edit bank.jsonl.gz --who ada --undo last
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    Options:
+        who: Who changes it.
+        why: Why.
+        item: The item, by its id or the beginning of it.
+        text: Its new text.
+        answer: Its known answers, in place of those before; repeat for more.
+        secret: Whether systems may not see it.
+        remove: Leave the item out.
+        add: A new item; with --kind, --facet, --answer.
+        facet: Part of the query.
+        undo: Take a change back: its name in --history.
+        query: Edit only this query.
+        out: Write the changed bank there too, with the history in each item.
     """
-    with errors_as_lines():
-        from ragassay.runs.banks import write_new_bank
-        from ragassay.workbench.bank_edit import Author, ItemChanges
+    from ragassay.runs.banks import write_new_bank
+    from ragassay.workbench.bank_edit import Author, ItemChanges
 
-        asked = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
-        file = edit_bank(opened_bank(bank), asked, Author(who, why), query)
-        if out:
-            write_new_bank(file.banks, out)
-    if file.rejections:
-        raise typer.Exit(PARTIAL)
+    asked = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
+    file = edit_bank(opened_bank(bank), asked, Author(who, why), query)
+    if out:
+        write_new_bank(file.banks, out)
+    return partial_if(file.rejections)
 
 
 @app.command()
 def split(
     bank: BankArgument,
     *,
-    target: Annotated[Path, typer.Option("--out", help="The file of the public part.")],
-    hidden: Annotated[Path, typer.Option("--secret-out", help="The file of the secret part.")],
-    share: Annotated[float, typer.Option(help="Fraction that becomes secret.")] = 0.5,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the secret items.")] = 0,
-    secret: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="This item is secret, in place of a share; repeat."),
-    ] = None,
-) -> None:
+    target: Annotated[Path, Option("--out")],
+    hidden: Annotated[Path, Option("--secret-out")],
+    share: float = 0.5,
+    seed: Annotated[int, Option(min=0)] = 0,
+    secret: Annotated[list[str] | None, Option(metavar="ID")] = None,
+) -> int:
     """Split a test bank into a public and a secret part, so that no system studies to the test.
 
     Each query is in both parts, and each part of a query. Secret items stay secret.
@@ -251,45 +234,47 @@ def split(
       ragassay testbank split bank.jsonl.gz --out public.jsonl.gz --secret-out secret.jsonl.gz
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or one part lacks a query.
-    """
-    with errors_as_lines():
-        from ragassay.runs.banks import write_new_bank
-        from ragassay.workbench.bank_edit import item_of
-        from ragassay.workbench.bank_parts import split_banks
 
-        file = opened_bank(bank)
-        names = [item_of(file, name)[1].id for name in secret] if secret else None
-        found = split_banks(file.banks, share=share, seed=seed, secret=names)
-        write_new_bank(found.public, target)
-        write_new_bank(found.secret, hidden)
-        for title in found.one_sided:
-            typer.echo(f"{title} is in one part only", err=True)
-    if file.rejections or found.one_sided:
-        raise typer.Exit(PARTIAL)
+    Options:
+        target: The file of the public part.
+        hidden: The file of the secret part.
+        share: Fraction that becomes secret.
+        seed: Draws the secret items.
+        secret: This item is secret, in place of a share; repeat.
+    """
+    from ragassay.runs.banks import write_new_bank
+    from ragassay.workbench.bank_edit import item_of
+    from ragassay.workbench.bank_parts import split_banks
+
+    file = opened_bank(bank)
+    names = [item_of(file, name)[1].id for name in secret] if secret else None
+    found = split_banks(file.banks, share=share, seed=seed, secret=names)
+    write_new_bank(found.public, target)
+    write_new_bank(found.secret, hidden)
+    for title in found.one_sided:
+        typer.echo(f"{title} is in one part only", err=True)
+    return partial_if(file.rejections, found.one_sided)
 
 
 @app.command()
-def merge(
-    banks: Annotated[list[Path], typer.Argument(metavar="BANK...", help="Test banks.")],
-    *,
-    target: Target,
-) -> None:
+def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: Target) -> int:
     """Merge test banks: each item once, with the known answers and the history of all.
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, or banks contradict each other; then the
     first one's word is taken.
-    """
-    with errors_as_lines():
-        from ragassay.runs.banks import write_new_bank
-        from ragassay.workbench.bank_parts import merged_banks
 
-        files = [opened_bank(path) for path in banks]
-        found = merged_banks([file.banks for file in files])
-        write_new_bank(found.banks, target)
-        for conflict in found.conflicts:
-            typer.echo(f"conflict: {conflict}", err=True)
-    if found.conflicts or any(file.rejections for file in files):
-        raise typer.Exit(PARTIAL)
+    Options:
+        banks: Test banks.
+    """
+    from ragassay.runs.banks import write_new_bank
+    from ragassay.workbench.bank_parts import merged_banks
+
+    files = [opened_bank(path) for path in banks]
+    found = merged_banks([file.banks for file in files])
+    write_new_bank(found.banks, target)
+    for conflict in found.conflicts:
+        typer.echo(f"conflict: {conflict}", err=True)
+    return PARTIAL if found.conflicts or any(file.rejections for file in files) else OK
 
 
 @app.command()
@@ -297,11 +282,11 @@ def merge(
 def lint(
     bank: BankArgument,
     *,
-    query: Annotated[str, typer.Option(metavar="ID", help="Only this query.")] = "",
+    query: Annotated[str, Option(metavar="ID")] = "",
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[Keywords],
-) -> None:
+) -> int:
     """Find items that grade badly, and say how to mend them.
 
     Leading questions ("isn't it?") and such that tell their known answer, two questions in one,
@@ -314,18 +299,19 @@ def lint(
       ragassay testbank lint bank.jsonl.gz --corpus documents.jsonl
 
     Exit codes: 0 nothing found; 1 error; 3 something was found, or some input was rejected.
-    """
-    with errors_as_lines():
-        from ragassay.workbench.bank_lint import lint_file
 
-        file = opened_bank(bank)
-        found = lint_file(
-            file,
-            settings_of(options, spelled="flag"),
-            options.get("corpus"),
-            query=query,
-            is_shown=not quiet,
-        )
-        print_lints(found, as_json)
-    if found or file.rejections:
-        raise typer.Exit(PARTIAL)
+    Options:
+        query: Only this query.
+    """
+    from ragassay.workbench.bank_lint import lint_file
+
+    file = opened_bank(bank)
+    found = lint_file(
+        file,
+        settings_of(options, spelled="flag"),
+        options.get("corpus"),
+        query=query,
+        is_shown=not quiet,
+    )
+    print_lints(found, as_json)
+    return partial_if(found, file.rejections)

@@ -142,7 +142,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(config, "workerinput") or _NOTES not in config.stash:
         return
     if any(config.stash[_NOTES].iterdir()):
-        from ragassay.pytest_plugin.report import write_report
+        from ragassay.pytest_plugin.answers import write_report
 
         lines = write_report(config.stash[_NOTES], _out(config))
         page = os.path.relpath(_out(config) / "report.html", config.invocation_params.dir)

@@ -93,14 +93,7 @@ class Answer:
 class Script:
     """Records requests, decides their faults and composes their answers. Single-threaded.
 
-    Args:
-        reply: See `ScriptedModel`.
-        faults: See `ScriptedModel`.
-        keep_requests: Whether `requests` grows; the counts go on without it.
-        manner: The provider's manner.
-        refuses: See `ScriptedModel`.
-        thinking: See `ScriptedModel`.
-        n_cached: See `ScriptedModel`.
+    The arguments are those of `ScriptedModel`.
 
     Raises:
         InputError: the provider has no such fault, or is not known to refuse such a parameter.

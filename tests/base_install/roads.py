@@ -149,7 +149,7 @@ REFUSED = {
     "models merge ragassay/judge --gguf merged.gguf": "ragassay[local]",
     "finetune judge --data answers.jsonl --out tuned": "ragassay[train]",
     "finetune judge --data answers.jsonl --out tuned --method cpo": "ragassay[train]",
-    "finetune labeller --data answers.jsonl --out tuned": "ragassay[train]",
+    "finetune completeness --data answers.jsonl --out tuned": "ragassay[train]",
     "finetune qa --data pairs.jsonl --papers papers.jsonl --out tuned": "ragassay[train]",
     "finetune correctness --data claims.jsonl --out tuned --method head": "ragassay[local]",
     "finetune completeness --data answers.jsonl --out tuned --method head": "ragassay[local]",

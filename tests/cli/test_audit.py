@@ -6,17 +6,13 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from fakes import WordEmbedder, certain_logprobs
-from typer.testing import CliRunner
+from calls import call
+from fakes import certain_logprobs
 
-from ragassay.cli import app
 from ragassay.records import Audit
 from ragassay.testing import Fault, ScriptedModel, default_reply
 
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
+pytestmark = pytest.mark.usefixtures("no_embedding_model")
 
 
 @pytest.fixture(autouse=True)
@@ -35,13 +31,6 @@ def flatters(messages, schema):
 def model() -> Iterator[ScriptedModel]:
     with ScriptedModel(flatters) as started:
         yield started
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def judged_by(model: ScriptedModel) -> tuple[str, ...]:

@@ -12,12 +12,11 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from calls import call
 from case_tables import each_case
 from conftest import ROOT
-from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app
+from ragassay.cli import COMMANDS
 from ragassay.cli.base import MOST_USED, N_EXAMPLES
 from ragassay.errors import InputError
 from ragassay.judges import build_judge
@@ -28,23 +27,13 @@ from ragassay.runs.gates import check_judged, parse_thresholds
 from ragassay.settings import Settings
 from ragassay.testing import Fault, ScriptedModel
 
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
+pytestmark = pytest.mark.usefixtures("no_embedding_model")
 
 
 @pytest.fixture
 def model() -> Iterator[ScriptedModel]:
     with ScriptedModel() as started:
         yield started
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def evaluate(model: ScriptedModel, answers: Path, out: Path, *more: object) -> tuple[int, str, str]:
@@ -356,6 +345,18 @@ def test_help_fits_one_screen_and_all_options_stand_in_groups(monkeypatch):
         assert every.count(f"\n{group}:\n") == 1
 
 
+def test_all_commands_stand_under_headings_on_one_screen(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, shown, _ = call("--help")
+    lines = shown.splitlines()
+    assert len(lines) <= 60 and max(map(len, lines)) <= 80
+    for heading, commands in COMMANDS.items():
+        below = shown.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in below.splitlines()] == [*commands]
+        for name in commands:
+            assert call(name, "--help")[0] == 0
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
 def test_help_loads_no_heavy_library(arguments):
     program = (
@@ -363,6 +364,7 @@ def test_help_loads_no_heavy_library(arguments):
         "from ragassay.cli import app\n"
         f"try:\n    app({arguments!r})\nexcept SystemExit:\n    pass\n"
         "heavy = {'torch', 'transformers', 'litellm', 'dspy', 'langgraph', 'pandas'}\n"
+        f"heavy |= {{'pydantic', 'asyncio'}} if {arguments} == ['--help'] else set()\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     done = subprocess.run(

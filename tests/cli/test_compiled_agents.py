@@ -7,18 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from fakes import WordEmbedder
+from calls import call, run
 from improvable import WORLDS, ImprovableJudge, write_corpus, write_rows, write_world
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.optimizers.compiling.job import write_compiled
 from ragassay.optimizers.compiling.planning import AGENTS, UNCOMPILED
 from ragassay.prompts import load_rubrics
 from ragassay.prompts.compiled import PREDICTOR, CompiledPredictor, CompiledPrompt, read_compiled
 from ragassay.testing import ScriptedModel, default_reply
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_embedding_model")]
 
 OWN = "Weigh each word of it twice."
 """Put into each compiled instruction: no shipped prompt has these words."""
@@ -30,18 +28,6 @@ ANSWER = {
     "sources": [{"id": "s1", "text": "Zinc shortened colds by a day. Nausea was more common."}],
     "nuggets": [{"text": "Zinc shortens colds.", "importance": "vital"}],
 }
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def compile_agent(folder: Path, agent: str) -> CompiledPrompt:
@@ -132,8 +118,7 @@ def test_a_dry_run_says_the_calls_and_makes_none(tmp_path):
 
 
 def test_the_help_teaches_the_strategies():
-    code, out, _ = call("optimize", "--help")
-    assert code == 0
+    out, _ = run("optimize", "--help")
     for words in ("bootstrap", "gepa", "copro", "miprov2", "Take it first", "--max-calls"):
         assert words in out
 
@@ -147,8 +132,7 @@ def test_spent_calls_are_said_and_the_calls_to_come_are_named_first(tmp_path):
         assert code == 1 and "error: --max-calls 8" in err and "goes on from here" in err
         assert "calls of openai/scripted, 12 to measure" in err.split("the shipped prompt")[0]
         assert len(model.requests) == 8
-        code, _, _ = call(*given)
-        assert code == 0
+        run(*given)
     card = json.loads((tmp_path / "work" / "prompt.json").read_text())
     assert card["comparisons"][0]["after"]["value"] == 1.0
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
+from calls import call as call_command
 from case_tables import each_case
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.formats import read_records
 from ragassay.formats.write import WRITABLE_FORMATS
+
+call = partial(call_command, "convert")
 
 RUN = {
     "team_id": "t",
@@ -22,13 +24,6 @@ RUN = {
         {"topic_id": "117", "answer": "None."},
     ],
 }
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["convert", *(str(a) for a in arguments)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 @pytest.fixture

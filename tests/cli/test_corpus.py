@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
+import calls
 import pytest
 from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app
+run = partial(calls.run, "corpus")
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "pubmed"
 SOURCES = sorted(EXAMPLES.glob("pubmed99*.xml"))
-
-
-def run(*arguments: object, code: int = 0) -> tuple[str, str]:
-    result = CliRunner().invoke(app, ["corpus", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.stdout, result.stderr
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import calls
 import pytest
 from graded import EXTRACTED, RATED, direct, extracted, passage, query, rated
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.formats import (
     BankItem,
     RubricBank,
@@ -23,13 +23,7 @@ from ragassay.formats import (
 
 WIDTH = 80
 
-
-def run(*arguments: object, code: int = 0) -> tuple[str, str]:
-    """Run a command on a terminal of 80 columns."""
-    environment = {"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH)}
-    result = CliRunner(env=environment).invoke(app, ["grades", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.stdout, result.stderr
+run = partial(calls.run, "grades", COLUMNS=str(WIDTH), TERMINAL_WIDTH=str(WIDTH))
 
 
 @pytest.fixture

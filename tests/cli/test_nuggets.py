@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
+import calls
 import pytest
 from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.cli.testbank import edit_in_editor
 from ragassay.errors import InputError
 from ragassay.formats import read_assignments, read_nugget_scores
 from ragassay.reports.text import count_text
 from ragassay.testing import Fault, ScriptedModel
 
+run = partial(calls.run, "nuggets")
+
 pytestmark = pytest.mark.integration
-
-
-def run(*arguments: object, code: int = 0) -> tuple[str, str]:
-    result = CliRunner().invoke(app, ["nuggets", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.stdout, result.stderr
 
 
 @pytest.fixture(autouse=True)

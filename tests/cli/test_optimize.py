@@ -11,28 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
+from calls import call, run
 from claims import WISE, verdict_reply, write_claims
-from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.prompts.compiled import read_compiled
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
-pytestmark = pytest.mark.integration
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_embedding_model")]
 
 
 def arguments(folder: Path, model: ScriptedModel, name: str = "openai/scripted") -> list[str]:
@@ -50,8 +36,7 @@ def test_a_better_prompt_is_written_shown_and_compared(tmp_path):
     assert code == 0
     assert "macro-F1" in out and "1.000" in out and "lies above 0" in out
     assert "copro" in err and "the shipped prompt" in err
-    code, out, _ = call("prompts", "diff", tmp_path / "p.json")
-    assert code == 0
+    out, _ = run("prompts", "diff", tmp_path / "p.json")
     assert "--- shipped verifier_ternary" in out and f"+{WISE}" in out
     code, out, _ = call("prompts", "show", "verifier_ternary", "--prompts", tmp_path / "p.json")
     assert code == 0 and f"Task: {WISE}" in out and "passage: <passage>" in out
@@ -87,8 +72,7 @@ def test_spent_money_is_said_and_costs_nothing_that_was_answered(tmp_path):
         given = arguments(tmp_path, model, "openai/gpt-4.1-mini")
         code, _, err = call(*given, "--max-usd", 0.001)
         assert code == 1 and "error: --max-usd 0.001" in err and "goes on from here" in err
-        code, _, _ = call(*given, "--max-usd", 1)
-        assert code == 0
+        run(*given, "--max-usd", 1)
         assert len({request.key for request in model.requests}) == len(model.requests)
 
 
@@ -119,8 +103,7 @@ def test_a_killed_job_goes_on_and_asks_nothing_twice(tmp_path):
         assert not (tmp_path / "work" / "prompt.json").exists()
         n_kept = replies.read_bytes().count(b"\n")
         n_before = len(model.requests)
-        code, _, _ = call(*given, "--concurrency", 2)
-        assert code == 0
+        run(*given, "--concurrency", 2)
         # Only what was under way when it was killed is asked again.
         assert n_before - n_kept <= 2
         assert replies.read_bytes().count(b"\n") == n_kept + len(model.requests) - n_before
@@ -184,8 +167,7 @@ def test_an_audit_says_the_compiled_prompt_too(sample, tmp_path):
 
 
 def test_prompts_are_listed_and_an_unknown_one_is_named():
-    code, out, _ = call("prompts", "list")
-    assert code == 0
+    out, _ = run("prompts", "list")
     assert all(name in out for name in ("rubric_judge", "verifier", "query_writer"))
     code, out, _ = call("prompts", "show", "rubric_judge")
     assert code == 0 and "[system]" in out and "rubric: <rubric>" in out

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from calls import call
 from conftest import ROOT
-from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.testing import ScriptedModel
 from ragassay.testing.chat_completions import JsonSchema, Message, last_user_text
 from ragassay.testing.replies import build_instance
+
+pytestmark = pytest.mark.usefixtures("no_embedding_model")
 
 EXAMPLE = ROOT / "examples" / "pubmed"
 CONTRADICTED = "The 10 mg dose did not impair balance"
@@ -47,18 +47,6 @@ def judge(messages: Sequence[Message], schema: JsonSchema | None) -> str | Mappi
         is_wrong = CONTRADICTED in asked[-LONGEST_CLAIM:]
         return {**reply, "verdict": "contradicts" if is_wrong else "supports"}
     return reply if isinstance(reply, dict) else str(reply)
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
 
 
 @pytest.fixture

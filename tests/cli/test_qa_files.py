@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-import typer
+from calls import call, run
 from conftest import ROOT
 from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app as whole_app
-from ragassay.cli.qa_files import export, read
 from ragassay.formats.papers import EXPORT_FORMS, read_papers
 from ragassay.testing import ScriptedModel
 
@@ -22,16 +19,9 @@ PAIRS = (
     "Which receptor does calvenol block?,The histamine H4 receptor.\n"
 )
 
-app = typer.Typer()
-app.command()(read)
-app.command()(export)
 
-
-def call(*arguments: object, of: typer.Typer = app) -> tuple[int, str, str]:
-    result = CliRunner().invoke(of, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+def qa(*arguments: object) -> tuple[int, str, str]:
+    return call("qa", *arguments)
 
 
 @pytest.fixture
@@ -45,8 +35,7 @@ def test_read_shows_what_was_read_and_writes_it(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.xml").write_bytes(EXAMPLE.read_bytes())
     (tmp_path / "in" / "b.txt").write_text("The glucose sensor is new. A glucose sensor is best.")
-    code, shown, _ = call("read", tmp_path / "in", "--keywords", "--out", tmp_path / "p.jsonl")
-    assert code == 0
+    shown, _ = run("qa", "read", tmp_path / "in", "--keywords", "--out", tmp_path / "p.jsonl")
     assert "2 papers" in shown
     first, second = read_papers(tmp_path / "p.jsonl").papers
     assert first.keywords[0] == "allergic rhinitis"
@@ -61,12 +50,12 @@ def test_read_shows_what_was_read_and_writes_it(tmp_path):
 def test_read_names_what_it_cannot_read_and_goes_on(tmp_path):
     (tmp_path / "a.xml").write_text("<article>")
     (tmp_path / "b.txt").write_text("A text of a paper.")
-    code, shown, errors = call("read", tmp_path)
+    code, shown, errors = qa("read", tmp_path)
     assert code == 3
     assert "1 paper" in shown
     assert f"rejected {tmp_path / 'a.xml'}:1: not XML" in errors
     (tmp_path / "b.txt").unlink()
-    code, _, errors = call("read", tmp_path)
+    code, _, errors = qa("read", tmp_path)
     assert code == 1
     assert "no paper could be read" in errors
 
@@ -77,8 +66,7 @@ def test_export_in_every_form(tmp_path, pairs, form):
     told.write_text("Write pairs.")
     out = tmp_path / "out.json"
     more = ("--instruction", told)
-    code, shown, _ = call("export", pairs, "--papers", EXAMPLE, "--as", form, "--out", out, *more)
-    assert code == 0
+    shown, _ = run("qa", "export", pairs, "--papers", EXAMPLE, "--as", form, "--out", out, *more)
     n = 1 if form in ("testbank", "sft") else 2
     entries = "1 entry" if n == 1 else f"{n} entries"
     assert f"2 pairs in {entries} of {form}" in shown
@@ -89,17 +77,17 @@ def test_export_names_pairs_without_a_paper(tmp_path, pairs):
     with pairs.open("a") as handle:
         handle.write("Only a question?,\n")
     out = tmp_path / "out.jsonl"
-    code, _, errors = call("export", pairs, "--papers", EXAMPLE, "--as", "ragas", "--out", out)
-    assert code == 3
+    _, errors = run(
+        "qa", "export", pairs, "--papers", EXAMPLE, "--as", "ragas", "--out", out, code=3
+    )
     assert f"{pairs}:4: answer" in errors
     assert len(out.read_text().splitlines()) == 2
 
 
 def test_an_unknown_form_is_one_line(tmp_path, pairs):
-    code, _, errors = call(
-        "export", pairs, "--papers", EXAMPLE, "--as", "xml", "--out", tmp_path / "x"
+    _, errors = run(
+        "qa", "export", pairs, "--papers", EXAMPLE, "--as", "xml", "--out", tmp_path / "x", code=1
     )
-    assert code == 1
     assert "ragas, deepeval, bioasq, testbank, jsonl, sft" in errors
 
 
@@ -107,13 +95,13 @@ def test_an_unknown_form_is_one_line(tmp_path, pairs):
 def test_a_rag_systems_answers_to_exported_questions_are_evaluated(tmp_path, pairs, monkeypatch):
     monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
     out, answers = tmp_path / "questions.jsonl", tmp_path / "answers.jsonl"
-    assert call("export", pairs, "--papers", EXAMPLE, "--as", "jsonl", "--out", out)[0] == 0
+    assert qa("export", pairs, "--papers", EXAMPLE, "--as", "jsonl", "--out", out)[0] == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     answered = [row | {"answer": row["reference"] + " [1]", "system": "mine"} for row in rows]
     answers.write_text("".join(json.dumps(row) + "\n" for row in answered))
     with ScriptedModel() as model:
         judge = ("--model", model.model_name, "--api-base", model.base_url, "--quiet", "--json")
-        code, shown, _ = call("evaluate", answers, "--out", tmp_path / "run", *judge, of=whole_app)
+        code, shown, _ = call("evaluate", answers, "--out", tmp_path / "run", *judge)
     assert code == 0
     assert json.loads(shown)["n_evaluated"] == 2
 
@@ -121,11 +109,11 @@ def test_a_rag_systems_answers_to_exported_questions_are_evaluated(tmp_path, pai
 @pytest.mark.integration
 def test_an_exported_test_bank_grades(tmp_path, pairs):
     bank, answers = tmp_path / "bank.jsonl.gz", tmp_path / "answers.jsonl"
-    assert call("export", pairs, "--papers", EXAMPLE, "--as", "testbank", "--out", bank)[0] == 0
+    assert qa("export", pairs, "--papers", EXAMPLE, "--as", "testbank", "--out", bank)[0] == 0
     row = {"id": "a", "topic": "10.5555/ragassay.example.1", "question": "What is calvenol?"}
     answers.write_text(json.dumps(row | {"answer": "It blocks the histamine H4 receptor."}))
     with ScriptedModel() as model:
         judge = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
         more = ("--testbank", bank, "--out", tmp_path / "run")
-        code, _, errors = call("grade", answers, *more, *judge, of=whole_app)
+        code, _, errors = call("grade", answers, *more, *judge)
     assert code == 0, errors

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
+import calls
 import pytest
-import typer
 from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli.qa import ENDS, FLAWS, generate
+from ragassay.cli.qa import ENDS, FLAWS
 from ragassay.formats.papers import read_pairs
 from ragassay.graphs.qa_state import FlawKind, QAEnd
 from ragassay.testing import Fault, ScriptedModel
+
+run = partial(calls.run, "qa", "generate")
 
 pytestmark = pytest.mark.integration
 
@@ -24,14 +26,6 @@ PAIR = {
     "quote": FACT,
 }
 POINTING = {**PAIR, "question": "What does Figure 2 of this paper show about benzene?"}
-
-
-def run(*arguments: object, code: int = 0) -> tuple[str, str]:
-    app = typer.Typer()
-    app.command()(generate)
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert result.exit_code == code, result.output
-    return result.stdout, result.stderr
 
 
 @pytest.fixture(autouse=True)

@@ -9,16 +9,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from calls import call as call_command
 from synthesizing import n_written, write_questions, write_rows, writer
-from typer.testing import CliRunner
 
 import ragassay
-from ragassay.cli import app
 from ragassay.formats import read_records
 from ragassay.testing import Fault, ScriptedModel
+
+call = partial(call_command, COLUMNS="200")
 
 pytestmark = pytest.mark.integration
 
@@ -38,13 +40,6 @@ def beta() -> Iterator[ScriptedModel]:
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
     return write_questions(tmp_path / "questions.jsonl")
-
-
-def call(*words: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def of(*models: ScriptedModel) -> list[str]:

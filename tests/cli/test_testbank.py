@@ -6,24 +6,20 @@ import json
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
+import calls
 import pytest
 from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.formats import BankItem, RubricBank, read_test_banks, write_test_banks
 from ragassay.runs.banks import read_bank_file
 from ragassay.testing import Fault, ScriptedModel
 
+run = partial(calls.run, "testbank")
+
 pytestmark = pytest.mark.integration
-
-
-def run(*arguments: object, code: int = 0) -> tuple[str, str]:
-    result = CliRunner().invoke(app, ["testbank", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.stdout, result.stderr
 
 
 @pytest.fixture(autouse=True)

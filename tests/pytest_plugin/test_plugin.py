@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from ragassay.pytest_plugin.answers import Answers, Assay
+from ragassay.pytest_plugin.answers import Answers, Assay, write_report
 from ragassay.records import FileStamp, Manifest
 from ragassay.runs.folder import RunFolder
 from ragassay.testing import Fault, ScriptedModel, default_reply
@@ -36,7 +36,6 @@ def rating(messages: Any, schema: Any) -> Any:
 @pytest.fixture(scope="module", autouse=True)
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Load all that evaluates: pytester unloads what a test suite inside this one has loaded."""
-    import ragassay.pytest_plugin.report
     from ragassay.pytest_plugin.demands import AssertAnswer
 
     notes = tmp_path_factory.mktemp("notes")
@@ -45,7 +44,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
         assay = Assay(Answers(notes / "cache", notes), "test", given)
         AssertAnswer(assay)("Aspirin helps.", question="Why?", correctness=">=1")
         assay.answers.close()
-    ragassay.pytest_plugin.report.write_report(notes, notes / "run")
+    write_report(notes, notes / "run")
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_a_judge_is_trained_saved_and_answers(base: Path, answers: Path, tmp_pat
         *small,
     )  # fmt: skip
     assert more.exit_code == 0, more.output
-    other = run("labeller", "--data", answers, "--start", out, "--out", tmp_path / "x", *small)
+    other = run("completeness", "--data", answers, "--start", out, "--out", tmp_path / "x", *small)
     assert other.exit_code == 1 and "is a judge on" in other.output
 
 
@@ -70,7 +70,9 @@ def test_a_judge_learns_from_replies_and_reads_sources(
     long = ("--source-chars", 9000, "--row-tokens", 10**6)
     beyond = run("judge", "--data", answers, "--out", tmp_path / "b", "--base", base, *long)
     assert beyond.exit_code == 1 and "the base reads" in beyond.output
-    other = run("labeller", "--data", answers, "--out", out, "--base", base, "--targets", "replies")
+    other = run(
+        "completeness", "--data", answers, "--out", out, "--base", base, "--targets", "replies"
+    )
     assert other.exit_code == 1 and "this is a labeller" in other.output
 
 
@@ -83,7 +85,7 @@ def test_a_labeller_learns_from_labelled_sentences(base: Path, tmp_path: Path) -
     (tmp_path / "answers.jsonl").write_text(json.dumps(record) + "\n")
     (tmp_path / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
     done = run(
-        "labeller", "--data", tmp_path / "answers.jsonl", "--labels", tmp_path / "labels.jsonl",
+        "completeness", "--data", tmp_path / "answers.jsonl", "--labels", tmp_path / "labels.jsonl",
         "--base", base, "--out", tmp_path / "out", "--steps", 1,
     )  # fmt: skip
     assert done.exit_code == 0, done.output

@@ -1,4 +1,4 @@
-"""A cascade from the command line and from Python."""
+"""A panel and a cascade of judges, from the command line and from Python."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from fakes import WordEmbedder
-from typer.testing import CliRunner
+from calls import call, run
 
 import ragassay
-from ragassay.cli import app
 from ragassay.errors import SettingsError
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel, default_reply
 
+pytestmark = pytest.mark.usefixtures("no_embedding_model")
+
 
 @pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
+def no_signals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGASSAY_EVALUATION__SIGNALS", "false")
 
 
@@ -37,11 +36,39 @@ def judges() -> Iterator[tuple[str, str]]:
         yield f"openai/low@{low.base_url}", f"openai/gpt-4.1-mini@{high.base_url}"
 
 
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+@pytest.mark.integration
+def test_judge_more_than_once_is_a_panel(judges, sample, tmp_path):
+    chosen = ("--only", "rubrics", "--rubric", "cohesion", "--limit", 2)
+    seats = [part for judge in judges for part in ("--judge", judge)]
+    arguments = ("evaluate", sample / "answers.jsonl", *seats, *chosen)
+    code, out, _ = call(*arguments, "--dry-run", "--json")
+    assert (code, json.loads(out)["n_calls"]) == (0, 2 * 2 * 2)
+    code, out, _ = call(*arguments, "--out", tmp_path / "run", "--quiet", "--json")
+    panel = json.loads(out)["panel"]
+    assert code == 0
+    assert [member["judge"] for member in panel["members"]] == ["openai/low", "openai/gpt-4.1-mini"]
+    assert (panel["n_disputed"], panel["n_heard_again"], panel["n_moved"]) == (2, 4, 0)
+    assert json.loads(out)["usage"]["n_calls"] == 8
+    shown, _ = run("report", tmp_path / "run")
+    assert "On 2 judgments two were 2 points or more apart." in " ".join(shown.split())
+
+
+@pytest.mark.integration
+def test_several_models_from_python_are_a_panel(judges):
+    settings = load_settings(only=("rubrics",), rubrics=("cohesion",))
+    result = ragassay.evaluate(question="q?", answer="It is.", model=[*judges], settings=settings)
+    (judgment,) = result.judgments
+    assert [member.judge for member in judgment.members] == ["openai/low", "openai/gpt-4.1-mini"]
+    assert result.manifest.judge == "openai/low"
+    alone = ragassay.evaluate(question="q?", answer="It is.", model=judges[0], settings=settings)
+    assert alone.judgments[0].members == ()
+    assert (alone.manifest.judge, alone.judgments[0].rating) == ("openai/low", 2)
+
+
+def test_dry_run_names_all_judges(sample):
+    seats = ("--judge", "openai/a", "--judge", "openai/b", "--dry-run", "--limit", 1)
+    out, _ = run("evaluate", sample / "answers.jsonl", *seats)
+    assert "calls of openai/a, openai/b" in out
 
 
 @pytest.mark.integration
@@ -52,8 +79,7 @@ def test_escalate_is_a_second_judge_and_the_summary_says_what_it_cost(judges, sa
         *("evaluate", sample / "answers.jsonl", "--judge", first, "--escalate", second),
         *chosen,
     )
-    code, out, _ = call(*arguments, "--dry-run")
-    assert code == 0
+    out, _ = run(*arguments, "--dry-run")
     assert "of openai/gpt-4.1-mini, were nothing sure, 2 calls more, about" in out
     assert "at most 0.00" in out
     code, out, _ = call(*arguments, "--out", tmp_path / "run", "--quiet", "--json")
@@ -63,8 +89,7 @@ def test_escalate_is_a_second_judge_and_the_summary_says_what_it_cost(judges, sa
     (part,) = cascade["parts"]
     assert (part["n"], part["n_kept"], part["n_escalated"]) == (2, 0, 2)
     assert cascade["full_cost_usd"] == pytest.approx(cascade["usage"]["cost_usd"])
-    code, shown, _ = call("report", tmp_path / "run")
-    assert code == 0
+    shown, _ = run("report", tmp_path / "run")
     assert "2 went on to openai/gpt-4.1-mini (entropy>0.01)." in " ".join(shown.split())
 
 
@@ -89,11 +114,11 @@ def test_a_cascade_from_python(judges):
         (("--when", "entropy>1"), "--when says what goes to a second judge"),
         (("--escalate", "openai/b", "--when", "doubt"), "'doubt' is no condition"),
         (("--escalate", "openai/b", "--judge", "openai/c"), "a cascade begins with one judge"),
+        (("--judge", "openai/a"), "a panel has each judge once"),
     ],
 )
-def test_an_unclear_cascade_is_one_clear_line(sample, options, said):
+def test_an_unclear_choice_of_judges_is_one_clear_line(sample, options, said):
     judge = ("--judge", "openai/a", "--dry-run")
-    code, _, errors = call("evaluate", sample / "answers.jsonl", *judge, *options)
-    assert code == 1
+    _, errors = run("evaluate", sample / "answers.jsonl", *judge, *options, code=1)
     assert said in errors
     assert len(errors.strip().splitlines()) == 1

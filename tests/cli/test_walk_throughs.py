@@ -1,26 +1,43 @@
-"""`examples/workbench`: from queries to a leaderboard, with a scripted model and without one."""
+"""`examples/sciqag` and `examples/workbench`: to pairs of a paper, and to a leaderboard."""
 
 from __future__ import annotations
 
-from types import ModuleType
+import json
 
 import pytest
 import yaml
 from walking import told, walk_of
 
 from ragassay.formats.retrieval import read_qrels
+from ragassay.formats.workbench.banks import read_test_banks
 from ragassay.testing import ScriptedModel
 
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture
-def walk() -> ModuleType:
-    """The script of the walk-through."""
-    return walk_of("workbench")
+def test_pairs_of_a_paper_by_a_scripted_model(tmp_path, monkeypatch):
+    walk = walk_of("sciqag")
+    script = yaml.safe_load((walk.HERE / "script.yaml").read_text(encoding="utf-8"))
+    with ScriptedModel(walk.scripted_reply(script)) as model:
+        said = told(walk.steps(tmp_path, model), monkeypatch)
+    # Two of the six are written again: one names a figure, one has a number that is not there.
+    assert (
+        "6 pairs of 1 paper" in said["qa generate"] and "2 of them repaired" in said["qa generate"]
+    )
+    assert "6 pairs on 1 paper: 1 pair is rated 1 of 3." in said["qa evaluate"]
+    assert "Agnosticism" in said["qa audit"]
+    assert "5 pairs kept, 1 rated too low" in said["qa filter"]
+    judged = tmp_path / "judged"
+    page = (judged / "qa.html").read_text(encoding="utf-8")
+    assert "led four of them to stop is left out" in page and "<svg" in page
+    (bank,) = read_test_banks(tmp_path / "bank.jsonl.gz").banks
+    assert len(bank.items) == 5
+    (example,) = map(json.loads, (tmp_path / "train.jsonl").read_text().splitlines())
+    assert set(example) >= {"instruction", "input", "output"}
 
 
-def test_with_a_scripted_model(walk, tmp_path, monkeypatch):
+def test_a_leaderboard_by_a_scripted_model(tmp_path, monkeypatch):
+    walk = walk_of("workbench")
     script = yaml.safe_load((walk.HERE / "script.yaml").read_text(encoding="utf-8"))
     with ScriptedModel(walk.scripted_reply(script)) as model:
         asked = ["--model", model.model_name, "--api-base", model.base_url]
@@ -39,8 +56,8 @@ def test_with_a_scripted_model(walk, tmp_path, monkeypatch):
     assert "writer" in said["grades leaderboard"] and "Kendall" in said["grades leaderboard"]
 
 
-def test_without_a_model_by_the_bank_that_ships(walk, tmp_path, monkeypatch):
-    said = told(walk.steps(tmp_path, []), monkeypatch)
+def test_a_leaderboard_without_a_model_by_the_bank_that_ships(tmp_path, monkeypatch):
+    said = told(walk_of("workbench").steps(tmp_path, []), monkeypatch)
     assert "Who were the first stars" in said["testbank show"]
     assert "undecided" in said["grade"] and "--escalate MODEL" in said["grade"]
     qrels, _ = read_qrels(tmp_path / "rubric.qrels")

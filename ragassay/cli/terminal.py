@@ -1,0 +1,240 @@
+"""Print what a command found, and notes about it; what draws tables is loaded when it is needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+
+from ragassay.process import run_sync
+from ragassay.records import Audit, Rejection, Score
+from ragassay.runs.progress import Presenter
+from ragassay.safe_text import open_console
+
+if TYPE_CHECKING:
+    from ragassay.metrics.stats.aggregates import Matrix
+    from ragassay.options import Keywords
+    from ragassay.reports.sheets import Sheet
+    from ragassay.requests import Request
+
+T = TypeVar("T")
+
+
+class Terminal(Presenter):
+    """Shows a run on the terminal.
+
+    Args:
+        is_quiet: Whether bars and tables are left out.
+        as_json: Whether what was found is printed as JSON, which `is_quiet` leaves in.
+        folder: The run's folder, for the path of its report.
+    """
+
+    spelled = "flag"
+
+    def __init__(
+        self, is_quiet: bool, as_json: bool = False, folder: str | Path | None = None
+    ) -> None:
+        super().__init__(not is_quiet)
+        self.as_json = as_json
+        self.folder = Path(folder or "")
+
+    @contextmanager
+    def phase(self, what: str) -> Iterator[None]:
+        """Name what is under way before there is a bar, on stderr."""
+        if not self.progress:
+            yield
+            return
+        with open_console(stderr=True).status(what):
+            yield
+
+    def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
+        """Print lines that could not be read, and how the corpus is searched."""
+        self.rejections += rejections
+        print_rejections(rejections)
+        if note:
+            print_notes(note)
+
+    def show(self, found: object) -> None:
+        """Print what a stage of an evaluation has found; as JSON the summary alone."""
+        from ragassay.cli.output import print_stage
+
+        if self.as_json or self.progress:
+            print_stage(found, self.folder, self.as_json)
+
+    def show_audit(self, audit: Audit) -> None:
+        """Print an audit that is no stage of an evaluation."""
+        from ragassay.cli.output import print_audit
+
+        if self.as_json:
+            typer.echo(audit.model_dump_json(indent=2))
+        elif self.progress:
+            print_audit(audit, self.folder)
+
+    def run(self, request: Request[T], options: Keywords, dry_run: bool = False) -> T:
+        """Run a request and return what it found; for a dry run print its plan, and exit."""
+        from ragassay.cli.output import print_plan
+        from ragassay.requests import folder_of
+
+        if dry_run:
+            second = request.tools.settings.judge.escalated_to or ""
+            print_plan(request.plan(), request.models, self.as_json, second)
+            raise typer.Exit
+        return run_sync(request.run(folder_of(options), self))
+
+
+def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:
+    """Print lines as they are; with `soft_wrap`, a terminal may break them anywhere, as a path."""
+    console = open_console()
+    for line in lines:
+        console.print(line, style=style, markup=False, highlight=False, soft_wrap=soft_wrap)
+
+
+def print_sheets(*sheets: Sheet, limit: int | None = None) -> None:
+    """Print sheets as tables of at most `limit` rows; None for all."""
+    from ragassay.reports.sheets import sheet_table
+
+    console = open_console()
+    for sheet in sheets:
+        console.print(sheet_table(sheet, limit))
+
+
+def print_json(found: object) -> None:
+    """Print an object as indented JSON."""
+    typer.echo(json.dumps(found, indent=2))
+
+
+def print_notes(*notes: str) -> None:
+    """Print lines on stderr, beside what a command found."""
+    for note in notes:
+        typer.echo(note, err=True)
+
+
+def print_written(paths: Iterable[Path]) -> None:
+    """Name written files on stderr."""
+    print_notes(*(f"wrote {path}" for path in paths))
+
+
+def print_rejections(rejections: Sequence[Rejection]) -> None:
+    """Print a file's first unreadable lines on stderr."""
+    from ragassay.formats.problems import rejection_line
+
+    print_notes(*(f"rejected {rejection_line(rejection)}" for rejection in rejections[:10]))
+    if len(rejections) > 10:
+        print_notes(f"... and {len(rejections) - 10} more rejected lines")
+
+
+def print_missing(n_missing: int) -> None:
+    """Say how many citations point to documents that are not here."""
+    if n_missing:
+        print_notes(f"citations without a document here: {n_missing}; name --corpus")
+
+
+def tell_plots_left_out(out: Path | None) -> None:
+    """Say on stderr, before the work, that no plots are written where matplotlib is missing.
+
+    Args:
+        out: The folder of tables and plots; None where nothing is written.
+    """
+    if out is None:
+        return
+    from ragassay.errors import ExtraError
+    from ragassay.extras import need
+
+    try:
+        need("matplotlib")
+    except ExtraError as error:
+        print_notes(f"note: tables are written without plots: {error}")
+
+
+def print_scores(scores: Mapping[str, Score], as_json: bool) -> None:
+    """Print measures with their intervals."""
+    for name, score in scores.items():
+        if as_json:
+            fields = score.model_dump(include={"value", "low", "high", "n"})
+            typer.echo(json.dumps({"measure": name, **fields}))
+        elif score.value is not None:
+            ends = ("-" if end is None else f"{end:.3f}" for end in (score.low, score.high))
+            typer.echo(f"{name:<8} {score.value:.3f}  [{', '.join(ends)}]  n={score.n}")
+
+
+def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | None) -> None:
+    """Print matrices as tables, or as one JSON object.
+
+    Args:
+        matrices: The matrices.
+        beside: Further fields of the JSON object; None for tables.
+    """
+    from ragassay.studies.matrix_tables import matrix_fields, matrix_sheet
+
+    if beside is not None:
+        print_json({**beside, "matrices": [matrix_fields(matrix) for matrix in matrices]})
+        return
+    print_sheets(*map(matrix_sheet, matrices))
+
+
+def show_sheets(
+    sheets: Sequence[Sheet],
+    csv: Path | None,
+    as_json: bool,
+    limit: int,
+    shown: Sequence[Sheet] | None = None,
+) -> None:
+    """Print sheets as tables, or as JSON; write them as CSV where a file is given.
+
+    Args:
+        sheets: What was found; may be empty.
+        csv: The file; sheets of the same columns become one table, others stand below each other.
+        as_json: Whether to print JSON.
+        limit: Most rows of a table on the terminal; 0 for all.
+        shown: Other sheets for the terminal.
+    """
+    from ragassay.reports.sheets import joined, sheet_csv, sheet_rows
+
+    if csv is not None:
+        from ragassay.runs.folder import write_whole
+
+        is_alike = len(sheets) > 1 and len({sheet.columns for sheet in sheets}) == 1
+        tables = [joined(sheets, "table")] if is_alike else sheets
+        write_whole(csv, "\n".join(map(sheet_csv, tables)))
+        print_written([csv])
+    if as_json:
+        print_json([{"title": one.title, "rows": sheet_rows(one)} for one in sheets])
+        return
+    print_sheets(*(sheets if shown is None else shown), limit=limit or None)
+    if not sheets:
+        typer.echo("nothing found")
+
+
+def show_and_write(
+    sheets: Mapping[str, Sheet],
+    out: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+    plots: Mapping[str, str] | None = None,
+    n_shown: int | None = None,
+) -> None:
+    """Print sheets, on the terminal the first of them, and write all into a folder.
+
+    Args:
+        sheets: By the names of their files.
+        out: The folder; None writes nothing.
+        as_json: Print JSON.
+        quiet: Print no tables.
+        plots: SVG, by the names of their files.
+        n_shown: Most tables on the terminal; None for all.
+    """
+    from ragassay.reports.sheets import sheet_csv
+    from ragassay.runs.compare import write_files
+
+    tables = list(sheets.values())
+    if as_json or not quiet:
+        show_sheets(tables, None, as_json, 0, tables[:n_shown])
+    if out is not None:
+        texts = {f"{name}.csv": sheet_csv(sheet) for name, sheet in sheets.items()}
+        texts |= {f"{name}.svg": plot for name, plot in (plots or {}).items()}
+        print_written(write_files(out, texts))

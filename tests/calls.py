@@ -1,0 +1,22 @@
+"""Call the command line as a user does."""
+
+from __future__ import annotations
+
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+
+
+def call(*arguments: object, **environment: str) -> tuple[int, str, str]:
+    """Run a command in this process: its exit code, its output and what it said on stderr."""
+    result = CliRunner(env=environment).invoke(app, [str(one) for one in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def run(*arguments: object, code: int = 0, **environment: str) -> tuple[str, str]:
+    """Run a command that ends with this code: its output and what it said on stderr."""
+    found, out, err = call(*arguments, **environment)
+    assert found == code, out + err
+    return out, err
