@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.errors import InputError
 from ragassay.metrics.papers.sciqag import drop_undecided_mean
-from ragassay.metrics.stats.intervals import SHARE_SCALE, build_score, mean_interval, round_score
+from ragassay.metrics.stats.aggregates import clustered_score
 from ragassay.qa.coverage import chunk_count, pooled_coverage_score
 from ragassay.records import Evaluation, QAPair, RacarDimension, Score
 from ragassay.records.qa import (
@@ -72,22 +71,10 @@ def question_diversity(
     Returns:
         A mean without value, and empty bins, where nothing is scored.
     """
-    known = [i for i, value in enumerate(similarities) if value is not None]
-    values = [value for value in similarities if value is not None]
-    interval = mean_interval(values, [papers[i] for i in known] if papers is not None else None)
-    total, n, n_missing = math.fsum(values), len(values), len(similarities) - len(values)
+    names = list(map(str, range(len(similarities)))) if papers is None else papers
     # Lower is better: the worst case is that every unscored pair is the same question twice.
-    ends = tuple((total + n_missing * end) / (n + n_missing) for end in scale[::-1] if similarities)
-    score = build_score(
-        total / n if n else None,
-        n,
-        n_missing,
-        interval,
-        (ends[0], ends[1]) if ends else (None, None),
-        scale,
-        judge,
-    )
-    return QuestionDiversity(round_score(score), _bins(values))
+    score = clustered_score(similarities, names, scale, judge, lower_is_better=True)
+    return QuestionDiversity(score, _bins([value for value in similarities if value is not None]))
 
 
 def bin_of(similarity: float) -> int:
@@ -148,30 +135,6 @@ COSINE_SCALE = (-1.0, 1.0)
 def similarities(paper: PaperMeasures) -> list[tuple[float, ...]]:
     """Return the similarities of the answers that were compared with a paper's sentences."""
     return [pair.similarity for pair in paper.pairs if pair.similarity]
-
-
-def clustered_score(
-    values: Sequence[float | None],
-    papers: Sequence[str],
-    scale: tuple[float, float] = SHARE_SCALE,
-    judge: str = "",
-) -> Score:
-    """Return the mean of values, higher is better; its interval resamples whole papers.
-
-    Args:
-        values: shape (n,); None is unscored: left out, counted, and bounded by the scale's ends.
-        papers: shape (n,), the paper of each value.
-        scale: Least and greatest value.
-        judge: What gave the values.
-    """
-    known = [
-        (value, paper) for value, paper in zip(values, papers, strict=True) if value is not None
-    ]
-    total, n, n_missing = math.fsum(v for v, _ in known), len(known), len(values) - len(known)
-    interval = mean_interval([value for value, _ in known], [paper for _, paper in known])
-    worst, best = ((total + n_missing * end) / len(values) if values else None for end in scale)
-    mean = total / n if n else None
-    return round_score(build_score(mean, n, n_missing, interval, (worst, best), scale, judge))
 
 
 def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) -> dict[str, Score]:

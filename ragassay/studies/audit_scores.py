@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from ragassay.metrics.papers.answer_scores import LIKERT
+from ragassay.metrics.stats.aggregates import mean_over_questions
 from ragassay.metrics.stats.classification import discrimination
-from ragassay.metrics.stats.intervals import (
-    SHARE_SCALE,
-    build_score,
-    mean_interval,
-    mean_share_interval,
-)
+from ragassay.metrics.stats.intervals import SHARE_SCALE, mean_share_interval
 from ragassay.records import (
     DESIRED_RATING,
     AttackFamily,
@@ -219,24 +214,14 @@ def detection_score(pairs: Sequence[DamagedPair]) -> Score:
         >>> detection_score([]).value is None
         True
     """
-    scored = [pair for pair in pairs if pair.scores is not None]
-    hits = [float(pair.is_detected) for pair in scored]
-    questions = [pair.question for pair in scored]
-    n_questions, total = len(set(questions)), len(pairs)
-    value = math.fsum(hits) / len(hits) if hits else None
-    drawn = mean_interval(hits, questions)
-    wilson = mean_share_interval((value or 0.0) * n_questions, n_questions)
-    ends = [interval for interval in (drawn, wilson) if interval]
-    return Score(
-        value=value,
-        n=len(scored),
-        n_unscored=total - len(scored),
-        low=min(low for low, _ in ends) if ends else None,
-        high=max(high for _, high in ends) if ends else None,
-        worst=math.fsum(hits) / total if total else None,
-        best=(math.fsum(hits) + total - len(scored)) / total if total else None,
-        judge=_judge(pairs),
-    )
+    found = _mean(pairs, lambda benign, damaged: float(damaged < benign), SHARE_SCALE)
+    n_questions = len({pair.question for pair in pairs if pair.scores is not None})
+    wilson = mean_share_interval((found.value or 0.0) * n_questions, n_questions)
+    if wilson is None or found.low is None or found.high is None:
+        low, high = wilson or (None, None)
+    else:
+        low, high = min(wilson[0], found.low), max(wilson[1], found.high)
+    return found.model_copy(update={"low": low, "high": high})
 
 
 def lift_score(pairs: Sequence[DamagedPair]) -> Score:
@@ -299,14 +284,8 @@ def _mean(
 def _mean_of(
     pairs: Sequence[DamagedPair], values: Sequence[float | None], scale: tuple[float, float]
 ) -> Score:
-    kept = [(v, p.question) for v, p in zip(values, pairs, strict=True) if v is not None]
-    known = [value for value, _ in kept]
-    n, n_unscored = len(known), len(values) - len(known)
-    interval = mean_interval(known, [question for _, question in kept])
-    total = math.fsum(known)
-    worst, best = ((total + n_unscored * end) / len(values) if values else None for end in scale)
-    value = total / n if n else None
-    return build_score(value, n, n_unscored, interval, (worst, best), scale, _judge(pairs))
+    questions = [pair.question for pair in pairs]
+    return mean_over_questions(values, questions, scale, _judge(pairs))
 
 
 def _auroc(pairs: Sequence[DamagedPair]) -> Score:

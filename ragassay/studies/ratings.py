@@ -211,14 +211,9 @@ def _cell(
     scale: tuple[float, float],
     judge: str,
 ) -> Score:
-    kept = sorted(given)
-    return clustered_score(
-        [given[place] for place in kept],
-        [places[place] for place in kept],
-        len(places) - len(kept),
-        scale,
-        judge,
-    )
+    units = sorted(places)
+    values, questions = [given.get(unit) for unit in units], [places[unit] for unit in units]
+    return clustered_score(values, questions, scale, judge)
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:

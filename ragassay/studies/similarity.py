@@ -322,17 +322,11 @@ def _matrix(
     values: Mapping[Pair, float | None],
 ) -> Matrix:
     def cell(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Score:
-        both = [q for q in questions if q in reference and q in candidate]
-        known = {
-            q: value for q in both if (value := values[reference[q], candidate[q]]) is not None
-        }
-        return clustered_score(
-            list(known.values()),
-            list(known),
-            len(questions) - len(known),
-            kind.scale,
-            lower_is_better=kind.lower_is_better,
-        )
+        found = [
+            values[reference[q], candidate[q]] if q in reference and q in candidate else None
+            for q in questions
+        ]
+        return clustered_score(found, questions, kind.scale, lower_is_better=kind.lower_is_better)
 
     systems = tuple(texts)
     cells = tuple(tuple(cell(texts[one], texts[two]) for two in systems) for one in systems)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
+from ragassay.metrics.stats.aggregates import mean_over_questions
 from ragassay.metrics.stats.agreement import Agreement, AlphaLevel, agreement, krippendorff_alpha
 from ragassay.metrics.stats.alignment import RATED, TASK_LABELS, AlignedItem, Alignment
 from ragassay.metrics.stats.calibration import Calibration, calibration
 from ragassay.metrics.stats.classification import discrimination
 from ragassay.metrics.stats.correlation import correlate_scores
-from ragassay.metrics.stats.intervals import build_score, mean_interval, mean_score
+from ragassay.metrics.stats.intervals import mean_score
 from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, OwnTask, Score
 
 MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
@@ -160,22 +160,14 @@ def _abstaining(
     asked = [i for i, one in enumerate(items) if predicted[i] is not None or one.is_undecided]
     if not any(items[i].is_undecided for i in asked):
         return []
-    questions = [items[i].question for i in asked]
-    right = [float(predicted[i] == truth[i]) for i in asked]
-    told = [float(predicted[i] is not None) for i in asked]
+    known = set(asked)
+    right = [float(predicted[i] == truth[i]) if i in known else None for i in range(len(items))]
+    told = [float(predicted[i] is not None) if i in known else None for i in range(len(items))]
+    questions = [item.question for item in items]
     return [
-        TrustFigure(name, _mean(hits, questions, len(items) - len(asked)))
+        TrustFigure(name, mean_over_questions(hits, questions))
         for name, hits in (("accuracy, undecided as wrong", right), ("share decided", told))
     ]
-
-
-def _mean(hits: Sequence[float], questions: Sequence[str], n_failed: int) -> Score:
-    total = math.fsum(hits)
-    n = len(hits) + n_failed
-    bounds = total / n, (total + n_failed) / n
-    return build_score(
-        total / len(hits), len(hits), n_failed, mean_interval(hits, questions), bounds
-    )
 
 
 def _alphas(
