@@ -83,9 +83,9 @@ def separate(
             check_documents,
             labelled_sentences,
             open_models,
+            sample_pairs,
         )
-        from ragassay.studies.verifiers.separation import sample_pairs
-        from ragassay.studies.verifiers.separation import separate as separate_pairs
+        from ragassay.studies.verifiers.sentences import separate as separate_pairs
         from ragassay.studies.verifiers.tables import question_sheet, separation_sheet
 
         need_verifiers(verifiers or ())
@@ -96,10 +96,9 @@ def separate(
         pairs = sample_pairs(sentences, seed)
         with shown_steps(len(pairs) * len(models), "scoring", not quiet) as step:
             found = [one for model in models for one in separate_pairs(pairs, model, step)]
-        rows = [(one.model, one.source, one.result, one.n_unscored) for one in found]
         tables = {
-            "separation": separation_sheet(rows),
-            "separation-by-question": question_sheet(rows),
+            "separation": separation_sheet(found),
+            "separation-by-question": question_sheet(found),
         }
         show_and_write(tables, folder, as_json=as_json, quiet=quiet, n_shown=1)
         tell_missing(n_missing)
@@ -163,8 +162,7 @@ def support(
             found = [
                 measure_support(sentences, m, has_labels=has_labels, step=step) for m in models
             ]
-        rows = [(one.model, one.threshold, one.all_cited, one.supporting) for one in found]
-        tables = {"support": support_sheet(rows)}
+        tables = {"support": support_sheet(found)}
         show_and_write(tables, folder, as_json=as_json, quiet=quiet)
         tell_missing(n_missing)
     if job.rejections or n_missing:
@@ -228,7 +226,7 @@ def at_k(
         total = n_steps(sentences, ways, len(models))
         with shown_steps(total, "searching and scoring", not quiet) as step:
             curves = curves_of(sentences, models, job.corpus, settings, ways, ks, depth, step)
-        sheet = curve_sheet([(one.name, one.model, one.points) for one in curves])
+        sheet = curve_sheet(curves)
         by_name = {one.title: one.points for one in curves}
         plots: dict[str, str] = {}
         if folder is not None and can_plot():

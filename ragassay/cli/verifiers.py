@@ -129,8 +129,8 @@ def fit(
         from ragassay.runs.folder import write_whole
         from ragassay.runs.progress import shown_steps
         from ragassay.settings import load_settings
+        from ragassay.studies.verifiers.claims import fit as fit_thresholds
         from ragassay.studies.verifiers.claims import split_claims
-        from ragassay.studies.verifiers.measuring import fit as fit_thresholds
 
         need_verifiers([verifier])
         if out.suffix != ".json":
@@ -157,7 +157,7 @@ def fit(
         if not quiet:
             from ragassay.studies.verifiers.tables import fitted_lines
 
-            for line in fitted_lines(found.thresholds, found.learnt, found.before, found.after):
+            for line in fitted_lines(found):
                 typer.echo(line)
         typer.echo(f"wrote {out}", err=True)
     if any(part.rejections or part.n_missing for part in read):
@@ -210,7 +210,7 @@ def measure(
         from ragassay.models.embeddings import Embedder
         from ragassay.runs.progress import shown_steps
         from ragassay.settings import load_settings
-        from ragassay.studies.verifiers.measuring import measure as measure_all
+        from ragassay.studies.verifiers.claims import measure as measure_all
         from ragassay.studies.verifiers.tables import measured_sheet
 
         names, wanted = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
@@ -226,9 +226,7 @@ def measure(
                 step,
             )
         tables = {
-            f"measured-{n}-labels": measured_sheet(
-                [(one.verifier, one.result, one.n_left_out) for one in part], n
-            )
+            f"measured-{n}-labels": measured_sheet(part, n)
             for n in wanted
             if (part := [one for one in found if one.n_labels == n])
         }

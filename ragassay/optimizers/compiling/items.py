@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ragassay.records import Rejection
 
@@ -51,9 +51,21 @@ class ItemResult:
     rejections: tuple[Rejection, ...] = ()
 
 
+class Grouped(Protocol):
+    """Something of a group that a split keeps together."""
+
+    @property
+    def group(self) -> str:
+        """The group's name."""
+        ...
+
+
+GroupedT = TypeVar("GroupedT", bound=Grouped)
+
+
 def split_by_group(
-    items: Sequence[CompileItem], share: float, seed: int
-) -> tuple[list[CompileItem], list[CompileItem]]:
+    items: Sequence[GroupedT], share: float, seed: int
+) -> tuple[list[GroupedT], list[GroupedT]]:
     """Split items in two, each group on one side.
 
     Args:
