@@ -32,7 +32,7 @@ from ragassay.studies.audit_report import (
     short_attack_sheet,
 )
 from ragassay.studies.audit_scores import attack_figures, variant_ratings
-from ragassay.studies.audit_view import _lift_bar
+from ragassay.studies.audit_report import _lift_bar
 from ragassay.studies.certificate import certify
 
 FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
