@@ -148,8 +148,7 @@ def _print_plan(
     from ragassay.process import run_sync
     from ragassay.reports.text import count_text
     from ragassay.runs.progress import Presenter
-    from ragassay.studies.matrix import plan_calls
-    from ragassay.studies.syntheses import prepared_questions, writers_of
+    from ragassay.studies.syntheses import plan_calls, prepared_questions, writers_of
 
     writers = writers_of(settings, words)
     preparing = prepared_questions(queries, options, settings, papers, bar=Presenter(not quiet).bar)

@@ -13,14 +13,7 @@ from ragassay.metrics.stats.aggregates import Matrix, clustered_score
 from ragassay.model_names import MINILM
 from ragassay.models.token_vectors import TokenCloud, TokenEncoder
 from ragassay.records import Record, Rejection, Score
-from ragassay.runs.compare import file_stem, write_files
-from ragassay.studies.matrix_tables import (
-    matrices_csv,
-    matrices_latex,
-    matrices_page,
-    matrix_plot,
-    records_where,
-)
+from ragassay.studies.matrix_tables import records_where, write_matrices
 from ragassay.studies.text_similarity import (
     SIMILARITY_KINDS,
     TEXT_MEASURES,
@@ -284,24 +277,12 @@ def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, d
 def write_similarity(found: Similarity, out: Path) -> tuple[Path, ...]:
     """Write similarity.csv, similarity.tex, index.html and a heatmap (SVG) for each measure.
 
-    Returns:
-        The written files.
-
     Raises:
         InputError: The folder cannot be created.
     """
-    plots = {f"{file_stem(m.key)}.svg": matrix_plot(m) for m in found.matrices}
-    title = "How alike the answers of systems are"
     lines = [f"Vectors of tokens by {found.embedder}"] if found.embedder else []
-    page = matrices_page(
-        title, list(zip(found.matrices, plots.values(), strict=True)), (*lines, *found.notes)
-    )
-    texts = {
-        "similarity.csv": matrices_csv(found.matrices),
-        "similarity.tex": matrices_latex(found.matrices),
-        "index.html": page,
-    }
-    return write_files(out, texts | plots)
+    title = "How alike the answers of systems are"
+    return write_matrices(found.matrices, "similarity", title, (*lines, *found.notes), out)
 
 
 def _wmd_by(kind: SimilarityKind, name: str, reading: WordReading) -> SimilarityKind:
