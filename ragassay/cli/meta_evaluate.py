@@ -84,7 +84,7 @@ def _print(found: MetaEvaluation) -> None:
     from ragassay.reports.panel_view import alike_lines
     from ragassay.reports.sheets import sheet_table
     from ragassay.safe_text import open_console
-    from ragassay.studies.trust_tables import ranking_sheet, task_sheets, unaligned_lines
+    from ragassay.studies.meta_evaluation import ranking_sheet, task_sheets, unaligned_lines
 
     console = open_console()
     n_fitting = found.n_labels - len(found.alignment.unaligned)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import get_args
+from dataclasses import dataclass, replace
+from typing import NamedTuple, get_args
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
 from ragassay.metrics.stats.aggregates import mean_over_questions
@@ -20,8 +20,7 @@ from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, OwnTa
 MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
 
 
-@dataclass(frozen=True)
-class TrustFigure:
+class TrustFigure(NamedTuple):
     """One number about a judge."""
 
     metric: str
@@ -30,12 +29,10 @@ class TrustFigure:
 
 @dataclass(frozen=True)
 class TaskTrust:
-    """A judge on one task, or on one reading of it.
+    """A judge against the consensus of people on one task, or on one reading of it.
 
     Attributes:
-        task: The task that people labelled.
         reading: Which labels were distinguished, or which score was used.
-        figures: All numbers, the judge against the consensus of people.
         agreement: With the confusion matrix; None where no labels are compared.
         calibration: None where the judge gave no probabilities.
         n_disputed: Items without a majority; they are left out.
@@ -248,14 +245,7 @@ def _ratings(task: LabelTask, name: str, items: Sequence[AlignedItem]) -> TaskTr
         TrustFigure("Spearman's rho", alike.spearman),
         TrustFigure("Kendall's tau-b", alike.kendall),
     )
-    return TaskTrust(
-        trust.task,
-        trust.reading,
-        (*trust.figures, *added),
-        trust.agreement,
-        trust.calibration,
-        trust.n_disputed,
-    )
+    return replace(trust, figures=(*trust.figures, *added))
 
 
 def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigure]:
