@@ -232,9 +232,8 @@ def task_sheets(tasks: Sequence[TaskTrust]) -> dict[str, Sheet]:
         n_disputed = max(trust.n_disputed for trust in members)
         items = count_text(n_disputed, "item")
         caption = f"{items} without a majority of people left out" if n_disputed else ""
-        sheets[task] = Sheet(
-            TITLES.get(task, label_text(task)), _columns("Reading"), tuple(rows), caption
-        )
+        title = TITLES.get(task, label_text(task))
+        sheets[task] = Sheet(title, _columns("Reading"), tuple(rows), caption)
     return sheets
 
 

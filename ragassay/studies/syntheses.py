@@ -121,11 +121,6 @@ def writing_settings(
 ) -> Settings:
     """Return the settings that name the models that write, in their order, as a panel's judges.
 
-    Args:
-        options: Their names, and how many calls are under way; see `settings_of`.
-        base: The settings that the options change.
-        spelled: Returns an option's name for an error.
-
     Raises:
         InputError: A model is named twice.
         SettingsError: No model is named, or a setting is wrong.
@@ -142,12 +137,7 @@ def writing_settings(
 
 
 def writers_of(settings: Settings, words: int) -> list[Settings]:
-    """Return the settings of each model that writes.
-
-    Args:
-        settings: From `writing_settings`.
-        words: About how many words a synthesis has.
-    """
+    """Return the settings of each model that writes about so many words."""
     given = {"max_reply_tokens": max(16, TOKENS_A_WORD * words), "escalate": ""}
     alone = (settings.of_judge(place) for place in range(len(settings.judge.judges)))
     return [writer.model_copy(update=given) for writer in alone]
@@ -191,14 +181,8 @@ async def write_all(
 ) -> Syntheses:
     """Let every model write, one after the other, and write the file of answers.
 
-    A bound of money holds for all models and starts together.
-
-    Args:
-        questions: From `prepared_questions`.
-        writers: From `writers_of`.
-        file: The file, which `ragassay evaluate` reads; finished work is kept beside it.
-        how: How they are written.
-        bar: Opens a progress bar.
+    A bound of money holds for all models and starts together. Finished work is kept beside the
+    file, which `ragassay evaluate` reads.
 
     Raises:
         FatalModelError: A model is unavailable, or the money is spent; finished work is kept.
@@ -307,13 +291,7 @@ def generate_and_judge(
 ) -> GeneratedAnswers:
     """Let every generator write, and every judge rate what they wrote, its own included.
 
-    Args:
-        questions: The questions with their papers.
-        generators: From `writers_of`, each of another model.
-        judges: Each of another judge.
-        out: The folder; finished work in it is not repeated.
-        how: How the syntheses are written, and whether what failed is tried again.
-        bar: Opens a progress bar.
+    Finished work in the folder is not repeated.
 
     Raises:
         FatalModelError: A model is unavailable; finished work is kept.
