@@ -12,7 +12,6 @@ from ragassay.metrics.stats.classification import discrimination
 from ragassay.metrics.stats.intervals import SHARE_SCALE, mean_share_interval
 from ragassay.records import (
     DESIRED_RATING,
-    AttackFamily,
     AttackFigure,
     DamagedAnswer,
     Evaluation,
@@ -47,13 +46,10 @@ class DamagedPair:
     """A whole answer and the same one after an attack, on one score.
 
     Attributes:
-        damage: The attack.
         target: The score that should fall.
         question: The key that answers to the same question share.
         benign: The whole answer's score; None where it is missing.
         damaged: The damaged answer's.
-        scale: The score's scale.
-        judge: The model that gave it.
         is_undecided: Whether the judge left open what the damage changed, so that the scores say
             nothing of it.
     """
@@ -89,11 +85,8 @@ def audit_pairs(
     pair. A missing score, or an answer whose evaluation failed, is unscored.
 
     Args:
-        damaged: The damaged answers.
+        damaged: Each gives a pair for each target, in their order.
         evaluations: Of whole and damaged answers, by record id.
-
-    Returns:
-        One pair for each damaged answer and target, in their order.
     """
     found = (_pair(damage, target, evaluations) for damage in damaged for target in damage.targets)
     return tuple(pair for pair in found if pair is not None)
@@ -108,13 +101,14 @@ def _pair(
         return None
     after = score_of(target, hurt) if hurt else None
     known = benign or after
+    unknown_scale = LIKERT if target.startswith("rubric.") else SHARE_SCALE
     return DamagedPair(
         damage=damage,
         target=target,
         question=damage.record.topic or damage.record.question,
         benign=benign.value if benign else None,
         damaged=after.value if after else None,
-        scale=known.scale if known else _scale(target),
+        scale=known.scale if known else unknown_scale,
         judge=known.judge if known else "",
         is_undecided=bool(whole and hurt and _is_open(damage, target, whole, hurt)),
     )
@@ -157,16 +151,12 @@ def score_of(target: str, evaluation: Evaluation) -> Score | None:
     return Score(value=1 / (1 + n_findings), n=1)
 
 
-def _scale(target: str) -> tuple[float, float]:
-    return LIKERT if target.startswith("rubric.") else SHARE_SCALE
-
-
 def attack_figures(pairs: Sequence[DamagedPair]) -> tuple[AttackFigure, ...]:
     """Return one figure for each attack, severity and target, in the order of first appearance."""
     groups = group_pairs(
         pairs, lambda p: (p.damage.family, p.damage.attack, p.damage.severity, p.target)
     )
-    return tuple(_figure(*key, members) for key, members in groups.items())
+    return tuple(_figure(members) for members in groups.values())
 
 
 def group_pairs(
@@ -179,20 +169,20 @@ def group_pairs(
     return groups
 
 
-def _figure(
-    family: AttackFamily, attack: str, severity: Severity, target: str, pairs: Sequence[DamagedPair]
-) -> AttackFigure:
+def _figure(pairs: Sequence[DamagedPair]) -> AttackFigure:
+    damage = pairs[0].damage
+    is_rated = damage.family == "rubric"
     return AttackFigure(
-        attack=attack,
-        family=family,
-        severity=severity,
-        target=target,
+        attack=damage.attack,
+        family=damage.family,
+        severity=damage.severity,
+        target=pairs[0].target,
         benign=_mean(pairs, lambda benign, damaged: benign, pairs[0].scale),
         damaged=_mean(pairs, lambda benign, damaged: damaged, pairs[0].scale),
         detection=detection_score(pairs),
         auroc=_auroc(pairs),
         lift=lift_score(pairs),
-        optimism_error=optimism_error(pairs, severity) if family == "rubric" else None,
+        optimism_error=optimism_error(pairs, damage.severity) if is_rated else None,
         n_undecided=sum(pair.is_undecided for pair in pairs),
         examples=_examples(pairs),
     )

@@ -64,10 +64,6 @@ class MeasuredTexts:
             found |= {(two, one): value for (one, two), value in found.items()}
         return found
 
-    def wmds(self) -> dict[Pair, float | None]:
-        """Return word mover's distance of each pair."""
-        return self.values(SIMILARITY_KINDS["wmd"])
-
     def notes(self) -> tuple[str, ...]:
         """Return notes on what was left out."""
         n_cut = sum(cloud.n_cut > 0 for cloud in (self._clouds or {}).values())
@@ -129,13 +125,9 @@ class MeasuredTexts:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Several systems compared by their texts.
+    """Several systems compared by their texts: a matrix for each measure, references in rows.
 
-    Attributes:
-        matrices: One for each measure, references in rows, candidates in columns.
-        embedder: The model behind the measures that need one; empty where none was used.
-        notes: What a reader must know about the measures, one sentence each.
-        rejections: Lines of the file that could not be read.
+    `embedder` is the model behind the measures that need one; notes are about the measures.
     """
 
     matrices: tuple[Matrix, ...]
@@ -206,16 +198,7 @@ def compare_texts(
     wmd_vectors: Sequence[str] = (),
     wmd_words: WordReading = "context",
 ) -> Similarity:
-    """Compare systems by their texts.
-
-    Args:
-        texts: System to question to answer, of two systems at least.
-        kinds: The measures.
-        embedder: An encoder that transformers can load.
-        rejections: Lines that could not be read.
-        wmd_vectors: As for `similarity`.
-        wmd_words: As for `similarity`.
-    """
+    """Compare systems by their texts (system to question to answer); see `similarity`."""
     questions = list(dict.fromkeys(q for of_system in texts.values() for q in of_system))
     pairs: dict[Pair, None] = {}
     for question in questions:
@@ -231,7 +214,9 @@ def compare_texts(
             continue
         for name in dict.fromkeys(others):
             own = MeasuredTexts(list(pairs), TokenEncoder(name), wmd_words)
-            matrices.append(_matrix(_wmd_by(kind, name, wmd_words), texts, questions, own.wmds()))
+            matrices.append(
+                _matrix(_wmd_by(kind, name, wmd_words), texts, questions, own.values(kind))
+            )
             notes += (f"word mover's distance over vectors of {name}, {READINGS[wmd_words]}",)
             notes += tuple(f"{name}: {note}" for note in own.notes())
     notes += measured.notes()
@@ -243,11 +228,7 @@ def compare_texts(
 
 
 def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, dict[str, str]]:
-    """Return the answers of each system by question.
-
-    Args:
-        records: The answers.
-        limit: Only this many questions, the first ones; None for all.
+    """Return the answers of each system by question; with a limit, of the first questions.
 
     Raises:
         InputError: An answer names no system, a system answers a question twice, or there are

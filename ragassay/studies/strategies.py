@@ -151,14 +151,8 @@ def study_strategies(
     The misleading rating is the mode of people's ratings turned over; where people rated no
     answer, the mode of the judge's own ratings by the four strategies. The examples of few-shot
     are the answers to other questions that people rated best and worst; without such, the
-    rubric's own.
-
-    Args:
-        given: From `read_strategy_job`.
-        settings: Judge, rubrics and the like; the strategy is set here.
-        out: A folder with one run folder for each strategy; finished work in it is not repeated.
-        listen: Receives progress events: each answer ends once for each strategy.
-        inversion: How the misleading ratings are turned over (`perturbed_rating`).
+    rubric's own. The folder has one run folder for each strategy, whose finished work is not
+    repeated; to `listen` each answer ends once for each strategy.
 
     Raises:
         RunMismatchError: A run folder has another run.
