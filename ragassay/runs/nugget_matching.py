@@ -35,8 +35,7 @@ from ragassay.metrics.papers.nuggetizer import (
 )
 from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
-from ragassay.optimizers.nugget_matching import fit_matcher
-from ragassay.optimizers.nugget_thresholds import MatchCase, MatchData
+from ragassay.optimizers.nugget_matching import MatchCase, MatchData, fit_matcher
 from ragassay.records import Assignment, Evaluation, NuggetMatcher, Record, Rejection
 from ragassay.runs.folder import write_whole
 from ragassay.runs.progress import Event, Listener
