@@ -214,7 +214,9 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
             own: dict[RacarDimension, float | None] = {
                 name: scores.get((pair.id, name)) for name in least
             }
-            low = [name for name in least if (v := own[name]) is not None and v < least[name]]
+            low: list[RacarDimension] = [
+                name for name, bar in least.items() if (v := own[name]) is not None and v < bar
+            ]
             if low:
                 dropped[pair.id] = tuple(low)
             elif None in own.values():
