@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from ragassay.perturbations.attack import Apply, Attack, CutAnswer, Damage, Material, rubrics
 from ragassay.perturbations.lexicon import PoolName, draw_text
+from ragassay.records import Severity
 
 _MISPLACED = rubrics("relevancy", "correctness", "informativeness", "coherence")
 
@@ -58,14 +60,16 @@ def _add_sentence(
 
 _READABLE = rubrics("readability")
 
+_WAYS_TO_ADD: tuple[tuple[str, Severity, tuple[str, ...], Callable[[bool], Apply]], ...] = (
+    ("off_topic", "extreme", _MISPLACED, partial(_from_pool, "off_topic")),
+    ("same_domain", "subtle", _MISPLACED, _same_domain),
+    ("blog", "subtle", _READABLE, partial(_from_pool, "blog")),
+    ("tweet", "extreme", _READABLE, partial(_from_pool, "tweet")),
+)
+
 ADDED: tuple[Attack, ...] = tuple(
     Attack(f"{name}{'_inside' * inside}", "rubric", severity, targets, add(inside))
-    for name, severity, targets, add in (
-        ("off_topic", "extreme", _MISPLACED, partial(_from_pool, "off_topic")),
-        ("same_domain", "subtle", _MISPLACED, _same_domain),
-        ("blog", "subtle", _READABLE, partial(_from_pool, "blog")),
-        ("tweet", "extreme", _READABLE, partial(_from_pool, "tweet")),
-    )
+    for name, severity, targets, add in _WAYS_TO_ADD
     for inside in (False, True)
 )
 
