@@ -110,12 +110,6 @@ def fit_matcher(
     without the other answers to its gold nuggets. With too little data for that, by the mixture of
     all.
 
-    Args:
-        data: At least 20 pairs.
-        n_trials: Number of thresholds to try.
-        seed: The same data and seed give the same matcher.
-        on_trial: Called after each trial.
-
     Raises:
         InputError: There are too few pairs, or their similarities show no two groups.
     """

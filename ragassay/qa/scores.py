@@ -86,11 +86,7 @@ def _bins(values: Sequence[float]) -> tuple[SimilarityBin, ...]:
 
 
 def pair_similarities(matrix: Sequence[Sequence[float]]) -> list[float]:
-    """Return the similarity of each pair of questions once: what is above the diagonal, by rows.
-
-    Args:
-        matrix: shape (n_questions, n_questions), symmetric.
-    """
+    """Return the similarity of each pair of questions once: what is above the diagonal, by rows."""
     return [value for i, row in enumerate(matrix) for value in row[i + 1 :]]
 
 
@@ -108,12 +104,7 @@ def similarities(paper: PaperMeasures) -> list[tuple[float, ...]]:
 
 
 def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) -> dict[str, Score]:
-    """Return the mean of each dimension that was rated, by its name (table 1); see `told`.
-
-    Args:
-        ratings: The score counts where there is one, else the rating.
-        paper_of: A pair's id to its paper.
-    """
+    """Return the mean score, else rating, of each dimension that was rated (table 1)."""
     found: dict[str, Score] = {}
     for dimension in RACAR:
         own = [rating for rating in ratings if rating.dimension == dimension]

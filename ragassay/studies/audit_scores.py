@@ -194,9 +194,6 @@ def detection_score(pairs: Sequence[DamagedPair]) -> Score:
     A bootstrap of a share of 0 or 1 has no width, however few the pairs. So Wilson's interval, with
     each question as one trial, is computed too, and the wider end is used.
 
-    Args:
-        pairs: Of one target.
-
     Returns:
         `n` counts scored pairs; the value is None without one.
 

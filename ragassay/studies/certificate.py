@@ -66,10 +66,6 @@ def detection_verdict(
     The plainest damage tried decides on blindness. A trusted judge meets the bar of every severity
     tried, with enough pairs to be sure of the plainest.
 
-    Args:
-        detection: The detection score of each severity.
-        family: The family of attacks; not "injection".
-
     Returns:
         None where there are too few pairs to tell.
     """

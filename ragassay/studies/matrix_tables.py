@@ -152,11 +152,6 @@ def matrices_page(
 ) -> str:
     """Render matrices as one self-contained HTML page: heatmaps, and the figures behind them.
 
-    Args:
-        title: The page's title.
-        matrices: Each with its heatmap (SVG).
-        lines: The sentences above them.
-
     Returns:
         A page that loads nothing. Same input, same bytes.
     """

@@ -263,10 +263,6 @@ def self_preferences(
     means. A judge that uses more of the scale than the others has larger gaps, and so an excess
     without any preference: read it together with the two gaps.
 
-    Args:
-        table: All ratings.
-        own: Each judge's own systems, from `own_systems`.
-
     Returns:
         In the order of the judges. The excess lies within twice the width of the scale; it has no
         value where there is no other judge or no other system.
@@ -285,11 +281,6 @@ def own_systems(
 
     Names are compared without case and without the part before a slash: LiteLLM's provider, a
     model's publisher.
-
-    Args:
-        judges: Names of judges.
-        systems: Names of systems.
-        same: Further pairs of judge and system.
 
     Raises:
         InputError: A pair names no judge or no system.

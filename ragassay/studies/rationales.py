@@ -236,12 +236,8 @@ async def audit_reasons(
 ) -> ReasonAudit:
     """Measure the reasons by rule, have a model label them, and read people's labels.
 
-    Args:
-        given: The reasons.
-        settings: Name the model; None for none.
-        folder: Keeps the model's labels, which are not asked for again; a failed call is.
-        sheet: A sheet that people filled in (`labelling_csv`); None for none.
-        listen: Receives an event for each call.
+    The settings name the model, if any. Its labels are kept in the folder, and only failed calls
+    made again. The sheet is one that people filled in (`labelling_csv`).
 
     Raises:
         FatalModelError: The model is unavailable; its earlier labels are kept.

@@ -154,14 +154,6 @@ async def prepared_questions(
 ) -> Questions:
     """Read the questions, and find papers for those that have none.
 
-    Args:
-        queries: As for `read_synthesis_questions`.
-        options: `corpus`, `limit`, `questions`, `column_map`.
-        settings: How the corpus is searched.
-        n_papers: Papers of a question that are found.
-        states: The file that keeps what was found; None to keep nothing.
-        bar: Opens a progress bar.
-
     Raises:
         InputError: The file cannot be read, has no question, or none with a paper.
         SettingsError, CorpusError: The corpus cannot be searched.

@@ -169,11 +169,7 @@ def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
 
 
 def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
-    """Return the share of pairs with the damaged answer rated below the whole one; no ties.
-
-    Args:
-        outcomes: The outcomes with the whole answers' ratings; the figure is for these alone.
-    """
+    """Return the share of pairs with the damaged answer rated below the whole one; no ties."""
     whole = {o.item.key: o.mark for o in outcomes if o.mark is not None and not o.item.whole}
 
     def rows(chosen: Sequence[ItemOutcome]) -> NDArray[np.float64]:

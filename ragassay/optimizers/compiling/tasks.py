@@ -69,12 +69,7 @@ class ClaimRow(Row):
 
 
 class ClaimTask(CompileTask):
-    """Claims and passages.
-
-    Args:
-        tools: As for every task.
-        n_labels: Number of possible verdicts: 2, 3 or 4.
-    """
+    """Claims and passages."""
 
     def __init__(self, tools: Run, n_labels: int = 4) -> None:
         self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]

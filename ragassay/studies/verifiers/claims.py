@@ -275,14 +275,8 @@ def measure(
 ) -> list[VerifierFigures]:
     """Measure verifiers on claims, for each number of labels that they know.
 
-    Args:
-        names: As for `--verifier`. The groups that some fitted file has seen are left out for all,
-            so that all are measured on the same claims.
-        claims: The claims.
-        cache_dir: The folder of converted weights.
-        n_labels: The tables that are wanted.
-        closest: As `step`, for `shares_of`.
-        step: Called after each claim.
+    The groups that some fitted file has seen are left out for all verifiers, so that all are
+    measured on the same claims. `closest` and `step` are those of `shares_of`.
 
     Raises:
         SettingsError: A verifier is unavailable.

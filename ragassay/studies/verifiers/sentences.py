@@ -109,10 +109,6 @@ def citation_labels(path: Path, records: Sequence[Record]) -> dict[LabelKey, str
     Of several labels of one citation the most frequent counts; of equally many "supports", as in
     BioACE's program, else the first.
 
-    Args:
-        path: Any file of labels.
-        records: The answers; a label may name its answer by topic and system.
-
     Raises:
         InputError: The file has no labels of citations.
     """
@@ -145,13 +141,7 @@ def _take_majority(labels: Sequence[str]) -> str:
 def labelled_sentences(
     path: Path, records: Sequence[Record], corpus: Literature, labels: Path | None = None
 ) -> list[CitedSentence]:
-    """Return sentences with what people said of their citations.
-
-    Args:
-        path: The answers; MedAESQA has the labels too.
-        records: The same, read.
-        corpus: Where documents are looked up.
-        labels: The labels, where they are in another file.
+    """Return sentences with what people said of their citations, in this or another file.
 
     Raises:
         InputError: There are no labels of citations.
@@ -180,11 +170,6 @@ def open_models(
     verifiers: Sequence[str], embedders: Sequence[str], cache_dir: Path
 ) -> list[CorrectnessModel]:
     """Return the models that score whether a text bears a sentence out.
-
-    Args:
-        verifiers: Verifiers, or fitted classifiers of correctness (.json).
-        embedders: Embedding models, whose cosine is the score.
-        cache_dir: The folder of converted weights.
 
     Raises:
         InputError: None is named.
@@ -340,10 +325,6 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
     BioACE takes the first sentence of the other row; here the first one that has a supporting
     document, so that there is something to compare with. A row is an answer.
 
-    Args:
-        sentences: In their order; those without a supporting document are left out.
-        seed: Of the draw, which does not depend on the order of the questions.
-
     Raises:
         InputError: Fewer than two questions have such a sentence.
     """
@@ -378,11 +359,6 @@ def separate(
 
     A document's score is that of its best run of three sentences, a sentence's that of its best
     document. Where people marked evidence, the same is done with it instead of the runs.
-
-    Args:
-        pairs: From `sample_pairs`.
-        model: The model.
-        step: Called after each pair.
 
     Returns:
         One for documents, and one for evidence where there is any.
