@@ -33,9 +33,14 @@ from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair
 from ragassay.optimizers.finetuning.pair_classifiers import fit_classifier
 from ragassay.records import Document, Record
 from ragassay.settings import load_settings
-from ragassay.studies.verifiers.measuring import verification
-from ragassay.studies.verifiers.sentences import CitedDocument, CitedSentence, open_models
-from ragassay.studies.verifiers.separation import SentencePair, separate
+from ragassay.studies.verifiers.claims import verification
+from ragassay.studies.verifiers.sentences import (
+    CitedDocument,
+    CitedSentence,
+    SentencePair,
+    open_models,
+    separate,
+)
 from ragassay.text.sentences import sentences_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands

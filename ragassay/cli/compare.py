@@ -215,7 +215,7 @@ def _print_measured(found: MetaEvaluation) -> None:
     from ragassay.metrics.stats.panel_agreement import effective_judges
     from ragassay.reports.labels import one_line
     from ragassay.reports.panel_view import alike_lines
-    from ragassay.studies.trust_tables import ranking_sheet, task_sheets, unaligned_lines
+    from ragassay.studies.meta_evaluation import ranking_sheet, task_sheets, unaligned_lines
 
     n_fitting = found.n_labels - len(found.alignment.unaligned)
     headline = f"{found.judge} against {n_fitting:,} of {found.n_labels:,} labels of people"

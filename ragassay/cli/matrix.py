@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ragassay.settings import Settings
-    from ragassay.studies.matrix import GeneratedAnswers, GenerationPlan, JudgeMatrix
+    from ragassay.studies.matrix import JudgeMatrix
+    from ragassay.studies.syntheses import GeneratedAnswers, GenerationPlan
 
 
 @takes(
@@ -154,8 +155,14 @@ def _generate_matrix(
     if not dry_run:
         _check(asked, options)
     from ragassay.runs.resume import states_of
-    from ragassay.studies.matrix import ANSWERS, generate_and_judge, plan_calls
-    from ragassay.studies.syntheses import prepared_questions, writers_of, writing_settings
+    from ragassay.studies.syntheses import (
+        ANSWERS,
+        generate_and_judge,
+        plan_calls,
+        prepared_questions,
+        writers_of,
+        writing_settings,
+    )
     from ragassay.studies.synthesis_writer import Writing
 
     named: EvaluateKeywords = {**options, "model": asked.generators}
@@ -211,7 +218,7 @@ def _print(found: JudgeMatrix, as_json: bool) -> None:
     if as_json:
         print_matrices(found.matrices, _fields(found))
         return
-    from ragassay.studies.self_preference import favourite_sheet, self_preference_sheet
+    from ragassay.studies.matrix_tables import favourite_sheet, self_preference_sheet
 
     print_matrices(found.matrices, None)
     print_sheets(favourite_sheet(found.favourites))

@@ -186,9 +186,9 @@ def optimize(
         CompileJob,
         plan_compile_job,
         run_compile_job,
+        shown_steps,
         write_compiled,
     )
-    from ragassay.optimizers.compiling.progress import shown_steps
     from ragassay.optimizers.compiling.tasks import TaskOptions
     from ragassay.retrievers.opening import open_literature
 

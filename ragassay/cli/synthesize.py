@@ -18,8 +18,7 @@ from ragassay.runs.progress import Presenter
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
-    from ragassay.studies.matrix import GenerationPlan
-    from ragassay.studies.syntheses import Syntheses
+    from ragassay.studies.syntheses import GenerationPlan, Syntheses
     from ragassay.studies.synthesis_questions import Questions
 
 
@@ -117,8 +116,7 @@ def _print_plan(
 ) -> None:
 
     from ragassay.reports.text import count_text
-    from ragassay.studies.matrix import plan_calls
-    from ragassay.studies.syntheses import prepared_questions, writers_of
+    from ragassay.studies.syntheses import plan_calls, prepared_questions, writers_of
 
     writers = writers_of(settings, words)
     preparing = prepared_questions(queries, options, settings, papers, bar=Presenter(not quiet).bar)

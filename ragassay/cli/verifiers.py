@@ -137,8 +137,8 @@ def fit(
     """
     from ragassay.models.availability import need_verifiers
     from ragassay.runs.folder import write_whole
+    from ragassay.studies.verifiers.claims import fit as fit_thresholds
     from ragassay.studies.verifiers.claims import split_claims
-    from ragassay.studies.verifiers.measuring import fit as fit_thresholds
 
     need_verifiers([verifier])
     if out.suffix != ".json":
@@ -211,7 +211,7 @@ def measure(
     """
     from ragassay.models.availability import need_verifiers
     from ragassay.models.embeddings import Embedder
-    from ragassay.studies.verifiers.measuring import measure as measure_all
+    from ragassay.studies.verifiers.claims import measure as measure_all
     from ragassay.studies.verifiers.tables import measured_sheet
 
     names, wanted = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
@@ -267,9 +267,12 @@ def separate(
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
     """
-    from ragassay.studies.verifiers.sentences import check_documents, labelled_sentences
-    from ragassay.studies.verifiers.separation import sample_pairs
-    from ragassay.studies.verifiers.separation import separate as separate_pairs
+    from ragassay.studies.verifiers.sentences import (
+        check_documents,
+        labelled_sentences,
+        sample_pairs,
+    )
+    from ragassay.studies.verifiers.sentences import separate as separate_pairs
     from ragassay.studies.verifiers.tables import question_sheet, separation_sheet
 
     job, _, models = _open(answers, options, quiet, verifiers, embedders)

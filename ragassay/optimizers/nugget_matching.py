@@ -12,20 +12,27 @@ threshold.
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
-from ragassay.metrics.papers.nuggets import same_probability
-from ragassay.optimizers.nugget_thresholds import (
-    MatchData,
-    choose_trial,
-    search_thresholds,
+from ragassay.metrics.papers.nuggets import align_greedily, first_of_each, same_probability
+from ragassay.metrics.stats.intervals import f1_score
+from ragassay.records import (
+    MatchAgreement,
+    MatchObjectives,
+    MixtureComponent,
+    NuggetMatch,
+    NuggetMatcher,
 )
-from ragassay.records import MixtureComponent, NuggetMatcher
 
 if TYPE_CHECKING:
     import numpy as np
+    import optuna
     from numpy.typing import NDArray
 
 FEWEST_PAIRS = 20
@@ -37,6 +44,53 @@ EVEN = 0.5
 N_FOLDS = 5
 N_STARTS = 5
 SAME_STEPS = 60
+POPULATION = 20
+
+Mixture = tuple[MixtureComponent, MixtureComponent]
+
+
+@dataclass(frozen=True)
+class MatchCase:
+    """The texts of one answer's nuggets and of its gold nuggets.
+
+    `matches` are pairs (position in `gold`, position in `nuggets`) that are known to state the same
+    fact; None if unknown.
+    """
+
+    gold: tuple[str, ...]
+    nuggets: tuple[str, ...]
+    matches: frozenset[tuple[int, int]] | None = None
+
+
+@dataclass(frozen=True)
+class MatchData:
+    """The data that a matcher is fitted to, with the file's hash.
+
+    Attributes:
+        similarities: For each case, shape (n_gold, n_nuggets), cosine similarities.
+        embedder: Name of the embedding model.
+        embedder_digest: SHA-256 of its weights where known.
+    """
+
+    cases: tuple[MatchCase, ...]
+    similarities: tuple[NDArray[np.floating], ...]
+    sha256: str
+    embedder: str
+    embedder_digest: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A threshold that no other one beats in all three objectives.
+
+    `agreement` is with the pairs that are known; None without any. `plateau` is the lowest and the
+    highest threshold tried with the same result; of a chosen trial alone.
+    """
+
+    probability: float
+    objectives: MatchObjectives
+    agreement: MatchAgreement | None = None
+    plateau: tuple[float, float] | None = None
 
 
 def fit_matcher(
@@ -51,12 +105,6 @@ def fit_matcher(
     Thresholds are scored on held-out folds: each answer by a mixture that was fitted without it and
     without the other answers to its gold nuggets. With too little data for that, by the mixture of
     all.
-
-    Args:
-        data: At least 20 pairs.
-        n_trials: Number of thresholds to try.
-        seed: The same data and seed give the same matcher.
-        on_trial: Called after each trial.
 
     Raises:
         InputError: There are too few pairs, or their similarities show no two groups.
@@ -98,9 +146,7 @@ def fit_matcher(
     )
 
 
-def _mixtures_by_fold(
-    data: MatchData, seed: int
-) -> list[tuple[MixtureComponent, MixtureComponent]]:
+def _mixtures_by_fold(data: MatchData, seed: int) -> list[Mixture]:
     """Return for each case a mixture fitted without its fold; none where a fit lacks data."""
     import numpy as np
 
@@ -114,7 +160,7 @@ def _mixtures_by_fold(
     drawn = np.random.default_rng(seed).permutation(len(order))
     fold_of = {group: int(drawn[i]) % n_folds for i, group in enumerate(order)}
     folds = [fold_of[group] for group in groups]
-    fitted: list[tuple[MixtureComponent, MixtureComponent]] = []
+    fitted: list[Mixture] = []
     for fold in range(n_folds):
         rest = [s.ravel() for s, own in zip(data.similarities, folds, strict=True) if own != fold]
         pairs = np.concatenate(rest)
@@ -126,9 +172,7 @@ def _mixtures_by_fold(
     return [fitted[fold] for fold in folds]
 
 
-def fit_mixture(
-    pairs: NDArray[np.floating], seed: int
-) -> tuple[MixtureComponent, MixtureComponent]:
+def fit_mixture(pairs: NDArray[np.floating], seed: int) -> Mixture:
     """Return the mixture of two components, by variational inference.
 
     Args:
@@ -165,9 +209,7 @@ def fit_mixture(
     return first, second
 
 
-def _similarity_at(
-    probability: float, components: tuple[MixtureComponent, MixtureComponent]
-) -> float | None:
+def _similarity_at(probability: float, components: Mixture) -> float | None:
     """Return the least similarity in [-1, 1] with that probability; None if there is none."""
     import numpy as np
 
@@ -181,3 +223,129 @@ def _similarity_at(
         middle = (low + high) / 2
         low, high = (low, middle) if is_reached(middle) else (middle, high)
     return high
+
+
+def choose_trial(front: Sequence[Trial]) -> Trial:
+    """Choose one threshold from the Pareto front.
+
+    With known pairs: the highest F1 against them. Otherwise, and among equals: the trial nearest to
+    the best of all three objectives, each scaled to [0, 1] over the front; then the highest F1,
+    similarity and number of alignments. The highest F1 alone would always choose the lowest
+    threshold, which aligns most. Of neighbouring trials that are equal in all of this, the middle:
+    a threshold at an edge of such a plateau would align other pairs of new data first, and none of
+    the front need be there.
+    """
+    columns = [_values(trial.objectives) for trial in front]
+    lows = [min(column) for column in zip(*columns, strict=True)]
+    highs = [max(column) for column in zip(*columns, strict=True)]
+
+    def distance(values: tuple[float, float, float]) -> float:
+        gaps = (
+            (high - value) / (high - low) if high > low else 0.0
+            for value, low, high in zip(values, lows, highs, strict=True)
+        )
+        return round(math.hypot(*gaps), 9)
+
+    def rank(trial: Trial) -> tuple[float, ...]:
+        values = _values(trial.objectives)
+        return (_known_f1(trial), -distance(values), *values)
+
+    best = max(map(rank, front))
+    upwards = sorted(front, key=lambda trial: trial.probability)
+    runs = itertools.groupby(upwards, key=lambda trial: rank(trial) == best)
+    plateaus = [list(trials) for is_best, trials in runs if is_best]
+    widest = max(plateaus, key=lambda trials: trials[-1].probability - trials[0].probability)
+    ends = (widest[0].probability, widest[-1].probability)
+    return replace(widest[0], probability=statistics.fmean(ends), plateau=ends)
+
+
+def search_thresholds(
+    data: MatchData,
+    components: Sequence[Mixture],
+    n_trials: int,
+    seed: int,
+    on_trial: Callable[[], None],
+) -> list[Trial]:
+    """Return the Pareto front of thresholds by NSGA-II, from the lowest.
+
+    Nuggets are aligned as in BioACE, the most similar pair first. `components` are, for each case,
+    the mixture that scores it, fitted without its fold.
+    """
+    import optuna
+
+    parts = [
+        (similarity, same_probability(similarity, mixture), first_of_each(case.nuggets))
+        for case, similarity, mixture in zip(data.cases, data.similarities, components, strict=True)
+    ]
+
+    def tried(probability: float) -> list[tuple[NuggetMatch, ...]]:
+        return [
+            align_greedily(similarity, (same >= probability) & first)
+            for similarity, same, first in parts
+        ]
+
+    def objective(trial: optuna.Trial) -> tuple[float, float, float]:
+        probability = trial.suggest_float("probability", 0.0, 1.0)
+        return _values(_objectives(data.cases, tried(probability)))
+
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        sampler = optuna.samplers.NSGAIISampler(population_size=POPULATION, seed=seed)
+        study = optuna.create_study(
+            directions=("maximize", "maximize", "maximize"), sampler=sampler
+        )
+        study.optimize(objective, n_trials, callbacks=[lambda study, trial: on_trial()])
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+    found = sorted({float(trial.params["probability"]) for trial in study.best_trials})
+    return [
+        Trial(p, _objectives(data.cases, tried(p)), _agreement(data.cases, tried(p))) for p in found
+    ]
+
+
+def _objectives(
+    cases: Sequence[MatchCase], aligned: Sequence[tuple[NuggetMatch, ...]]
+) -> MatchObjectives:
+    scores = [
+        f1_score(len(pairs) / len(case.nuggets), len(pairs) / len(case.gold)) or 0.0
+        for case, pairs in zip(cases, aligned, strict=True)
+    ]
+    similar = [match.similarity_score for pairs in aligned for match in pairs]
+    return MatchObjectives(
+        f1=statistics.fmean(scores),
+        similarity=statistics.fmean(similar) if similar else -1.0,
+        n_alignments=len(similar) / len(cases),
+    )
+
+
+def _agreement(
+    cases: Sequence[MatchCase], aligned: Sequence[tuple[NuggetMatch, ...]]
+) -> MatchAgreement | None:
+    n_pairs = n_known = n_aligned = n_both = 0
+    for case, pairs in zip(cases, aligned, strict=True):
+        if case.matches is None:
+            continue
+        found = {(match.gold, match.nugget) for match in pairs}
+        n_pairs += len(case.gold) * len(case.nuggets)
+        n_known += len(case.matches)
+        n_aligned += len(found)
+        n_both += len(found & case.matches)
+    if not n_pairs:
+        return None
+    return MatchAgreement(
+        accuracy=1 - (n_known + n_aligned - 2 * n_both) / n_pairs,
+        precision=n_both / n_aligned if n_aligned else None,
+        recall=n_both / n_known if n_known else None,
+        n_pairs=n_pairs,
+        n_known=n_known,
+    )
+
+
+def _values(objectives: MatchObjectives) -> tuple[float, float, float]:
+    return objectives.f1, objectives.similarity, objectives.n_alignments
+
+
+def _known_f1(trial: Trial) -> float:
+    agreement = trial.agreement
+    return (f1_score(agreement.precision, agreement.recall) or 0.0) if agreement else 0.0

@@ -56,12 +56,9 @@ class AnswerPiece:
 
 @dataclass(frozen=True)
 class CutAnswer:
-    """An answer split into pieces.
+    """An answer split into pieces, and the text after them.
 
-    Attributes:
-        pieces: In order.
-        after: Text after the last piece.
-        is_listed: Whether the answer came as sentences with listed citations.
+    `is_listed` where the answer came as sentences with listed citations.
     """
 
     pieces: tuple[AnswerPiece, ...]
@@ -71,7 +68,7 @@ class CutAnswer:
     @property
     def places(self) -> list[int]:
         """The indices of pieces with a word; the others are blank or markers alone."""
-        return [i for i, piece in enumerate(self.pieces) if _has_word(piece.text)]
+        return [i for i, piece in enumerate(self.pieces) if any(map(str.isalpha, piece.text))]
 
     def joined(self) -> str | tuple[SentenceInput, ...]:
         """Return the answer in its original form."""
@@ -87,12 +84,9 @@ class CutAnswer:
         return replace(self, pieces=(*self.pieces[:index], piece, *self.pieces[index + 1 :]))
 
     def with_text(self, index: int, text: str, citations: tuple[str, ...] = ()) -> CutAnswer:
-        """Return a copy with a sentence inserted.
+        """Return a copy with a sentence, or several, inserted after `index` pieces.
 
-        Args:
-            index: The number of pieces before it; `len(pieces)` appends it.
-            text: The sentence, or several.
-            citations: Listed with it, where the answer came in sentences.
+        Citations are listed with it, where the answer came in sentences.
         """
         listed, rest = (citations if self.is_listed else ()), list(self.pieces[index:])
         added = AnswerPiece(text.replace(MASK, ""), (), "", listed, is_changed=True)
@@ -113,22 +107,14 @@ class CutAnswer:
         return replace(self, pieces=tuple(kept))
 
     def reordered(self, order: Sequence[int]) -> CutAnswer:
-        """Return a copy with sentences in another order; the white space stays where it is.
-
-        Args:
-            order: A permutation of `places`.
-        """
+        """Return a copy with `places` in another order; the white space stays where it is."""
         pieces = list(self.pieces)
         for place, index in zip(self.places, order, strict=True):
             pieces[place] = replace(self.pieces[index], before=self.pieces[place].before)
         return replace(self, pieces=tuple(pieces))
 
     def changed_sentences(self, sources: Sequence[Document]) -> tuple[int, ...]:
-        """Return the numbers (from 1) of added and changed sentences, as the joined text is split.
-
-        Args:
-            sources: The record's sources.
-        """
+        """Return the numbers (from 1) of added and changed sentences of the joined text."""
         if self.is_listed:
             said = [piece for piece in self.pieces if piece.written.strip()]
             stand = stand_alone(find_statements(self.joined(), sources))
@@ -190,31 +176,22 @@ def _piece(
     return AnswerPiece(MASK.join([*parts, text[position:end]]), tuple(runs), before, citations)
 
 
-def _has_word(text: str) -> bool:
-    return any(c.isalpha() for c in text)
-
-
 _LEAST_WORDS = 6
 """A shorter sentence says too little to be out of place."""
 
 
 class Neighbours:
-    """The records of an audit, each seen from another. Look-ups are cached.
-
-    Args:
-        records: All of them.
-    """
+    """The records of an audit, each seen from another. Look-ups are cached."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        self._records = tuple(records)
-        self._keys = [question_key(record) for record in records]
-        self._pieces: dict[int, tuple[AnswerPiece, ...]] = {}
+        self._records = [(question_key(record), record) for record in records]
+        self._pieces: dict[str, list[AnswerPiece]] = {}
 
     def sentence(self, record: Record, rng: random.Random) -> AnswerPiece | None:
         """Return a sentence of an answer to another question; None where there is none."""
-        numbers = self._of_other_questions(record)
-        while numbers:
-            pieces = self._long(numbers.pop(rng.randrange(len(numbers))))
+        others = self._of_other_questions(record)
+        while others:
+            pieces = self._long(others.pop(rng.randrange(len(others))))
             if pieces:
                 return rng.choice(pieces)
         return None
@@ -223,19 +200,20 @@ class Neighbours:
         """Return sources of up to n records with another question, in a drawn order."""
         others = self._of_other_questions(record)
         chosen = rng.sample(others, min(n, len(others)))
-        return [document for other in chosen for document in self._records[other].sources]
+        return [document for other in chosen for document in other.sources]
 
-    def _of_other_questions(self, record: Record) -> list[int]:
+    def _of_other_questions(self, record: Record) -> list[Record]:
         own = question_key(record)
-        return [i for i, key in enumerate(self._keys) if key != own]
+        return [other for key, other in self._records if key != own]
 
-    def _long(self, number: int) -> tuple[AnswerPiece, ...]:
-        if number not in self._pieces:
-            pieces = cut_answer(self._records[number]).pieces
-            self._pieces[number] = tuple(
-                piece for piece in pieces if len(piece.words.split()) >= _LEAST_WORDS
-            )
-        return self._pieces[number]
+    def _long(self, record: Record) -> list[AnswerPiece]:
+        if record.id not in self._pieces:
+            self._pieces[record.id] = [
+                piece
+                for piece in cut_answer(record).pieces
+                if len(piece.words.split()) >= _LEAST_WORDS
+            ]
+        return self._pieces[record.id]
 
 
 def question_key(record: Record) -> str:
@@ -251,13 +229,8 @@ Rephrase = Callable[[str], str]
 class Material:
     """The inputs of an attack on one answer.
 
-    Attributes:
-        record: The answer's record.
-        rng: A generator of its own, so that other attacks and records do not change the result.
-        side: The side whose texts it may use.
-        neighbours: The other records.
-        retracted: PMIDs of retracted articles, in order.
-        rephrase: Paraphrases redundant sentences; None for rules.
+    The generator is its own, so that other attacks and records do not change the result. Retracted
+    are PMIDs, in order; without `rephrase`, rules paraphrase redundant sentences.
     """
 
     record: Record
@@ -270,12 +243,7 @@ class Material:
 
 @dataclass(frozen=True)
 class Damage:
-    """The result of an attack.
-
-    Attributes:
-        answer: The damaged answer.
-        pool: The genre of the inserted text; empty where none came from a pool.
-    """
+    """The damaged answer, and the genre of a text that came from a pool."""
 
     answer: CutAnswer
     pool: str = ""
@@ -287,15 +255,10 @@ Apply = Callable[[CutAnswer, Material], Damage | None]
 
 @dataclass(frozen=True)
 class Attack:
-    """A way to damage an answer.
+    """A way to damage an answer, with a name such as "off_topic".
 
-    Attributes:
-        name: e.g. "off_topic".
-        family: The kind of damage.
-        severity: How obvious the damage is.
-        targets: The scores that should fall ("rubric.relevancy", "citations.support"), and
-            "findings.KIND" where a finding of that kind should appear.
-        apply: The function that does it.
+    Targets are the scores that should fall ("rubric.relevancy", "citations.support"), and
+    "findings.KIND" where a finding of that kind should appear.
     """
 
     name: str

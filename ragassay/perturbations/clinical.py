@@ -124,10 +124,9 @@ def _resolve_item(item: str, record: Record) -> int | None:
 
 
 def _is_position(item: str, record: Record) -> bool:
-    if any(source.id == item for source in record.sources):
-        # Where the ids are the positions, both readings agree.
-        return item.isdigit() and int(item) <= len(record.sources)
-    return item.isdigit() and 1 <= int(item) <= len(record.sources)
+    # Where the ids are the positions, both readings agree, also of a source 0.
+    least = 0 if any(source.id == item for source in record.sources) else 1
+    return item.isdigit() and least <= int(item) <= len(record.sources)
 
 
 def _foreign_pmid(item: str, material: Material) -> str:
@@ -161,12 +160,9 @@ def _overlap(sentence: str, source: Document) -> float:
     return len(found) / len(words) if words else 0.0
 
 
-def _one_sentence(change: Change) -> Apply:
+def _one_sentence(change_for: Callable[[Material], Change]) -> Apply:
     """Make one change in one sentence, the first of a drawn order that it fits."""
-    return _by_record(lambda material: change)
 
-
-def _by_record(change_for: Callable[[Material], Change]) -> Apply:
     def apply(answer: CutAnswer, material: Material) -> Damage | None:
         change = change_for(material)
         for place in material.rng.sample(answer.places, len(answer.places)):
@@ -183,30 +179,23 @@ def _drug_change(material: Material) -> Change:
     return swap_drug(f"{source.title} {source.text}" for source in material.record.sources)
 
 
-_TARGETS = (*rubrics("correctness"), "evidence.support", "citations.support")
+_FACTS = (*rubrics("correctness"), "evidence.support", "citations.support")
+_CITED = (*rubrics("correctness"), "citations.support")
+_RETRACTED = ("findings.retracted_citation", "citations.support")
 
-RETRACTED = Attack(
-    "retracted",
-    "clinical",
-    "subtle",
-    ("findings.retracted_citation", "citations.support"),
-    cite_retracted,
+CLINICAL: tuple[Attack, ...] = tuple(
+    Attack(name, "clinical", "subtle", targets, apply)
+    for name, targets, apply in (
+        ("number", _FACTS, _one_sentence(lambda material: change_number)),
+        ("negation", _FACTS, _one_sentence(lambda material: turn_negation)),
+        ("comparator", _FACTS, _one_sentence(lambda material: turn_direction)),
+        ("population", _FACTS, _one_sentence(lambda material: swap_population)),
+        ("drug", _FACTS, _one_sentence(_drug_change)),
+        ("hedge", _FACTS, _one_sentence(lambda material: remove_hedge)),
+        ("citation", _CITED, move_citation),
+        ("retracted", _RETRACTED, cite_retracted),
+    )
 )
+
+RETRACTED = CLINICAL[-1]
 """Needs PMIDs of retracted articles."""
-
-CLINICAL: tuple[Attack, ...] = (
-    Attack("number", "clinical", "subtle", _TARGETS, _one_sentence(change_number)),
-    Attack("negation", "clinical", "subtle", _TARGETS, _one_sentence(turn_negation)),
-    Attack("comparator", "clinical", "subtle", _TARGETS, _one_sentence(turn_direction)),
-    Attack("population", "clinical", "subtle", _TARGETS, _one_sentence(swap_population)),
-    Attack("drug", "clinical", "subtle", _TARGETS, _by_record(_drug_change)),
-    Attack("hedge", "clinical", "subtle", _TARGETS, _one_sentence(remove_hedge)),
-    Attack(
-        "citation",
-        "clinical",
-        "subtle",
-        (*rubrics("correctness"), "citations.support"),
-        move_citation,
-    ),
-    RETRACTED,
-)

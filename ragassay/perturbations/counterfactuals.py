@@ -34,14 +34,7 @@ _AFTER_AUXILIARY = re.compile(
 
 
 def turn_negation(sentence: str, rng: random.Random) -> str | None:
-    """Remove the first negation; where there is none, insert one.
-
-    Args:
-        sentence: Any sentence.
-        rng: Draws the place of an inserted negation.
-
-    Returns:
-        None where neither is possible.
+    """Remove the first negation; where there is none, insert one at a drawn place, or return None.
 
     Example:
         >>> turn_negation("It does not help.", random.Random(0))
@@ -53,17 +46,14 @@ def turn_negation(sentence: str, rng: random.Random) -> str | None:
 
 
 def _without_negation(sentence: str) -> str | None:
-    found = _DO_NOT.search(sentence)
-    if found:
+    if found := _DO_NOT.search(sentence):
         verb = _third(found[2]) if found[1] == "does" else found[2]
         verb = f"did {verb}" if found[1] == "did" else verb
         return sentence[: found.start()] + verb + sentence[found.end() :]
-    found = any_of(_PLAIN).search(sentence)
-    if found:
+    if found := any_of(_PLAIN).search(sentence):
         other = like(found[0], _PLAIN[found[0].lower()])
         return sentence[: found.start()] + other + sentence[found.end() :]
-    found = _NOT.search(sentence)
-    if found:
+    if found := _NOT.search(sentence):
         return replace_words(sentence, found.start(), found.end(), "")
     found = _NO.search(sentence)
     return _without_no(sentence, found) if found else None
@@ -181,8 +171,7 @@ def swap_drug(texts: Iterable[str]) -> Change:
         if not others:
             return None
         other = rng.choice(others)
-        pattern = any_of([drug])
-        return pattern.sub(lambda match: like(match[0], other), sentence)
+        return any_of([drug]).sub(lambda match: like(match[0], other), sentence)
 
     return change
 
@@ -195,7 +184,7 @@ def _others_for(drug: str, named: set[str], here: set[str]) -> list[str]:
 def _drugs_in(text: str) -> list[str]:
     """Return the drugs that a text names, in lower case as in the classes, without repeats."""
     known = {name.lower(): name for name in _classes()}
-    listed = [known[match[0].lower()] for match in _drug_pattern().finditer(text)]
+    listed = [known[match[0].lower()] for match in _pattern(tuple(_classes())).finditer(text)]
     others = [match[0].lower() for match in _OTHER_DRUGS.finditer(text)]
     return list(dict.fromkeys([*listed, *(o for o in others if o not in _NO_DRUGS)]))
 
@@ -241,8 +230,3 @@ def _classes() -> dict[str, tuple[str, ...]]:
         for drug in drugs:
             found[drug] = (*found.get(drug, ()), name)
     return found
-
-
-@functools.cache
-def _drug_pattern() -> re.Pattern[str]:
-    return any_of(_classes())

@@ -27,12 +27,9 @@ def attacks_of(
     severity: Severity | None = None,
     target: str | None = None,
 ) -> tuple[Attack, ...]:
-    """Return the attacks of a kind, in the order of `ATTACKS`.
+    """Return the attacks of a kind, in the order of `ATTACKS`; None stands for any.
 
-    Args:
-        family: None for any.
-        severity: None for any.
-        target: Only those that should lower this score, e.g. "rubric.relevancy"; None for any.
+    A target is a score that they should lower, such as "rubric.relevancy".
     """
     return tuple(
         attack
@@ -45,12 +42,10 @@ def attacks_of(
 
 @dataclass(frozen=True)
 class Damaged:
-    """The result of damaging answers.
+    """The damaged answers, by record, then by attack, in the given order.
 
-    Attributes:
-        answers: The damaged answers, by record, then by attack, in the given order.
-        n_unchanged: For each attack, how many answers it left unchanged, because they lack a
-            connective, a number, a second sentence; those are not among `answers`.
+    `n_unchanged` says for each attack how many answers it left unchanged, because they lack a
+    connective, a number, a second sentence; those are not among `answers`.
     """
 
     answers: tuple[DamagedAnswer, ...]
@@ -134,9 +129,6 @@ def mode_rating(ratings: Sequence[int]) -> int:
     et al., Towards Understanding the Robustness of LLM-based Evaluations under Perturbations,
     section 3.3.)
 
-    Args:
-        ratings: The raters' ratings of one answer on one metric; at least one.
-
     Raises:
         InputError: There is no rating.
 
@@ -172,9 +164,6 @@ def perturbed_rating(
         low: The scale's lowest rating.
         high: The scale's highest rating.
         inversion: Which of the readings.
-
-    Returns:
-        From low to high.
 
     Raises:
         InputError: There is no rating, one lies outside the scale, or the scale is empty.

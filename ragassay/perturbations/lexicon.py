@@ -6,9 +6,8 @@ import functools
 import random
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import yaml
 from pydantic import Field
@@ -20,19 +19,13 @@ PoolName = Literal["off_topic", "blog", "tweet", "injection", "questions"]
 
 
 class Genre(Frozen):
-    """Texts of one kind.
-
-    Attributes:
-        side: The side that may use it.
-        texts: At least two.
-    """
+    """Texts of one kind, and the side that may use them."""
 
     side: Side
     texts: tuple[str, ...] = Field(min_length=2)
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(NamedTuple):
     """A text and the genre that it comes from."""
 
     text: str
@@ -47,14 +40,7 @@ def load_pool(name: PoolName) -> dict[str, Genre]:
 
 
 def draw_text(name: PoolName, side: Side, rng: random.Random, genre: str = "") -> Drawn:
-    """Draw a text of a side: first its genre, then the text.
-
-    Args:
-        name: The pool.
-        side: The side.
-        rng: The generator of the draws.
-        genre: Only genres whose name starts with this.
-    """
+    """Draw a text of a side: first its genre, whose name starts as given, then the text."""
     pool = load_pool(name)
     genres = [g for g, given in pool.items() if given.side == side and g.startswith(genre)]
     chosen = rng.choice(genres)
@@ -130,9 +116,7 @@ def like(model: str, word: str) -> str:
 def decapitalise(sentence: str, known: str) -> str:
     """Return a sentence for use inside another; names and acronyms keep their capital.
 
-    Args:
-        sentence: Starts with a capital letter.
-        known: Running text: a word that is lower case in it is not a name.
+    A word that is lower case in the running text `known` is not a name.
     """
     first = re.match(r"[^\W\d_]+(?!\w|-[^a-z])", sentence)
     if not first or (len(first[0]) > 1 and not first[0][1:].islower()):

@@ -71,14 +71,11 @@ def change_number(sentence: str, rng: random.Random) -> str | None:
         return _change_word(sentence, rng)
     chosen = rng.choice(found)
     factor = rng.choice(_factors(chosen))
-    text = _times(chosen["first"], factor)
+    text, end = _times(chosen["first"], factor), chosen.end("first")
     if chosen["second"]:
         text += chosen["to"] + _times(chosen["second"], factor)
-    return (
-        sentence[: chosen.start()]
-        + text
-        + sentence[chosen.end("second" if chosen["second"] else "first") :]
-    )
+        end = chosen.end("second")
+    return sentence[: chosen.start()] + text + sentence[end:]
 
 
 def _is_amount(match: re.Match[str]) -> bool:
@@ -127,12 +124,13 @@ def _change_word(sentence: str, rng: random.Random) -> str | None:
     if not found:
         return None
     chosen = rng.choice(found)
-    word = chosen["word"]
-    others = [w for w in _WORDS if w != word.lower()]
+    return sentence[: chosen.start()] + _other_word(chosen["word"], rng) + sentence[chosen.end() :]
+
+
+def _other_word(word: str, rng: random.Random) -> str:
+    others = [other for other in _WORDS if other != word.lower()]
     other = {"once": "twice", "twice": "once"}.get(word.lower()) or rng.choice(others)
-    if word[0].isupper():
-        other = other.capitalize()
-    return sentence[: chosen.start()] + other + sentence[chosen.end() :]
+    return other.capitalize() if word[0].isupper() else other
 
 
 Edit = tuple[int, int, str]
@@ -167,7 +165,9 @@ def change_digit(text: str, one: Quantity, rng: random.Random) -> Edit | None:
     """Change a digit, or a number word."""
     found = _MANTISSA.match(text, one.start, one.end)
     if not found:
-        return _change_named_word(text, one, rng)
+        word = text[one.start : one.end]
+        is_known = word.lower() in _WORDS
+        return (one.start, one.end, _other_word(word, rng)) if is_known else None
     figures = found[0]
     places = [n for n, sign in enumerate(figures) if sign.isdigit()]
     # A first zero says where the point is: "0.7" becomes "0.3", not "4.7".
@@ -178,20 +178,13 @@ def change_digit(text: str, one: Quantity, rng: random.Random) -> Edit | None:
     return found.start() + place, found.start() + place + 1, digit
 
 
-def _change_named_word(text: str, one: Quantity, rng: random.Random) -> Edit | None:
-    word = text[one.start : one.end]
-    if word.lower() not in _WORDS:
-        return None
-    other = rng.choice([w for w in _WORDS if w != word.lower()])
-    return one.start, one.end, other.capitalize() if word[0].isupper() else other
-
-
 def scale_by_ten(text: str, one: Quantity, rng: random.Random) -> Edit | None:
     """Multiply or divide by ten."""
     found = _MANTISSA.match(text, one.start, one.end)
-    if not found or not float(found[0].replace(",", "").replace("\u00b7", ".")):
+    figures = found[0].replace(",", "").replace("\u00b7", ".") if found else "0"
+    if not found or not float(figures):
         return None
-    whole, _, rest = found[0].replace(",", "").replace("\u00b7", ".").partition(".")
+    whole, _, rest = figures.partition(".")
     if rng.random() < 0.5:
         whole, rest = whole + (rest[:1] or "0"), rest[1:]
     elif not rest and whole.endswith("0"):

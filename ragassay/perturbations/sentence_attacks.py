@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from ragassay.perturbations.attack import Apply, Attack, CutAnswer, Damage, Material, rubrics
 from ragassay.perturbations.lexicon import PoolName, draw_text
+from ragassay.records import Severity
 
 _MISPLACED = rubrics("relevancy", "correctness", "informativeness", "coherence")
 
 
-def _from_pool(pool: PoolName, inside: bool = False) -> Apply:
+def _from_pool(pool: PoolName, inside: bool) -> Apply:
     def apply(answer: CutAnswer, material: Material) -> Damage | None:
         drawn = draw_text(pool, material.side, material.rng)
         return _add_sentence(answer, drawn.text, material, inside, drawn.genre)
@@ -16,7 +20,7 @@ def _from_pool(pool: PoolName, inside: bool = False) -> Apply:
     return apply
 
 
-def _same_domain(*, inside: bool) -> Apply:
+def _same_domain(inside: bool) -> Apply:
     def apply(answer: CutAnswer, material: Material) -> Damage | None:
         piece = material.neighbours.sentence(material.record, material.rng)
         if piece is None:
@@ -56,26 +60,25 @@ def _add_sentence(
 
 _READABLE = rubrics("readability")
 
-ADDED: tuple[Attack, ...] = (
-    Attack("off_topic", "rubric", "extreme", _MISPLACED, _from_pool("off_topic")),
-    Attack("off_topic_inside", "rubric", "extreme", _MISPLACED, _from_pool("off_topic", True)),
-    Attack("same_domain", "rubric", "subtle", _MISPLACED, _same_domain(inside=False)),
-    Attack("same_domain_inside", "rubric", "subtle", _MISPLACED, _same_domain(inside=True)),
-    Attack("blog", "rubric", "subtle", _READABLE, _from_pool("blog")),
-    Attack("blog_inside", "rubric", "subtle", _READABLE, _from_pool("blog", True)),
-    Attack("tweet", "rubric", "extreme", _READABLE, _from_pool("tweet")),
-    Attack("tweet_inside", "rubric", "extreme", _READABLE, _from_pool("tweet", True)),
+_WAYS_TO_ADD: tuple[tuple[str, Severity, tuple[str, ...], Callable[[bool], Apply]], ...] = (
+    ("off_topic", "extreme", _MISPLACED, partial(_from_pool, "off_topic")),
+    ("same_domain", "subtle", _MISPLACED, _same_domain),
+    ("blog", "subtle", _READABLE, partial(_from_pool, "blog")),
+    ("tweet", "extreme", _READABLE, partial(_from_pool, "tweet")),
+)
+
+ADDED: tuple[Attack, ...] = tuple(
+    Attack(f"{name}{'_inside' * inside}", "rubric", severity, targets, add(inside))
+    for name, severity, targets, add in _WAYS_TO_ADD
+    for inside in (False, True)
 )
 
 
-def _drop_last(answer: CutAnswer, material: Material) -> Damage | None:
+def _drop(answer: CutAnswer, material: Material, *, last: bool) -> Damage | None:
     places = answer.places
-    return Damage(answer.without(places[-1])) if len(places) > 1 else None
-
-
-def _drop_inside(answer: CutAnswer, material: Material) -> Damage | None:
-    places = answer.places
-    return Damage(answer.without(material.rng.choice(places[:-1]))) if len(places) > 1 else None
+    if len(places) < 2:
+        return None
+    return Damage(answer.without(places[-1] if last else material.rng.choice(places[:-1])))
 
 
 def _drop_last_off_topic(answer: CutAnswer, material: Material) -> Damage | None:
@@ -105,31 +108,27 @@ def _shuffle(answer: CutAnswer, material: Material) -> Damage | None:
     return Damage(answer.reordered(order))
 
 
+_COMPLETE, _COHESIVE = rubrics("completeness"), rubrics("cohesion")
+
 ORDER: tuple[Attack, ...] = (
-    Attack("drop_last", "rubric", "subtle", rubrics("completeness"), _drop_last),
-    Attack("drop_inside", "rubric", "subtle", rubrics("completeness"), _drop_inside),
-    Attack(
-        "drop_last_off_topic", "rubric", "extreme", rubrics("completeness"), _drop_last_off_topic
-    ),
-    Attack("swap_last", "rubric", "subtle", rubrics("cohesion"), _swap_last),
-    Attack("shuffle", "rubric", "extreme", rubrics("cohesion"), _shuffle),
+    Attack("drop_last", "rubric", "subtle", _COMPLETE, partial(_drop, last=True)),
+    Attack("drop_inside", "rubric", "subtle", _COMPLETE, partial(_drop, last=False)),
+    Attack("drop_last_off_topic", "rubric", "extreme", _COMPLETE, _drop_last_off_topic),
+    Attack("swap_last", "rubric", "subtle", _COHESIVE, _swap_last),
+    Attack("shuffle", "rubric", "extreme", _COHESIVE, _shuffle),
 )
 
 
 def injections(targets: tuple[str, ...]) -> tuple[Attack, ...]:
-    """Return the attacks of this family.
-
-    Args:
-        targets: All rubrics: none may rise.
-    """
+    """Return the attacks of this family; none of the targets, all rubrics, may rise."""
     return tuple(
-        Attack(name, "injection", "extreme", targets, apply)
-        for name, apply in (
-            ("instruction", _inject_text("instruction")),
-            ("forged_rating", _inject_text("rating", at_end=True)),
-            ("forged_end", _inject_text("end", at_end=True)),
-            ("experts_said", _inject_text("experts")),
-            ("flattery", _inject_text("flattery")),
+        Attack(name, "injection", "extreme", targets, _inject_text(genre, at_end=at_end))
+        for name, genre, at_end in (
+            ("instruction", "instruction", False),
+            ("forged_rating", "rating", True),
+            ("forged_end", "end", True),
+            ("experts_said", "experts", False),
+            ("flattery", "flattery", False),
         )
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import yaml
 
@@ -42,13 +43,9 @@ def _find(text: str) -> list[re.Match[str]]:
 
 
 def without_connectives(text: str, *, first_only: bool = False) -> str:
-    """Return a sentence without its connectives, its capital letter and commas repaired.
+    """Return a sentence without its connectives, or the first, capital letter and commas repaired.
 
     A sentence of nothing else is unchanged.
-
-    Args:
-        text: One sentence.
-        first_only: Remove the first connective only.
 
     Example:
         >>> without_connectives("However, it fell, and then rose (1).")
@@ -81,28 +78,26 @@ def _capitalise(text: str) -> str:
     return text[0].upper() + text[1:] if word and word[0].islower() else text
 
 
-def _first_connective(answer: CutAnswer, material: Material) -> Damage | None:
-    for place in answer.places:
-        piece = answer.pieces[place]
-        text = without_connectives(piece.text, first_only=True)
-        if text != piece.text:
-            return Damage(answer.with_piece(place, piece.changed(text)))
-    return None
-
-
-def _all_connectives(answer: CutAnswer, material: Material) -> Damage | None:
+def _drop_connectives(answer: CutAnswer, material: Material, *, first_only: bool) -> Damage | None:
     damaged = answer
     for place in answer.places:
         piece = answer.pieces[place]
-        text = without_connectives(piece.text)
+        text = without_connectives(piece.text, first_only=first_only)
         if text != piece.text:
             damaged = damaged.with_piece(place, piece.changed(text))
+            if first_only:
+                break
     return Damage(damaged)
 
 
+_INTEGRATED = rubrics("integration")
+
+_first_connective = partial(_drop_connectives, first_only=True)
+_all_connectives = partial(_drop_connectives, first_only=False)
+
 CONNECTIVES: tuple[Attack, ...] = (
-    Attack("first_connective", "rubric", "subtle", rubrics("integration"), _first_connective),
-    Attack("all_connectives", "rubric", "extreme", rubrics("integration"), _all_connectives),
+    Attack("first_connective", "rubric", "subtle", _INTEGRATED, _first_connective),
+    Attack("all_connectives", "rubric", "extreme", _INTEGRATED, _all_connectives),
 )
 
 
@@ -146,13 +141,10 @@ def frames_in_turn(side: Side, rng: random.Random) -> Iterator[str]:
 
 
 def paraphrased_by_rule(piece: AnswerPiece, frame: str, known: str, rng: random.Random) -> str:
-    """Paraphrase a sentence by rule.
+    """Paraphrase a sentence by rule, with drawn synonyms; its markers are put at the end.
 
-    Args:
-        piece: The sentence; its markers are put at the end of the result.
-        frame: Contains {} where the sentence goes.
-        known: Text that shows which words are lower case: the answer and its sources.
-        rng: Draws the synonyms.
+    The frame contains {} where the sentence goes. The text `known`, of the answer and its sources,
+    shows which words are lower case.
     """
     body = piece.words.rstrip(" .!?")
     opened = _LINK.match(body)
@@ -195,41 +187,37 @@ def _redundant(piece: AnswerPiece, frames: Iterator[str], material: Material, kn
     return paraphrased_by_rule(piece, next(frames), known, material.rng)
 
 
-def _join_known_texts(answer: CutAnswer, material: Material) -> str:
-    texts = [piece.text for piece in answer.pieces]
-    return " ".join([*texts, *(document.text for document in material.record.sources)])
-
-
-def _repeat_last(answer: CutAnswer, material: Material) -> Damage | None:
-    place = answer.places[-1]
-    frames = frames_in_turn(material.side, material.rng)
-    text = _redundant(answer.pieces[place], frames, material, _join_known_texts(answer, material))
-    return Damage(answer.with_text(place + 1, text, answer.pieces[place].citations))
-
-
-def _repeat_inside(answer: CutAnswer, material: Material) -> Damage | None:
-    places = answer.places
-    if len(places) < 2:
+def _repeat(
+    choose: Callable[[list[int], random.Random], Sequence[int]],
+    answer: CutAnswer,
+    material: Material,
+) -> Damage | None:
+    """Say some sentences again, each behind itself; none where none is chosen."""
+    chosen = choose(answer.places, material.rng)
+    if not chosen:
         return None
-    place = material.rng.choice(places[:-1])
+    texts = [piece.text for piece in answer.pieces]
+    known = " ".join([*texts, *(document.text for document in material.record.sources)])
     frames = frames_in_turn(material.side, material.rng)
-    text = _redundant(answer.pieces[place], frames, material, _join_known_texts(answer, material))
-    return Damage(answer.with_text(place + 1, text, answer.pieces[place].citations))
-
-
-def _repeat_all(answer: CutAnswer, material: Material) -> Damage | None:
-    known, damaged = _join_known_texts(answer, material), answer
-    frames = frames_in_turn(material.side, material.rng)
-    texts = {i: _redundant(answer.pieces[i], frames, material, known) for i in answer.places}
-    for place in reversed(answer.places):
-        damaged = damaged.with_text(place + 1, texts[place], answer.pieces[place].citations)
+    again = {i: _redundant(answer.pieces[i], frames, material, known) for i in chosen}
+    damaged = answer
+    for place in reversed(chosen):
+        damaged = damaged.with_text(place + 1, again[place], answer.pieces[place].citations)
     return Damage(damaged)
 
 
-_TARGETS = rubrics("conciseness")
+def _inside(places: list[int], rng: random.Random) -> Sequence[int]:
+    return [rng.choice(places[:-1])] if len(places) > 1 else []
+
+
+_CONCISE = rubrics("conciseness")
+
+_repeat_last = partial(_repeat, lambda places, rng: places[-1:])
+_repeat_inside = partial(_repeat, _inside)
+_repeat_all = partial(_repeat, lambda places, rng: places)
 
 REDUNDANCY: tuple[Attack, ...] = (
-    Attack("repeat_last", "rubric", "subtle", _TARGETS, _repeat_last),
-    Attack("repeat_inside", "rubric", "subtle", _TARGETS, _repeat_inside),
-    Attack("repeat_all", "rubric", "extreme", _TARGETS, _repeat_all),
+    Attack("repeat_last", "rubric", "subtle", _CONCISE, _repeat_last),
+    Attack("repeat_inside", "rubric", "subtle", _CONCISE, _repeat_inside),
+    Attack("repeat_all", "rubric", "extreme", _CONCISE, _repeat_all),
 )

@@ -62,13 +62,7 @@ class PairMaterial:
 
 
 class PairAttack(NamedTuple):
-    """A way to damage a pair.
-
-    Attributes:
-        dimension: What should be rated lower.
-        severity: How obvious the damage is.
-        apply: Damages a pair; returns None where it does not apply.
-    """
+    """A way to damage a pair: the dimension that should fall; `apply` may return None."""
 
     dimension: RacarDimension
     severity: Severity
@@ -195,10 +189,6 @@ PART = "racar"
 
 def pairs_audit_job(given: GivenPairs, options: AuditOptions) -> AuditJob:
     """Choose pairs and damage them; each is rated alone with its paper.
-
-    Args:
-        given: Papers with their pairs.
-        options: How many pairs, which attacks, and the seed.
 
     Raises:
         InputError: An attack is unknown, or none changes a pair.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ragassay.records import Paper, PaperSection
@@ -38,9 +38,6 @@ def paper_sentences(paper: Paper) -> tuple[PaperSentence, ...]:
 
     A line of a section is a paragraph, so that no sentence goes across a line's end, even where a
     unit ends the line ("for 10 min.").
-
-    Args:
-        paper: Without running text there are none.
     """
     return _sentences(paper.sections)
 
@@ -96,9 +93,7 @@ def chunk_of(sentence: int, n_sentences: int) -> int:
 def closest_sentences(similarity: Sequence[float], n: int) -> tuple[int, ...]:
     """Return the numbers (from 0) of the `n` sentences closest to an answer, the closest first.
 
-    Args:
-        similarity: shape (n_sentences,), of one answer.
-        n: Fewer where there are fewer sentences.
+    Similarity has shape (n_sentences,).
     """
     return tuple(sorted(range(len(similarity)), key=lambda i: (-similarity[i], i))[:n])
 
@@ -106,12 +101,11 @@ def closest_sentences(similarity: Sequence[float], n: int) -> tuple[int, ...]:
 def covered_chunks(similarity: Sequence[float], share: float = TOP_SHARE) -> tuple[int, ...]:
     """Return the chunks, from 1, that hold one of the sentences closest to an answer.
 
-    Args:
-        similarity: shape (n_sentences,), of one answer.
-        share: Share of the sentences that count as close.
+    Similarity has shape (n_sentences,).
     """
     n = len(similarity)
-    return _chunks(closest_sentences(similarity, top_count(n, share)), n)
+    closest = closest_sentences(similarity, top_count(n, share))
+    return tuple(sorted({chunk_of(sentence, n) for sentence in closest}))
 
 
 def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHARE) -> float | None:
@@ -142,14 +136,8 @@ def pooled_coverage_score(
     """Return the share of chunks that hold one of the sentences closest to any answer, pooled.
 
     One list of 15 % of the sentences for all answers together, each sentence by its most similar
-    answer: the published code of the paper computes this, and its 68 % is such a figure.
-
-    Args:
-        similarity: shape (n_answers, n_sentences).
-        share: Share of the sentences that count as close.
-
-    Returns:
-        In [0, 1]; None without an answer or without a sentence.
+    answer: the published code of the paper computes this, and its 68 % is such a figure. Arguments
+    and result are those of `coverage_score`.
     """
     if not similarity:
         return None
@@ -160,12 +148,7 @@ def pooled_coverage_score(
 def chunk_share(similarity: Sequence[Sequence[float]], share: float = TOP_SHARE) -> float | None:
     """Return the share of chunks that one answer draws on, as a mean over answers (section 5.3).
 
-    Args:
-        similarity: shape (n_answers, n_sentences).
-        share: Share of the sentences that count as close to an answer.
-
-    Returns:
-        In [0, 1]; None without an answer or without a sentence.
+    Arguments and result are those of `coverage_score`.
     """
     shares = [_share(covered_chunks(row, share), similarity) for row in similarity]
     known = [one for one in shares if one is not None]
@@ -197,10 +180,6 @@ def chance_coverage_score(n_answers: int, n_sentences: int, n_top: int) -> float
         sizes[chunk_of(sentence, n) - 1] += 1
     escapes = (math.comb(n - size, n_top) / math.comb(n, n_top) for size in sizes)
     return math.fsum(1 - escape**n_answers for escape in escapes) / n_chunks
-
-
-def _chunks(sentences: Iterable[int], n_sentences: int) -> tuple[int, ...]:
-    return tuple(sorted({chunk_of(sentence, n_sentences) for sentence in sentences}))
 
 
 def _share(chunks: Collection[int], similarity: Sequence[Sequence[float]]) -> float | None:

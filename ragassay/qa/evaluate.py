@@ -19,11 +19,10 @@ from ragassay.models.fitted_raters import PAIR_RATER
 from ragassay.models.weights import sha256_of
 from ragassay.options import EvaluateKeywords, Spelling, settings_of
 from ragassay.process import in_thread
-from ragassay.qa.measures import Compared, measure_papers
+from ragassay.qa.measures import Compared, measured_groups
 from ragassay.qa.report import pairs_csv, papers_csv, render_qa_html, render_qa_markdown
 from ragassay.qa.view import QAReport
 from ragassay.records import (
-    FileStamp,
     IntentSimilarity,
     Manifest,
     Paper,
@@ -44,15 +43,10 @@ from ragassay.settings import Settings
 
 @dataclass(frozen=True)
 class GivenPairs:
-    """Papers, each with its pairs.
+    """Papers that have a pair, in the order of the input, and their pairs.
 
-    Attributes:
-        papers: Those that have a pair, in the order of the input.
-        pairs: In the order of the papers.
-        rejections: What could not be read.
-        unused: Ids of papers without a pair.
-        name: Name of the file of pairs.
-        sha256: Its SHA-256; empty for pairs in memory.
+    Name and SHA-256 are of the file of pairs, empty for pairs in memory; unused are the ids of
+    papers without a pair.
     """
 
     papers: tuple[Paper, ...]
@@ -62,16 +56,13 @@ class GivenPairs:
     name: str = ""
     sha256: str = ""
 
-    def of(self, paper: Paper) -> tuple[QAPair, ...]:
+    def of(self, paper: Paper) -> Sequence[QAPair]:
         """Return the pairs of a paper."""
-        return self._by_paper[paper.id]
+        return self._pairs[paper.id]
 
     @functools.cached_property
-    def _by_paper(self) -> dict[str, tuple[QAPair, ...]]:
-        found = dict[str, list[QAPair]]()
-        for pair in self.pairs:
-            found.setdefault(pair.paper, []).append(pair)
-        return {name: tuple(pairs) for name, pairs in found.items()}
+    def _pairs(self) -> dict[str, list[QAPair]]:
+        return _by_paper(self.pairs)
 
     def first(self, n_papers: int | None) -> GivenPairs:
         """Return the first papers with their pairs; all without a number."""
@@ -83,15 +74,20 @@ class GivenPairs:
 
 def pair_with_papers(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> GivenPairs:
     """Put pairs to their papers; papers without a pair, and pairs without a paper, are left out."""
-    given, by_paper = list(papers), dict[str, list[QAPair]]()
-    for pair in pairs:
-        by_paper.setdefault(pair.paper, []).append(pair)
+    given, by_paper = list(papers), _by_paper(pairs)
     used = tuple(paper for paper in given if paper.id in by_paper)
     return GivenPairs(
         papers=used,
         pairs=tuple(pair for paper in used for pair in by_paper[paper.id]),
         unused=tuple(paper.id for paper in given if paper.id not in by_paper),
     )
+
+
+def _by_paper(pairs: Iterable[QAPair]) -> dict[str, list[QAPair]]:
+    found: dict[str, list[QAPair]] = {}
+    for pair in pairs:
+        found.setdefault(pair.paper, []).append(pair)
+    return found
 
 
 def read_paper_pairs(
@@ -158,13 +154,10 @@ def pairs_job(given: GivenPairs) -> Job:
 def records_job(records: Sequence[Record], given: GivenPairs) -> Job:
     """Return a job of records that were made of papers and pairs."""
     job = job_of(records, Corpus(), given.rejections)
-    stamp = FileStamp(
-        name=given.name or job.answers.name,
-        sha256=job.answers.sha256,
-        n_items=len(given.pairs),
-        format="pairs",
-    )
-    return Job(job.records, job.rejections, stamp, job.corpus)
+    name = given.name or job.answers.name
+    told = {"name": name, "n_items": len(given.pairs), "format": "pairs"}
+    stamp = job.answers.model_copy(update=told)
+    return replace(job, answers=stamp)
 
 
 PARTS = ("racar", "intents")
@@ -178,14 +171,7 @@ CUT = "sources_cut"
 
 @dataclass(frozen=True)
 class JudgedPairs:
-    """Pairs with all that was found of them.
-
-    Attributes:
-        given: The papers with their pairs.
-        measures: One a paper.
-        run: The run of the judge behind the ratings.
-        report: What the page shows.
-    """
+    """Pairs with all that was found of them: by measuring papers, and by a run of the judge."""
 
     given: GivenPairs
     measures: tuple[PaperMeasures, ...]
@@ -222,12 +208,6 @@ async def judge_pairs(
     listen: Listener = lambda event: None,
 ) -> JudgedPairs:
     """Measure and judge pairs; with a folder, resume an earlier start and write the report there.
-
-    Args:
-        given: Papers with their pairs.
-        tools: What judges; see `pairs_settings`.
-        folder: The run's folder.
-        listen: Receives progress events.
 
     Raises:
         RunMismatchError: The folder has another run.
@@ -311,16 +291,12 @@ def _measure_pairs(
         if [one.paper for one in kept] == [paper.id for paper in given.papers]:
             return tuple(kept)
     encode = RoleEncoder(embedder.name, embedder)
-    n_done = 0
-
-    def progress(n_papers: int) -> None:
-        nonlocal n_done
-        listen(Event(n_calls=n_papers - n_done))
-        n_done = n_papers
-
     listen(Event(n_expected=len(given.papers), phase="measuring"))
     work = [(paper, given.of(paper)) for paper in given.papers]
-    found = measure_papers(work, encode, progress, compared)
+    found: list[PaperMeasures] = []
+    for group in measured_groups(work, encode, compared):
+        found += group
+        listen(Event(n_calls=len(group)))
     if file:
         write_lines(file, found)
     return tuple(found)

@@ -42,13 +42,10 @@ PAIRS = TypeAdapter(QAPairs)
 
 @dataclass(frozen=True)
 class PaperPairs:
-    """The pairs of one paper.
+    """The pairs of one paper, numbered anew, in the order of its parts.
 
-    Attributes:
-        paper: The paper's id.
-        pairs: Numbered anew, in the order of the paper's parts.
-        found: What the graph did; None where the model could not be asked.
-        problem: Why there are no pairs, or which calls failed; empty where none did.
+    `found` is what the graph did, None where the model could not be asked; the problem says why
+    there are no pairs, or which calls failed.
     """
 
     paper: str
@@ -59,11 +56,7 @@ class PaperPairs:
 
 @dataclass(frozen=True)
 class Generated:
-    """The pairs of a run.
-
-    Attributes:
-        papers: One a paper, in the order given.
-    """
+    """The pairs of a run, by paper, in the order given."""
 
     papers: tuple[PaperPairs, ...]
 
@@ -181,14 +174,7 @@ async def make_pairs(
     """Write the pairs of all papers into a file, a line each.
 
     Finished calls are kept next to `out`: a killed run goes on, and papers without a pair are tried
-    again.
-
-    Args:
-        papers: With distinct ids.
-        plan: How they are written; its paper is not read.
-        tools: From `qa_tools`, for these papers.
-        out: The file.
-        listen: Receives progress events.
+    again. The plan's paper is not read; the tools are from `qa_tools`, for these papers.
 
     Raises:
         FatalModelError: A model is unavailable.
@@ -201,11 +187,7 @@ async def make_pairs(
         with bounded_job(out, tools.tools.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
-    return _write_file([task.result() for task in started], out)
-
-
-def _write_file(papers: Sequence[PaperPairs], out: Path) -> Generated:
-    found = Generated(tuple(papers))
+    found = Generated(tuple(task.result() for task in started))
     write_pairs(found.pairs, out)
     return found
 
@@ -228,7 +210,10 @@ class _PairJobs:
                 return PaperPairs(job.paper, problem=str(error))
             finally:
                 self._listen(Event(n_records=1))
-        pairs = _number_pairs(job.paper, [draft.pair for draft in found.kept])
+        pairs = tuple(
+            draft.pair.model_copy(update={"id": f"{job.paper}/{n}"})
+            for n, draft in enumerate(found.kept, 1)
+        )
         problems = list(dict.fromkeys(f"{one.reason}: {one.detail}" for one in found.failures))
         if not pairs and not problems:
             problems = ["every pair had a flaw, see the counts"]
@@ -248,7 +233,3 @@ class _PairJobs:
             else:
                 store.forget(qa_prefix(self._tools, paper))
         return found
-
-
-def _number_pairs(paper: str, pairs: Sequence[QAPair]) -> tuple[QAPair, ...]:
-    return tuple(pair.model_copy(update={"id": f"{paper}/{n}"}) for n, pair in enumerate(pairs, 1))

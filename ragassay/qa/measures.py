@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
@@ -33,18 +33,8 @@ Rows = tuple[tuple[float, ...], ...]
 PaperPairs = tuple[Paper, Sequence[QAPair]]
 
 
-def measure_paper(
-    paper: Paper, pairs: Sequence[QAPair], encode: Encode, compared: Compared = "pair"
-) -> PaperMeasures:
-    """Measure the pairs of one paper: see `measure_papers`."""
-    return measure_papers([(paper, pairs)], encode, compared=compared)[0]
-
-
 def measure_papers(
-    papers: Sequence[PaperPairs],
-    encode: Encode,
-    progress: Callable[[int], None] | None = None,
-    compared: Compared = "pair",
+    papers: Sequence[PaperPairs], encode: Encode, compared: Compared = "pair"
 ) -> list[PaperMeasures]:
     """Measure the pairs of papers: coverage, likeness of questions, numbers, context.
 
@@ -53,31 +43,26 @@ def measure_papers(
     Args:
         papers: Papers, each with its pairs in order; both may be empty.
         encode: Embeds texts by their role, e.g. `ragassay.models.embeddings.RoleEncoder()`.
-        progress: Told the number of papers that are done, each time that it grows.
         compared: What is compared with the sentences. SciQAG's paper says the answer, its program
             embeds the question, a newline and the answer, with the paper's instruction: "pair".
 
     Returns:
         One for each paper, in the given order.
     """
-    found: list[PaperMeasures] = []
-    for group in _groups(papers, compared):
-        found += _measure_group(group, encode, compared)
-        if progress:
-            progress(len(found))
-    return found
+    return [one for group in measured_groups(papers, encode, compared) for one in group]
 
 
-def _groups(papers: Sequence[PaperPairs], compared: Compared) -> Iterator[list[_Texts]]:
-    """Yield papers in groups of about `N_TEXTS` texts: long enough to sort by length."""
+def measured_groups(
+    papers: Sequence[PaperPairs], encode: Encode, compared: Compared = "pair"
+) -> Iterator[list[PaperMeasures]]:
+    """Yield what `measure_papers` returns, in groups of about `N_TEXTS` texts."""
     group: list[_Texts] = []
-    for paper, pairs in papers:
+    for place, (paper, pairs) in enumerate(papers, 1):
         group.append(_Texts(paper, pairs, compared))
-        if sum(texts.n for texts in group) >= N_TEXTS:
-            yield group
+        # Long enough to sort by length.
+        if place == len(papers) or sum(texts.n for texts in group) >= N_TEXTS:
+            yield list(_measure_group(group, encode, compared))
             group = []
-    if group:
-        yield group
 
 
 class _Texts:

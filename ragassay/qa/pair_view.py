@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,13 +40,8 @@ def marked(
     """Return a text in parts, which joined are the text.
 
     Marked are numbers that the paper lacks or has elsewhere only, and words that need the paper. A
-    place outside the text or inside another mark is passed over.
-
-    Args:
-        text: The question or the answer.
-        part: Which of them it is.
-        context: Marks of the pair; those of the other part are passed over.
-        numbers: Numbers of the answer; those that were found in place are passed over.
+    place outside the text or inside another mark is passed over, and so are marks of the other
+    part, and numbers that were found in place.
     """
     spans: dict[tuple[int, int], MarkKind] = {
         (mark.start, mark.end): "context" for mark in context if mark.part == part
@@ -117,14 +112,8 @@ class PairView:
 class PairFacts:
     """Everything known of a pair.
 
-    Attributes:
-        pair: The pair.
-        measures: None where it was not measured.
-        ratings: Its ratings, in RACAR's order; may be empty.
-        intents: The judge's comparisons of its question; may be empty.
-        sentences: The sentences of its paper.
-        questions: The questions of its paper by pair.
-        embedder: The model behind the cosines.
+    Ratings are in RACAR's order; intents compare its question; sentences and questions (by pair)
+    are of its paper; the embedder is behind the cosines.
     """
 
     pair: QAPair
@@ -137,19 +126,17 @@ class PairFacts:
 
 
 def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> PairView:
-    """Return the view of a pair.
-
-    Args:
-        number: 1-based place among the paper's pairs.
-        paper: What the paper is called.
-        paper_number: 1-based place of the paper in the report.
-        facts: What is known of the pair.
-    """
+    """Return the view of a pair; its number, and its paper's, count from 1."""
     pair, measures = facts.pair, facts.measures
     context = measures.context if measures else ()
     ratings = tuple(map(_rating, facts.ratings))
     faults = (*_measured_faults(facts), *_rated_faults(ratings), *_intent_faults(facts))
     serious, caution = (sum(f.severity == kind for f in faults) for kind in SEVERITIES[:2])
+    first = measures.closest[0] if measures and measures.closest else -1
+    closest_text = ""
+    if measures and first >= 0 and measures.similarity:
+        place = f"sentence {first + 1} of {len(measures.similarity)}"
+        closest_text = f"{place}, cosine {measures.similarity[first]:.2f}"
     return PairView(
         number=number,
         anchor=f"p{paper_number}-{number}",
@@ -160,25 +147,11 @@ def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> P
         answer=marked(pair.answer, "answer", context, measures.numbers if measures else ()),
         faults=tuple(sorted(faults, key=lambda fault: SEVERITIES.index(fault.severity))),
         ratings=ratings,
-        closest=_closest(facts),
-        closest_text=_closest_text(measures),
+        closest=facts.sentences[first] if 0 <= first < len(facts.sentences) else "",
+        closest_text=closest_text,
         n_chunks=len(measures.chunks) if measures else None,
         rank=(-serious, -caution, -len(faults)),
     )
-
-
-def _closest(facts: PairFacts) -> str:
-    """Return the paper's sentence closest to the answer; "" without one."""
-    closest = facts.measures.closest if facts.measures else ()
-    return facts.sentences[closest[0]] if closest and closest[0] < len(facts.sentences) else ""
-
-
-def _closest_text(measures: PairMeasures | None) -> str:
-    if not measures or not measures.closest or not measures.similarity:
-        return ""
-    place = measures.closest[0]
-    n = len(measures.similarity)
-    return f"sentence {place + 1} of {n}, cosine {measures.similarity[place]:.2f}"
 
 
 def _rating(rating: RacarRating) -> RatingView:
@@ -219,33 +192,26 @@ def _measured_faults(facts: PairFacts) -> list[PairFault]:
         found.append(PairFault("The answer is empty.", "serious"))
     if measures is None:
         return found
-    missing = list(dict.fromkeys(one.text for one in measures.numbers if not one.is_found))
-    if missing:
-        said = join_words(f"\u201c{text}\u201d" for text in missing)
-        found.append(PairFault(f"The paper does not have {said}.", "serious"))
-    astray = [one.text for one in measures.numbers if one.is_found and not one.is_near]
-    if astray:
-        said = join_words(f"\u201c{text}\u201d" for text in dict.fromkeys(astray))
-        message = f"Worth a look: the paper has {said} with another unit or among other words."
+    if missing := _quoted(one.text for one in measures.numbers if not one.is_found):
+        found.append(PairFault(f"The paper does not have {missing}.", "serious"))
+    if astray := _quoted(n.text for n in measures.numbers if n.is_found and not n.is_near):
+        message = f"Worth a look: the paper has {astray} with another unit or among other words."
         found.append(PairFault(message, "caution"))
-    found += [_context_fault(part, words, measures.context) for part, words in PARTS.items()]
+    for part, words in PARTS.items():
+        if marks := _quoted(mark.text for mark in measures.context if mark.part == part):
+            # An answer still has its question to lean on.
+            severity: Severity = "serious" if part == "question" else "note"
+            found.append(PairFault(f"{words} needs the paper: {marks}.", severity))
     likeness = measures.nearest_similarity or 0.0
     if likeness >= NEAR_DUPLICATE and facts.embedder == NEAR_DUPLICATE_BY:
         other = facts.questions.get(measures.nearest_question or "", "")
         message = f"Another question is almost the same: cosine {likeness:.2f}."
         found.append(PairFault(message, "caution", (other,) if other else ()))
-    return [fault for fault in found if fault.message]
+    return found
 
 
-def _context_fault(part: str, words: str, context: Sequence[ContextMark]) -> PairFault:
-    own = list(dict.fromkeys(mark.text for mark in context if mark.part == part))
-    if not own:
-        return PairFault("", "note")
-    said = join_words(f"\u201c{text}\u201d" for text in own)
-    # An answer still has its question to lean on.
-    return PairFault(
-        f"{words} needs the paper: {said}.", "serious" if part == "question" else "note"
-    )
+def _quoted(texts: Iterable[str]) -> str:
+    return join_words(f"\u201c{text}\u201d" for text in dict.fromkeys(texts))
 
 
 def _intent_faults(facts: PairFacts) -> list[PairFault]:

@@ -142,12 +142,7 @@ def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
 
 
 def closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places | None:
-    """Return figure 5 (a): the closest sentences of each answer, by their place; None without any.
-
-    Args:
-        closest: shape (n_answers, up to 10), numbers of sentences from 0.
-        n_sentences: Sentences of the paper.
-    """
+    """Return figure 5 (a): the closest sentences of each answer, by place; None without any."""
     closest = closest[:MAX_ROWS]
     if not n_sentences or not any(closest):
         return None

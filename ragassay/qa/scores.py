@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.errors import InputError
 from ragassay.metrics.papers.sciqag import drop_undecided_mean
-from ragassay.metrics.stats.intervals import SHARE_SCALE, build_score, mean_interval, round_score
+from ragassay.metrics.stats.aggregates import clustered_score
 from ragassay.qa.coverage import chunk_count, pooled_coverage_score
 from ragassay.records import Evaluation, QAPair, RacarDimension, Score
 from ragassay.records.qa import (
@@ -68,78 +68,31 @@ def question_diversity(
             together for the interval; None where each pair stands for itself.
         scale: Least and greatest similarity: (-1, 1) for cosines.
         judge: What gave the similarities.
-
-    Returns:
-        A mean without value, and empty bins, where nothing is scored.
     """
-    known = [i for i, value in enumerate(similarities) if value is not None]
-    values = [value for value in similarities if value is not None]
-    interval = mean_interval(values, [papers[i] for i in known] if papers is not None else None)
-    total, n, n_missing = math.fsum(values), len(values), len(similarities) - len(values)
+    names = list(map(str, range(len(similarities)))) if papers is None else papers
     # Lower is better: the worst case is that every unscored pair is the same question twice.
-    ends = tuple((total + n_missing * end) / (n + n_missing) for end in scale[::-1] if similarities)
-    score = build_score(
-        total / n if n else None,
-        n,
-        n_missing,
-        interval,
-        (ends[0], ends[1]) if ends else (None, None),
-        scale,
-        judge,
-    )
-    return QuestionDiversity(round_score(score), _bins(values))
-
-
-def bin_of(similarity: float) -> int:
-    """Return the number (from 0) of the bin of table 2 that a similarity falls into."""
-    low, middle, high = BIN_EDGES
-    return int(similarity >= low) + int(similarity >= middle) + int(similarity > high)
+    score = clustered_score(similarities, names, scale, judge, lower_is_better=True)
+    return QuestionDiversity(score, _bins([value for value in similarities if value is not None]))
 
 
 def _bins(values: Sequence[float]) -> tuple[SimilarityBin, ...]:
-    counts = [0] * len(BIN_NAMES)
-    for value in values:
-        counts[bin_of(value)] += 1
+    low, middle, high = BIN_EDGES
+    counts = Counter((v >= low) + (v >= middle) + (v > high) for v in values)
     n = len(values)
     return tuple(
-        SimilarityBin(name, count, count / n if n else None)
-        for name, count in zip(BIN_NAMES, counts, strict=True)
+        SimilarityBin(name, counts[i], counts[i] / n if n else None)
+        for i, name in enumerate(BIN_NAMES)
     )
 
 
 def pair_similarities(matrix: Sequence[Sequence[float]]) -> list[float]:
-    """Return the similarity of each pair of questions once: what is above the diagonal, by rows.
-
-    Args:
-        matrix: shape (n_questions, n_questions), symmetric.
-    """
+    """Return the similarity of each pair of questions once: what is above the diagonal, by rows."""
     return [value for i, row in enumerate(matrix) for value in row[i + 1 :]]
 
 
 def intent_similarities(intents: Sequence[IntentSimilarity]) -> list[float | None]:
     """Return a judge's scores of intent as similarities in [0, 1]; None where unscored."""
     return [None if one.score is None else one.score / MOST_INTENT for one in intents]
-
-
-def near_duplicates(
-    matrix: Sequence[Sequence[float]], least: float = NEAR_DUPLICATE
-) -> list[tuple[int, int, float]]:
-    """Return pairs of questions that are as good as one, the most alike first.
-
-    Args:
-        matrix: shape (n_questions, n_questions), symmetric.
-        least: The least similarity of such a pair; the default is that of `NEAR_DUPLICATE_BY`.
-
-    Returns:
-        The numbers (from 0) of the two questions, and their similarity.
-    """
-    found = [
-        (i, j, row[j])
-        for i, row in enumerate(matrix)
-        for j in range(i + 1, len(row))
-        if row[j] >= least
-    ]
-    return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
 
 
 COSINE_SCALE = (-1.0, 1.0)
@@ -150,37 +103,8 @@ def similarities(paper: PaperMeasures) -> list[tuple[float, ...]]:
     return [pair.similarity for pair in paper.pairs if pair.similarity]
 
 
-def clustered_score(
-    values: Sequence[float | None],
-    papers: Sequence[str],
-    scale: tuple[float, float] = SHARE_SCALE,
-    judge: str = "",
-) -> Score:
-    """Return the mean of values, higher is better; its interval resamples whole papers.
-
-    Args:
-        values: shape (n,); None is unscored: left out, counted, and bounded by the scale's ends.
-        papers: shape (n,), the paper of each value.
-        scale: Least and greatest value.
-        judge: What gave the values.
-    """
-    known = [
-        (value, paper) for value, paper in zip(values, papers, strict=True) if value is not None
-    ]
-    total, n, n_missing = math.fsum(v for v, _ in known), len(known), len(values) - len(known)
-    interval = mean_interval([value for value, _ in known], [paper for _, paper in known])
-    worst, best = ((total + n_missing * end) / len(values) if values else None for end in scale)
-    mean = total / n if n else None
-    return round_score(build_score(mean, n, n_missing, interval, (worst, best), scale, judge))
-
-
 def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) -> dict[str, Score]:
-    """Return the mean of each dimension that was rated, by its name (table 1); see `told`.
-
-    Args:
-        ratings: The score counts where there is one, else the rating.
-        paper_of: A pair's id to its paper.
-    """
+    """Return the mean score, else rating, of each dimension that was rated (table 1)."""
     found: dict[str, Score] = {}
     for dimension in RACAR:
         own = [rating for rating in ratings if rating.dimension == dimension]
@@ -223,7 +147,9 @@ def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str
         "numbers_found": of_pairs(lambda pair: [float(n.is_found) for n in pair.numbers]),
         "numbers_near": of_pairs(lambda pair: [float(n.is_near) for n in pair.numbers]),
         "answers_with_numbers": of_pairs(lambda pair: [float(bool(pair.numbers))]),
-        "context_free_questions": of_pairs(lambda pair: [float(not _needs_paper(pair))]),
+        "context_free_questions": of_pairs(
+            lambda pair: [float(all(mark.part != "question" for mark in pair.context))]
+        ),
     }
     cosines = [
         (value, one.paper) for one in papers for value in pair_similarities(one.question_similarity)
@@ -251,18 +177,11 @@ def drawn_on(pair: PairMeasures) -> list[float]:
     return [len(pair.chunks) / chunk_count(len(pair.similarity))] if pair.similarity else []
 
 
-def _needs_paper(pair: PairMeasures) -> bool:
-    return any(mark.part == "question" for mark in pair.context)
-
-
 @dataclass(frozen=True)
 class Kept:
-    """The pairs that a filter keeps, and the others.
+    """The pairs that a filter keeps, and the ids of the others.
 
-    Attributes:
-        pairs: Those that are kept, in order.
-        dropped: Ids of the others, with the dimensions that were rated too low.
-        unrated: Ids of pairs that lack a rating that is asked for; they are not kept.
+    Those dropped are with the dimensions that were rated too low; those unrated lack a rating.
     """
 
     pairs: tuple[QAPair, ...]
@@ -283,22 +202,19 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
     for evaluation in evaluations:
         scores = {(r.pair, r.dimension): r.score for r in evaluation.of(RacarRating)}
         for pair in evaluation.pairs:
-            own = [scores.get((pair.id, name)) for name in least]
-            low = _too_low(least, own)
+            own: dict[RacarDimension, float | None] = {
+                name: scores.get((pair.id, name)) for name in least
+            }
+            low: list[RacarDimension] = [
+                name for name, bar in least.items() if (v := own[name]) is not None and v < bar
+            ]
             if low:
-                dropped[pair.id] = low
-            elif None in own:
+                dropped[pair.id] = tuple(low)
+            elif None in own.values():
                 unrated.append(pair.id)
             else:
                 kept.append(pair)
     return Kept(tuple(kept), dropped, tuple(unrated))
-
-
-def _too_low(
-    least: Mapping[RacarDimension, float], scores: Iterable[float | None]
-) -> tuple[RacarDimension, ...]:
-    both = zip(least.items(), scores, strict=True)
-    return tuple(name for (name, bar), score in both if score is not None and score < bar)
 
 
 def least_scores(given: Iterable[str]) -> dict[RacarDimension, float]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from ragassay.qa.coverage import chunk_share, paper_sentences, pooled_coverage_score
 from ragassay.qa.pair_view import PairFacts, PairView, view_pair
@@ -67,49 +66,43 @@ class PaperView:
 
 
 @dataclass(frozen=True)
-class PaperFacts:
-    """Everything known of a paper.
-
-    Attributes:
-        id: The paper's id.
-        paper: None where its text is not at hand.
-        pairs: Its pairs.
-        measures: None where it was not measured.
-        ratings: Ratings by pair.
-        intents: The judge's comparisons of its questions; may be empty.
-        embedder: The model behind the cosines.
-    """
+class _PaperFacts:
+    """Everything known of a paper; its text, and its measures, may be missing."""
 
     id: str
     paper: Paper | None
-    pairs: Sequence[QAPair]
     measures: PaperMeasures | None
-    ratings: Mapping[str, Sequence[RacarRating]]
-    intents: Sequence[IntentSimilarity]
     embedder: str
+    pairs: list[QAPair] = field(default_factory=list[QAPair])
+    ratings: list[RacarRating] = field(default_factory=list[RacarRating])
+    intents: list[IntentSimilarity] = field(default_factory=list[IntentSimilarity])
+
+    @property
+    def title(self) -> str:
+        """The paper's title; empty where it is not known."""
+        titles = (one.title for one in (self.paper, self.measures) if one)
+        return next(filter(None, titles), "")
 
 
-def view_paper(number: int, facts: PaperFacts) -> PaperView:
-    """Return the view of a paper; beyond the first `MAX_PLOTTED`, without plots.
-
-    Args:
-        number: 1-based place in the report; it names the anchors, never an id.
-        facts: What is known of the paper.
-    """
+def _view_paper(number: int, facts: _PaperFacts) -> PaperView:
+    """Return the view of a paper, by its 1-based place; beyond `MAX_PLOTTED`, without plots."""
     is_plotted = number <= MAX_PLOTTED
     measures = facts.measures
-    matrix = _intents(facts) if facts.intents else _cosines(measures)
+    n_sentences = measures.n_sentences if measures else 0
+    matrix: Sequence[Sequence[float | None]] = measures.question_similarity if measures else ()
+    if facts.intents:
+        matrix = _intents(facts)
     known = [v for i, row in enumerate(matrix) for v in row[i + 1 :] if v is not None]
-    rated = [one.rating for own in facts.ratings.values() for one in own if one.rating is not None]
+    rated = [one.rating for one in facts.ratings if one.rating is not None]
     rows = similarities(measures) if measures else []
     pooled = pooled_coverage_score(rows)
     own = measures.pairs if measures and is_plotted else ()
-    pairs = _pairs(number, facts)
+    pairs = _view_pairs(number, facts)
     return PaperView(
         number=number,
         id=facts.id,
-        title=_title(facts),
-        n_sentences=measures.n_sentences if measures else 0,
+        title=facts.title,
+        n_sentences=n_sentences,
         n_faulty=sum(bool(pair.faults) for pair in pairs),
         coverage=_share(measures.coverage if measures else None),
         pooled=_share(pooled),
@@ -120,19 +113,13 @@ def view_paper(number: int, facts: PaperFacts) -> PaperView:
         questions=question_heatmap(matrix) if is_plotted else None,
         questions_by="intent" if facts.intents else "cosine",
         histogram=histogram(known) if is_plotted else None,
-        places=closest_places([p.closest for p in own], measures.n_sentences if measures else 0),
+        places=closest_places([pair.closest for pair in own], n_sentences),
         sentences=sentence_heatmap([pair.similarity for pair in own]),
         pairs=pairs,
     )
 
 
-def _title(facts: PaperFacts) -> str:
-    return (facts.paper.title if facts.paper else "") or (
-        facts.measures.title if facts.measures else ""
-    )
-
-
-def _pairs(number: int, facts: PaperFacts) -> tuple[PairView, ...]:
+def _view_pairs(number: int, facts: _PaperFacts) -> tuple[PairView, ...]:
     sentences: list[str] = []
     if facts.paper:
         # A frozen record can be hashed, which its base class does not tell.
@@ -140,31 +127,23 @@ def _pairs(number: int, facts: PaperFacts) -> tuple[PairView, ...]:
         sentences = [one.text for one in found]
     measured = {one.pair: one for one in (facts.measures.pairs if facts.measures else ())}
     questions = {pair.id: pair.question for pair in facts.pairs}
-    name = _title(facts) or facts.id
-    return tuple(
-        view_pair(
-            place,
-            name,
-            number,
-            PairFacts(
-                pair,
-                measured.get(pair.id),
-                sorted(facts.ratings.get(pair.id, ()), key=lambda r: RACAR.index(r.dimension)),
-                [one for one in facts.intents if pair.id in (one.first, one.second)],
-                sentences,
-                questions,
-                facts.embedder,
-            ),
+    ratings = sorted(facts.ratings, key=lambda rating: RACAR.index(rating.dimension))
+    views: list[PairView] = []
+    for place, pair in enumerate(facts.pairs, start=1):
+        told = PairFacts(
+            pair,
+            measured.get(pair.id),
+            [one for one in ratings if one.pair == pair.id],
+            [one for one in facts.intents if pair.id in (one.first, one.second)],
+            sentences,
+            questions,
+            facts.embedder,
         )
-        for place, pair in enumerate(facts.pairs, start=1)
-    )
+        views.append(view_pair(place, facts.title or facts.id, number, told))
+    return tuple(views)
 
 
-def _cosines(measures: PaperMeasures | None) -> list[list[float | None]]:
-    return [list(row) for row in measures.question_similarity] if measures else []
-
-
-def _intents(facts: PaperFacts) -> list[list[float | None]]:
+def _intents(facts: _PaperFacts) -> list[list[float | None]]:
     """Return the judge's scores as a matrix of similarities; None where two were not compared."""
     scores = {frozenset((one.first, one.second)): one.score for one in facts.intents}
     found: list[list[float | None]] = []
@@ -184,12 +163,10 @@ N_WORST = 10
 
 @dataclass(frozen=True)
 class QAReport:
-    """Everything that a report on question-answer pairs shows.
+    """Everything that a report on question-answer pairs shows; a paper without pairs is not shown.
 
     Attributes:
         name: What was evaluated, e.g. the file's name.
-        papers: The papers; one without pairs is not shown.
-        pairs: The pairs; `QAPair.paper` names the paper.
         measures: Of each paper that was measured.
         ratings: RACAR's ratings of any pairs; one that failed is shown as unscored.
         intents: A judge's comparisons of questions, any.
@@ -234,10 +211,12 @@ class QAView:
 
 def view_report(report: QAReport) -> QAView:
     """Return the view of a report; papers come by their first pair, pairs in their order."""
-    papers = tuple(view_paper(i, facts) for i, facts in enumerate(_facts(report), start=1))
+    papers = tuple(_view_paper(i, facts) for i, facts in enumerate(_facts(report), start=1))
     pairs = [pair for paper in papers for pair in paper.pairs]
     faulty = sorted((pair for pair in pairs if pair.faults), key=lambda pair: pair.rank)
     scores = report_scores(report)
+    drawn = f"Plots are drawn of the first {MAX_PLOTTED} papers"
+    unplotted = f"{drawn}; the tables have the figures of all."
     return QAView(
         name=report.name,
         headline=_headline(report, len(papers)),
@@ -248,7 +227,7 @@ def view_report(report: QAReport) -> QAView:
         n_pairs=len(pairs),
         plots=view_plots(scores),
         unscored=_unscored([*report.ratings, *report.intents]),
-        unplotted=_unplotted(len(papers)),
+        unplotted=unplotted if len(papers) > MAX_PLOTTED else "",
         scores=view_scores(scores, report.measures),
         likeness=view_likeness(report.measures, report.intents),
         papers=papers,
@@ -267,33 +246,24 @@ def report_scores(report: QAReport) -> dict[str, Score]:
     }
 
 
-def _facts(report: QAReport) -> list[PaperFacts]:
-    pairs: dict[str, list[QAPair]] = defaultdict(list)
-    for pair in report.pairs:
-        pairs[pair.paper].append(pair)
-    paper_of = {pair.id: pair.paper for pair in report.pairs}
-    ratings: dict[str, dict[str, list[RacarRating]]] = defaultdict(lambda: defaultdict(list))
-    for rating in report.ratings:
-        if rating.pair in paper_of:
-            ratings[paper_of[rating.pair]][rating.pair].append(rating)
-    intents: dict[str, list[IntentSimilarity]] = defaultdict(list)
-    for one in report.intents:
-        if one.first in paper_of:
-            intents[paper_of[one.first]].append(one)
+def _facts(report: QAReport) -> list[_PaperFacts]:
     papers = {paper.id: paper for paper in report.papers}
     measures = {one.paper: one for one in report.measures}
-    return [
-        PaperFacts(
-            name,
-            papers.get(name),
-            own,
-            measures.get(name),
-            ratings[name],
-            intents[name],
-            report.embedder,
-        )
-        for name, own in pairs.items()
-    ]
+    found: dict[str, _PaperFacts] = {}
+    of_pair: dict[str, _PaperFacts] = {}
+    for pair in report.pairs:
+        name = pair.paper
+        if name not in found:
+            found[name] = _PaperFacts(name, papers.get(name), measures.get(name), report.embedder)
+        found[name].pairs.append(pair)
+        of_pair[pair.id] = found[name]
+    for rating in report.ratings:
+        if rating.pair in of_pair:
+            of_pair[rating.pair].ratings.append(rating)
+    for one in report.intents:
+        if one.first in of_pair:
+            of_pair[one.first].intents.append(one)
+    return list(found.values())
 
 
 def _unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> str:
@@ -306,12 +276,6 @@ def _unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> str:
     return f"Of {of}, {said}: left out of every mean, never counted as zero." if said else ""
 
 
-def _unplotted(n_papers: int) -> str:
-    if n_papers <= MAX_PLOTTED:
-        return ""
-    return f"Plots are drawn of the first {MAX_PLOTTED} papers; the tables have the figures of all."
-
-
 def _headline(report: QAReport, n_papers: int) -> str:
     who = f"{count_text(len(report.pairs), 'pair')} on {count_text(n_papers, 'paper')}"
     measured = [pair for paper in report.measures for pair in paper.pairs]
@@ -320,20 +284,13 @@ def _headline(report: QAReport, n_papers: int) -> str:
     n_bound = sum(any(mark.part == "question" for mark in pair.context) for pair in measured)
     n_low = len({one.pair for one in report.ratings if one.rating == 1})
     n_blank = sum(not pair.answer.strip() for pair in report.pairs)
+    lacked, astray = "that the paper does not have", "that is worth a look"
     clauses = (
         (n_low, "pair is rated 1 of 3", "pairs are rated 1 of 3"),
         (n_blank, "answer is empty", "answers are empty"),
-        (
-            n_wrong,
-            "answer has a number that the paper does not have",
-            "answers have a number that the paper does not have",
-        ),
+        (n_wrong, f"answer has a number {lacked}", f"answers have a number {lacked}"),
         (n_bound, "question needs the paper", "questions need the paper"),
-        (
-            n_astray,
-            "answer has a number that is worth a look",
-            "answers have a number that is worth a look",
-        ),
+        (n_astray, f"answer has a number {astray}", f"answers have a number {astray}"),
     )
     said = join_words(count_text(n, one, several) for n, one, several in clauses if n)
     return f"{who}: {said or 'nothing was found wrong'}."

@@ -30,8 +30,7 @@ from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
 from ragassay.metrics.papers.nuggets import assignment_values
 from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
-from ragassay.optimizers.nugget_matching import fit_matcher
-from ragassay.optimizers.nugget_thresholds import MatchCase, MatchData
+from ragassay.optimizers.nugget_matching import MatchCase, MatchData, fit_matcher
 from ragassay.records import Assignment, Evaluation, NuggetMatcher, Record, Rejection
 from ragassay.runs.folder import write_whole
 from ragassay.runs.progress import Event, Listener

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -49,12 +50,13 @@ def paraphraser_name(job: AuditJob) -> str:
 def plan_paraphrases(job: AuditJob, settings: Settings) -> Plan:
     """Count the calls and tokens of the redundant sentences."""
     sentences = sentences_to_rephrase(job) if job.options.paraphraser else ()
+    if not sentences:
+        return Plan(0, 0, 0, 0, cost=Estimate())
     n_chars = sum(len(sentence) for sentence in sentences) + len(sentences) * TASK_CHARS
-    cost = Estimate()
-    if sentences:
-        calls = SharedCalls(len(sentences), 0, n_chars // CHARS_A_TOKEN // len(sentences))
-        cost = estimate_cost([calls], paraphraser_settings(settings, job.options.paraphraser))
-    return Plan(0, len(sentences), n_chars // CHARS_A_TOKEN, 0, cost=cost)
+    n_tokens = n_chars // CHARS_A_TOKEN
+    calls = SharedCalls(len(sentences), 0, n_tokens // len(sentences))
+    cost = estimate_cost([calls], paraphraser_settings(settings, job.options.paraphraser))
+    return Plan(0, len(sentences), n_tokens, 0, cost=cost)
 
 
 def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
@@ -65,27 +67,17 @@ def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
         asked[sentence] = None
         return ""
 
-    _redundant(job, note)
+    _repeat_sentences(job, note)
     return tuple(asked)
 
 
 async def paraphrased_job(
-    job: AuditJob,
-    settings: Settings,
-    folder: Path | None,
-    listen: Listener,
-    limiter: RunLimiter,
+    job: AuditJob, settings: Settings, folder: Path | None, listen: Listener, limiter: RunLimiter
 ) -> AuditJob:
     """Return the job with redundant sentences by the model that its options name, if any.
 
-    Where the model's sentence is unusable, the rule's is kept.
-
-    Args:
-        job: The job with redundant sentences by rule.
-        settings: The audit's settings; they limit concurrent calls.
-        folder: The folder of sentences; existing ones are not requested again.
-        listen: Receives an event for each call.
-        limiter: Bounds the calls of the audit.
+    Where the model's sentence is unusable, the rule's is kept. A sentence that the folder has is
+    not requested again.
 
     Raises:
         FatalModelError: The model is unavailable; its earlier sentences are kept.
@@ -97,29 +89,28 @@ async def paraphrased_job(
     known = {p.sentence: p for p in read_lines(file, Paraphrase)} if file else {}
     for found in known.values():
         limiter.count(found.usage.cost_usd, found.usage.n_calls)
-    waiting = [sentence for sentence in sentences if sentence not in known]
+    waiting = tuple(sentence for sentence in sentences if sentence not in known)
     listen(Event(n_expected=len(waiting)))
-    with limit_calls(limiter):
-        async for found in _ask_paraphraser(
-            waiting, paraphraser_settings(settings, job.options.paraphraser)
-        ):
-            known[found.sentence] = found
-            if file:
-                append_line(file, found)
-            listen(Event(n_calls=1, usage=found.usage))
+    if waiting:
+        own = paraphraser_settings(settings, job.options.paraphraser)
+        tools = ParaphraseTools(JudgeLM(with_base_model(own)))
+        graph: Any = build_paraphrase_graph(own.judge.max_attempts)
+        with limit_calls(limiter):
+            stream = graph.astream(Sentences(waiting), context=tools, stream_mode="custom")
+            async for chunk in stream:
+                found = chunk["paraphrase"]
+                known[found.sentence] = found
+                if file:
+                    append_line(file, found)
+                listen(Event(n_calls=1, usage=found.usage))
     texts = {sentence: known[sentence].text for sentence in sentences}
-    damaged = await asyncio.to_thread(_redundant, job, texts.__getitem__)
+    damaged = await asyncio.to_thread(_repeat_sentences, job, texts.__getitem__)
     paraphrases = tuple(known[sentence] for sentence in sentences)
     return replace(_with_damage(job, damaged), paraphrases=paraphrases)
 
 
 def paraphraser_settings(settings: Settings, name: str) -> Settings:
-    """Return the settings for calling the model, as for another judge of a panel.
-
-    Args:
-        settings: The audit's settings.
-        name: LiteLLM name, optionally with its endpoint (NAME@URL).
-    """
+    """Return the settings for calling a model (NAME or NAME@URL), as for a judge of a panel."""
     seated = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
     return seated.of_judge(len(seated.judge.judges) - 1)
 
@@ -130,22 +121,7 @@ def forget_failed_paraphrases(folder: Path) -> None:
     write_lines(file, [found for found in read_lines(file, Paraphrase) if found.failure is None])
 
 
-async def _ask_paraphraser(
-    sentences: Sequence[str], settings: Settings
-) -> AsyncIterator[Paraphrase]:
-    """Yield the model's paraphrases of the sentences as they arrive."""
-    if not sentences:
-        return
-    graph = build_paraphrase_graph(settings.judge.max_attempts)
-    tools = ParaphraseTools(JudgeLM(with_base_model(settings)))
-    stream: AsyncIterator[Any] = graph.astream(
-        Sentences(tuple(sentences)), context=tools, stream_mode="custom"
-    )
-    async for chunk in stream:
-        yield chunk["paraphrase"]
-
-
-def _redundant(job: AuditJob, rephrase: Rephrase) -> dict[str, DamagedAnswer]:
+def _repeat_sentences(job: AuditJob, rephrase: Rephrase) -> dict[str, DamagedAnswer]:
     """Recreate the job's redundant answers with another paraphraser; return them by id."""
     wanted = {damage.record.id for damage in job.damaged}
     found: dict[str, DamagedAnswer] = {}
@@ -158,30 +134,21 @@ def _redundant(job: AuditJob, rephrase: Rephrase) -> dict[str, DamagedAnswer]:
 
 def _with_damage(job: AuditJob, made: dict[str, DamagedAnswer]) -> AuditJob:
     """Return the job with new texts of some damaged answers; targets and rubrics stay."""
-    damaged = tuple(
-        _with_text(damage, made[damage.record.id]) if damage.record.id in made else damage
-        for damage in job.damaged
-    )
+    damaged: list[DamagedAnswer] = []
+    for damage in job.damaged:
+        if again := made.get(damage.record.id):
+            record = damage.record.model_copy(update={"answer": again.record.answer})
+            update = {"record": record, "sentences": again.sentences}
+            damage = damage.model_copy(update=update)
+        damaged.append(damage)
     records = {damage.record.id: damage.record for damage in damaged}
     asks = tuple(replace(ask, record=records.get(ask.record.id, ask.record)) for ask in job.asks)
-    return replace(job, damaged=damaged, asks=asks)
-
-
-def _with_text(damage: DamagedAnswer, made: DamagedAnswer) -> DamagedAnswer:
-    record = damage.record.model_copy(update={"answer": made.record.answer})
-    return damage.model_copy(update={"record": record, "sentences": made.sentences})
+    return replace(job, damaged=tuple(damaged), asks=asks)
 
 
 @dataclass(frozen=True)
 class AuditResult:
-    """The result of an audit.
-
-    Attributes:
-        audit: The figures and the certificate.
-        damaged: The damaged answers that were judged.
-        evaluations: Of whole and damaged answers.
-        failures: Answers without an evaluation.
-    """
+    """The figures and the certificate, and what they rest on: whole and damaged answers, judged."""
 
     audit: Audit
     damaged: tuple[DamagedAnswer, ...]
@@ -191,13 +158,11 @@ class AuditResult:
 
 def plan_audit(job: AuditJob, tools: Run) -> Plan:
     """Count the calls and tokens of an audit, paraphraser included, without calling a model."""
-    return sum(
-        (
-            plan(replace(job.job, records=tuple(records)), tools_for(parts, tools))
-            for parts, records in job.groups().items()
-        ),
-        plan_paraphrases(job, tools.settings),
+    groups = (
+        plan(replace(job.job, records=tuple(records)), _limit_parts(parts, tools))
+        for parts, records in job.groups().items()
     )
+    return sum(groups, plan_paraphrases(job, tools.settings))
 
 
 async def run_audit(
@@ -221,20 +186,20 @@ async def run_audit(
         RunMismatchError: The folder has another run or audit.
         FatalModelError: The judge or the paraphraser is unavailable.
     """
-    manifest = audit_manifest(job, tools)
-    if folder is None:
-        job = await paraphrased_job(job, tools.settings, None, listen, tools.limiter)
-        outcome = await _judge_groups(job, tools, None, listen)
-        return _result(job, outcome, tools, whole or {})
-    with folder.opened(manifest):
-        write_lines(folder.rejected_file, job.job.rejections)
-        job = await paraphrased_job(job, tools.settings, folder.path, listen, tools.limiter)
-        write_lines(folder.path / "damaged.jsonl", job.damaged)
+    with folder.opened(audit_manifest(job, tools)) if folder else nullcontext():
+        if folder:
+            write_lines(folder.rejected_file, job.job.rejections)
+        job = await paraphrased_job(
+            job, tools.settings, folder and folder.path, listen, tools.limiter
+        )
+        if folder:
+            write_lines(folder.path / "damaged.jsonl", job.damaged)
         outcome = await _judge_groups(job, tools, folder, listen)
         result = _result(job, outcome, tools, whole or {})
-        folder.write_evaluations(result.evaluations)
-        write_lines(folder.failures_file, result.failures)
-        write_audit(folder.path, result.audit)
+        if folder:
+            folder.write_evaluations(result.evaluations)
+            write_lines(folder.failures_file, result.failures)
+            write_audit(folder.path, result.audit)
     return result
 
 
@@ -259,14 +224,7 @@ async def audit_of_run(
     """Audit the judge of a run, and add the certificate to the run's report.
 
     The whole answers keep their scores from the run; the damaged ones are judged in the folder
-    `audit` inside the run's.
-
-    Args:
-        job: From `job_of_run`.
-        result: The run's result.
-        tools: The run.
-        folder: The run's folder; None for a run that has none.
-        listen: Receives progress events.
+    `audit` inside the run's, where that has one.
 
     Raises:
         FatalModelError: The judge is unavailable.
@@ -281,8 +239,7 @@ async def audit_of_run(
     return found
 
 
-def tools_for(parts: tuple[str, ...], tools: Run) -> Run:
-    """Return the same run, limited to some parts of an evaluation."""
+def _limit_parts(parts: tuple[str, ...], tools: Run) -> Run:
     return replace(tools, settings=tools.settings.model_copy(update={"only": parts}))
 
 
@@ -325,7 +282,7 @@ async def _judge_groups(
 ) -> RunOutcome:
     outcome = RunOutcome()
     for parts, records in job.groups().items():
-        found = await run_records(records, tools_for(parts, tools), folder, listen)
+        found = await run_records(records, _limit_parts(parts, tools), folder, listen)
         outcome.evaluations.update(found.evaluations)
         outcome.failures.update(found.failures)
     return outcome

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from ragassay.metrics.papers.answer_scores import LIKERT
+from ragassay.metrics.stats.aggregates import mean_over_questions
 from ragassay.metrics.stats.agreement import discrimination
-from ragassay.metrics.stats.intervals import (
-    SHARE_SCALE,
-    build_score,
-    mean_interval,
-    share_interval,
-)
+from ragassay.metrics.stats.intervals import SHARE_SCALE, share_interval
 from ragassay.records import (
     DESIRED_RATING,
-    AttackFamily,
     AttackFigure,
     DamagedAnswer,
     Evaluation,
@@ -52,13 +46,10 @@ class DamagedPair:
     """A whole answer and the same one after an attack, on one score.
 
     Attributes:
-        damage: The attack.
         target: The score that should fall.
         question: The key that answers to the same question share.
         benign: The whole answer's score; None where it is missing.
         damaged: The damaged answer's.
-        scale: The score's scale.
-        judge: The model that gave it.
         is_undecided: Whether the judge left open what the damage changed, so that the scores say
             nothing of it.
     """
@@ -94,11 +85,8 @@ def audit_pairs(
     pair. A missing score, or an answer whose evaluation failed, is unscored.
 
     Args:
-        damaged: The damaged answers.
+        damaged: Each gives a pair for each target, in their order.
         evaluations: Of whole and damaged answers, by record id.
-
-    Returns:
-        One pair for each damaged answer and target, in their order.
     """
     found = (_pair(damage, target, evaluations) for damage in damaged for target in damage.targets)
     return tuple(pair for pair in found if pair is not None)
@@ -113,13 +101,14 @@ def _pair(
         return None
     after = score_of(target, hurt) if hurt else None
     known = benign or after
+    unknown_scale = LIKERT if target.startswith("rubric.") else SHARE_SCALE
     return DamagedPair(
         damage=damage,
         target=target,
         question=damage.record.topic or damage.record.question,
         benign=benign.value if benign else None,
         damaged=after.value if after else None,
-        scale=known.scale if known else _scale(target),
+        scale=known.scale if known else unknown_scale,
         judge=known.judge if known else "",
         is_undecided=bool(whole and hurt and _is_open(damage, target, whole, hurt)),
     )
@@ -162,16 +151,12 @@ def score_of(target: str, evaluation: Evaluation) -> Score | None:
     return Score(value=1 / (1 + n_findings), n=1)
 
 
-def _scale(target: str) -> tuple[float, float]:
-    return LIKERT if target.startswith("rubric.") else SHARE_SCALE
-
-
 def attack_figures(pairs: Sequence[DamagedPair]) -> tuple[AttackFigure, ...]:
     """Return one figure for each attack, severity and target, in the order of first appearance."""
     groups = group_pairs(
         pairs, lambda p: (p.damage.family, p.damage.attack, p.damage.severity, p.target)
     )
-    return tuple(_figure(*key, members) for key, members in groups.items())
+    return tuple(_figure(members) for members in groups.values())
 
 
 def group_pairs(
@@ -184,20 +169,20 @@ def group_pairs(
     return groups
 
 
-def _figure(
-    family: AttackFamily, attack: str, severity: Severity, target: str, pairs: Sequence[DamagedPair]
-) -> AttackFigure:
+def _figure(pairs: Sequence[DamagedPair]) -> AttackFigure:
+    damage = pairs[0].damage
+    is_rated = damage.family == "rubric"
     return AttackFigure(
-        attack=attack,
-        family=family,
-        severity=severity,
-        target=target,
+        attack=damage.attack,
+        family=damage.family,
+        severity=damage.severity,
+        target=pairs[0].target,
         benign=_mean(pairs, lambda benign, damaged: benign, pairs[0].scale),
         damaged=_mean(pairs, lambda benign, damaged: damaged, pairs[0].scale),
         detection=detection_score(pairs),
         auroc=_auroc(pairs),
         lift=lift_score(pairs),
-        optimism_error=optimism_error(pairs, severity) if family == "rubric" else None,
+        optimism_error=optimism_error(pairs, damage.severity) if is_rated else None,
         n_undecided=sum(pair.is_undecided for pair in pairs),
         examples=_examples(pairs),
     )
@@ -209,9 +194,6 @@ def detection_score(pairs: Sequence[DamagedPair]) -> Score:
     A bootstrap of a share of 0 or 1 has no width, however few the pairs. So Wilson's interval, with
     each question as one trial, is computed too, and the wider end is used.
 
-    Args:
-        pairs: Of one target.
-
     Returns:
         `n` counts scored pairs; the value is None without one.
 
@@ -219,24 +201,14 @@ def detection_score(pairs: Sequence[DamagedPair]) -> Score:
         >>> detection_score([]).value is None
         True
     """
-    scored = [pair for pair in pairs if pair.scores is not None]
-    hits = [float(pair.is_detected) for pair in scored]
-    questions = [pair.question for pair in scored]
-    n_questions, total = len(set(questions)), len(pairs)
-    value = math.fsum(hits) / len(hits) if hits else None
-    drawn = mean_interval(hits, questions)
-    wilson = share_interval((value or 0.0) * n_questions, n_questions)
-    ends = [interval for interval in (drawn, wilson) if interval]
-    return Score(
-        value=value,
-        n=len(scored),
-        n_unscored=total - len(scored),
-        low=min(low for low, _ in ends) if ends else None,
-        high=max(high for _, high in ends) if ends else None,
-        worst=math.fsum(hits) / total if total else None,
-        best=(math.fsum(hits) + total - len(scored)) / total if total else None,
-        judge=_judge(pairs),
-    )
+    found = _mean(pairs, lambda benign, damaged: float(damaged < benign), SHARE_SCALE)
+    n_questions = len({pair.question for pair in pairs if pair.scores is not None})
+    wilson = share_interval((found.value or 0.0) * n_questions, n_questions)
+    if wilson is None or found.low is None or found.high is None:
+        low, high = wilson or (None, None)
+    else:
+        low, high = min(wilson[0], found.low), max(wilson[1], found.high)
+    return found.model_copy(update={"low": low, "high": high})
 
 
 def lift_score(pairs: Sequence[DamagedPair]) -> Score:
@@ -299,14 +271,8 @@ def _mean(
 def _mean_of(
     pairs: Sequence[DamagedPair], values: Sequence[float | None], scale: tuple[float, float]
 ) -> Score:
-    kept = [(v, p.question) for v, p in zip(values, pairs, strict=True) if v is not None]
-    known = [value for value, _ in kept]
-    n, n_unscored = len(known), len(values) - len(known)
-    interval = mean_interval(known, [question for _, question in kept])
-    total = math.fsum(known)
-    worst, best = ((total + n_unscored * end) / len(values) if values else None for end in scale)
-    value = total / n if n else None
-    return build_score(value, n, n_unscored, interval, (worst, best), scale, _judge(pairs))
+    questions = [pair.question for pair in pairs]
+    return mean_over_questions(values, questions, scale, _judge(pairs))
 
 
 def _auroc(pairs: Sequence[DamagedPair]) -> Score:

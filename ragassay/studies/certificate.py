@@ -45,20 +45,17 @@ NOTED_OPTIMISM = 0.5
 
 
 def certify(pairs: Sequence[DamagedPair]) -> tuple[TargetTrust, ...]:
-    """Return one line for each family of attacks and target: by family, then by the target's name.
-
-    Args:
-        pairs: From `audit_pairs`.
-    """
+    """Return one line for each family of attacks and target, by family, then by target."""
     groups = group_pairs(pairs, lambda pair: (pair.damage.family, pair.target))
+
+    def place(group: tuple[tuple[AttackFamily, str], list[DamagedPair]]) -> tuple[int, str]:
+        (family, target), _ = group
+        return FAMILIES.index(family), target
+
     return tuple(
         _withstands(target, members) if family == "injection" else _tells(family, target, members)
-        for (family, target), members in sorted(groups.items(), key=lambda item: _place(*item[0]))
+        for (family, target), members in sorted(groups.items(), key=place)
     )
-
-
-def _place(family: AttackFamily, target: str) -> tuple[int, str]:
-    return FAMILIES.index(family), target
 
 
 def detection_verdict(
@@ -68,10 +65,6 @@ def detection_verdict(
 
     The plainest damage tried decides on blindness. A trusted judge meets the bar of every severity
     tried, with enough pairs to be sure of the plainest.
-
-    Args:
-        detection: The detection score of each severity.
-        family: The family of attacks; not "injection".
 
     Returns:
         None where there are too few pairs to tell.
@@ -125,8 +118,7 @@ def decided_score(pairs: Sequence[DamagedPair]) -> Score:
 def rising_room(pairs: Sequence[DamagedPair]) -> float | None:
     """Return how far whole answers are below the top of their scale on average.
 
-    Returns:
-        Points of a rating from 1 to 5; None without a scored pair.
+    In points of a rating from 1 to 5; None without a scored pair.
     """
     below = [pair.scale[1] - pair.scores[0] for pair in pairs if pair.scores is not None]
     if not below:
@@ -144,14 +136,13 @@ def _points(scale: tuple[float, float]) -> float:
 
 
 def _tells(family: AttackFamily, target: str, pairs: Sequence[DamagedPair]) -> TargetTrust:
-    detection: dict[Severity, Score] = {}
-    for severity in ORDER:
-        hurt = [pair for pair in pairs if pair.damage.severity == severity]
-        if hurt:
-            detection[severity] = detection_score(hurt)
+    hurt = group_pairs(pairs, lambda pair: pair.damage.severity)
+    detection: dict[Severity, Score] = {
+        severity: detection_score(hurt[severity]) for severity in ORDER if severity in hurt
+    }
     trust = detection_verdict(detection, family)
-    extreme = [pair for pair in pairs if pair.damage.severity == "extreme"]
-    excess = optimism_error(extreme, "extreme") if family == "rubric" else None
+    is_rated = family == "rubric"
+    excess = optimism_error(hurt.get("extreme", ()), "extreme") if is_rated else None
     optimism = excess.value if excess else None
     return TargetTrust(
         target=target,
@@ -167,7 +158,8 @@ def _withstands(target: str, pairs: Sequence[DamagedPair]) -> TargetTrust:
     """Decide by the attack that adds most to the score: the author of the answer can choose."""
     by_attack = group_pairs(pairs, lambda pair: pair.damage.attack)
     lifts = {attack: lift_score(members) for attack, members in by_attack.items()}
-    attack = max(lifts, key=lambda name: _or_least(lifts[name].value))
+    values = {name: -math.inf if (v := lift.value) is None else v for name, lift in lifts.items()}
+    attack = max(values, key=values.__getitem__)
     lift, room = lifts[attack], rising_room(by_attack[attack])
     trust = lift_verdict(lift, room or 0.0)
     has_room = room is None or room > LIFT_BAR or trust is not None
@@ -238,10 +230,6 @@ def _few(n_pairs: int, n_questions: int) -> str:
     questions = "one question" if n_questions == 1 else f"{n_questions} questions"
     pairs = "one pair is" if n_pairs == 1 else f"{n_pairs} pairs on {questions} are"
     return f"{pairs} too few to tell"
-
-
-def _or_least(value: float | None) -> float:
-    return -math.inf if value is None else value
 
 
 def _lift_reason(

@@ -1,47 +1,34 @@
-"""Compare judges with systems: each rates each, also generated ones (YESciEval, figure 3)."""
+"""Compare judges with systems: each rates each (YESciEval, figure 3)."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.synthesis import WORDS
 from ragassay.metrics.stats.aggregates import Matrix, question_of
-from ragassay.models.limiter import RunLimiter
-from ragassay.process import run_sync
-from ragassay.records import Evaluation, HumanLabel, Record, Rejection
+from ragassay.records import Evaluation, HumanLabel, Rejection
 from ragassay.reports.sheets import sheet_csv
-from ragassay.runs.compare import file_stem, write_files
-from ragassay.runs.evaluate import job_of, plan, run
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.progress import Bar
-from ragassay.settings import Settings
-from ragassay.store import hash_of
 from ragassay.studies.matrix_tables import (
-    matrices_csv,
-    matrices_latex,
-    matrices_page,
-    matrix_plot,
-    records_where,
-)
-from ragassay.studies.ratings import Favourite, Rating, favourites, rating_matrix, rating_table
-from ragassay.studies.self_preference import (
-    SelfPreference,
     favourite_sheet,
     favourite_text,
-    own_systems,
+    records_where,
     self_preference_csv,
     self_preference_text,
+    write_matrices,
+)
+from ragassay.studies.ratings import (
+    Favourite,
+    Rating,
+    SelfPreference,
+    favourites,
+    own_systems,
+    rating_matrix,
+    rating_table,
     self_preferences,
 )
-from ragassay.studies.syntheses import Syntheses, write_all
-from ragassay.studies.synthesis_questions import Questions
-from ragassay.studies.synthesis_writer import Synthesis, Writing
 
 ALL = "all"
 """Requests a matrix of every rubric."""
@@ -56,12 +43,8 @@ UNNAMED = "unnamed judge"
 class JudgeMatrix:
     """The ratings of systems by judges.
 
-    Attributes:
-        matrices: Over all rubrics, then one for each requested rubric.
-        favourites: The system that each judge rates best.
-        self_preferences: One for each judge that is also a system.
-        warnings: What is missing from the runs, one sentence each.
-        rejections: Lines that could not be read.
+    The first matrix is over all rubrics, then one for each requested rubric; each judge has a
+    favourite, and a self-preference where it is also a system. Warnings say what the runs lack.
     """
 
     matrices: tuple[Matrix, ...]
@@ -134,23 +117,17 @@ def write_judge_matrix(found: JudgeMatrix, out: Path) -> tuple[Path, ...]:
     Raises:
         InputError: The folder cannot be created.
     """
-    plots = {f"{file_stem(m.key)}.svg": matrix_plot(m) for m in found.matrices}
     lines = [
         *map(favourite_text, found.favourites),
         *map(self_preference_text, found.self_preferences),
         *found.warnings,
     ]
-    page = matrices_page(
-        "How judges rate systems", list(zip(found.matrices, plots.values(), strict=True)), lines
-    )
-    texts = {
-        "matrix.csv": matrices_csv(found.matrices),
-        "matrix.tex": matrices_latex(found.matrices),
+    others = {
         "favourites.csv": sheet_csv(favourite_sheet(found.favourites)),
         "self_preference.csv": self_preference_csv(found.self_preferences),
-        "index.html": page,
     }
-    return write_files(out, texts | plots)
+    title = "How judges rate systems"
+    return write_matrices(found.matrices, "matrix", title, lines, out, others)
 
 
 def _from_runs(
@@ -255,113 +232,3 @@ def _rubrics(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
     if unknown:
         raise InputError(f"no rating is on the rubric {unknown[0]!r}; there are {', '.join(known)}")
     return list(known) if ALL in wanted else list(dict.fromkeys(wanted))
-
-
-ANSWERS, RUNS = "answers.jsonl", "runs"
-"""Names in the folder: the syntheses, the judges' run folders."""
-
-CHARS_A_WORD, CHARS_A_TOKEN = 7, 4
-
-
-@dataclass(frozen=True)
-class GeneratedAnswers:
-    """The generators' syntheses, and the folders of the judges' ratings.
-
-    Attributes:
-        written: What the generators wrote.
-        runs: The judges' run folders.
-    """
-
-    written: Syntheses
-    runs: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class GenerationPlan:
-    """The most calls that generating and rating would take, about how many tokens sent."""
-
-    n_questions: int
-    n_syntheses: int
-    n_ratings: int
-    n_prompt_tokens: int
-
-
-def plan_calls(
-    questions: Questions,
-    generators: Sequence[Settings],
-    judges: Sequence[Settings] = (),
-    words: int = WORDS,
-) -> GenerationPlan:
-    """Count calls and tokens without asking a model, as if nothing were kept yet."""
-    asked = questions.records
-    n_tokens = sum(_source_chars(q, s) // CHARS_A_TOKEN for q in asked for s in generators)
-    n_ratings = 0
-    for judge in judges:
-        tools = build_run(judge)
-        stand_ins = [_stand_in(question, words) for question in asked]
-        rated = plan(job_of(stand_ins, tools.retrieval.corpus), tools)
-        n_ratings += rated.n_calls * len(generators)
-        n_tokens += rated.n_prompt_tokens * len(generators)
-    return GenerationPlan(len(asked), len(asked) * len(generators), n_ratings, n_tokens)
-
-
-def _source_chars(question: Record, settings: Settings) -> int:
-    return min(settings.source_chars, sum(len(source.text) for source in question.sources))
-
-
-def _stand_in(question: Record, words: int) -> Record:
-    """Return an answer of the length that is asked for."""
-    sentence = f"{'It helps many patients' + ' and others' * 8}."
-    n = max(1, math.ceil(words * CHARS_A_WORD / len(sentence)))
-    return Synthesis(question, "any", " ".join([sentence] * n)).record
-
-
-def generate_and_judge(
-    questions: Questions,
-    generators: Sequence[Settings],
-    judges: Sequence[Settings],
-    out: Path,
-    how: Writing,
-    bar: Bar,
-) -> GeneratedAnswers:
-    """Let every generator write, and every judge rate what they wrote, its own included.
-
-    Args:
-        questions: The questions with their papers.
-        generators: From `writers_of`, each of another model.
-        judges: Each of another judge.
-        out: The folder; finished work in it is not repeated.
-        how: How the syntheses are written, and whether what failed is tried again.
-        bar: Opens a progress bar.
-
-    Raises:
-        FatalModelError: A model is unavailable; finished work is kept.
-        InputError: A model is named twice, or nothing could be written.
-        RunMismatchError: The folder has the ratings of other questions or settings.
-    """
-    name, n = Counter(s.judge.model for s in judges).most_common(1)[0]
-    if n > 1:
-        raise InputError(f"the judge {name} is named twice")
-    written = run_sync(write_all(questions, generators, out / ANSWERS, how, bar))
-    # What was asked for, not what was written: a synthesis may be missing until a later start.
-    digests = (_digest(question, how.words) for question in questions.records)
-    asked = hash_of(*(s.judge.model for s in generators), *digests)
-    runs: list[Path] = []
-    limiter = RunLimiter.of(judges[0])  # one bound for writing and for all judges
-    limiter.count(written.usage.cost_usd, written.usage.n_calls)
-    for settings in judges:
-        tools = replace(build_run(settings), limiter=limiter)
-        job = job_of(written.records, tools.retrieval.corpus)
-        stamp = job.answers.model_copy(update={"name": ANSWERS, "sha256": asked})
-        folder = RunFolder(out / RUNS / file_stem(settings.judge.model))
-        if how.retry_failed and folder.path.exists():
-            folder.forget_failures()
-        with bar(len(written.records), f"{settings.judge.model} judges") as listen:
-            run_sync(run(replace(job, answers=stamp), tools, folder, listen))
-        runs.append(folder.path)
-    return GeneratedAnswers(written, tuple(runs))
-
-
-def _digest(question: Record, words: int) -> str:
-    sources = (source.model_dump_json() for source in question.sources)
-    return hash_of(question.id, question.question, str(words), *sources)

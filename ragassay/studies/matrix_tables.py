@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.aggregates import Matrix
@@ -19,9 +20,14 @@ from ragassay.reports.sheets import (
     Shown,
     counted_cell,
     csv_text,
+    number,
+    numbers,
     sheet_latex,
+    words,
 )
-from ragassay.reports.text import NBSP, count_text, decimals_span, decimals_text
+from ragassay.reports.text import NBSP, count_text, decimals_span, decimals_text, join_words
+from ragassay.runs.compare import file_stem, write_files
+from ragassay.studies.ratings import Favourite, SelfPreference, excess_verdict
 
 
 def records_where(records: Sequence[Record], where: Sequence[str]) -> tuple[Record, ...]:
@@ -67,8 +73,7 @@ def _fields(record: Record) -> dict[str, str]:
 
 
 NARROW_SCALE = 2.0
-"""A value on a scale that ends here or before is written with three decimals, otherwise with two.
-"""
+"""Values on scales that end here or before have three decimals, others two."""
 
 _CELL_FIELDS = {"value", "low", "high", "worst", "best", "n", "n_unscored"}
 
@@ -147,11 +152,6 @@ def matrices_page(
 ) -> str:
     """Render matrices as one self-contained HTML page: heatmaps, and the figures behind them.
 
-    Args:
-        title: The page's title.
-        matrices: Each with its heatmap (SVG).
-        lines: The sentences above them.
-
     Returns:
         A page that loads nothing. Same input, same bytes.
     """
@@ -172,6 +172,29 @@ def matrices_page(
         policy=content_policy(style, ""),
     )
     return without_controls(page)
+
+
+def write_matrices(
+    matrices: Sequence[Matrix],
+    name: str,
+    title: str,
+    lines: Sequence[str],
+    out: Path,
+    others: Mapping[str, str] | None = None,
+) -> tuple[Path, ...]:
+    """Write matrices as NAME.csv, NAME.tex, index.html, and a heatmap (SVG) each; then others.
+
+    Raises:
+        InputError: The folder cannot be created.
+    """
+    plots = {f"{file_stem(one.key)}.svg": matrix_plot(one) for one in matrices}
+    texts = {
+        f"{name}.csv": matrices_csv(matrices),
+        f"{name}.tex": matrices_latex(matrices),
+        **(others or {}),
+        "index.html": matrices_page(title, list(zip(matrices, plots.values(), strict=True)), lines),
+    }
+    return write_files(out, texts | plots)
 
 
 def value_text(score: Score) -> str:
@@ -198,3 +221,117 @@ def caption_text(matrix: Matrix) -> str:
 
 def _digits(score: Score) -> int:
     return 3 if score.scale[1] <= NARROW_SCALE else 2
+
+
+def verdict_text(found: SelfPreference) -> str:
+    """Return the verdict in words, as "prefers its own by 0.30, seen against a and b"."""
+    if found.verdict == "unknown":
+        return "cannot be told: too few other judges, systems or questions"
+    if found.verdict == "none_seen":
+        return "no self-preference seen"
+    by = f"{abs(found.excess.value or 0.0):.2f}"
+    way = "prefers its own" if found.verdict == "prefers_own" else "rates its own lower"
+    if len(found.against) < 2:
+        return f"{way} by {by}"
+    if not found.seen_against:
+        return f"{way} by {by}, seen against no other system alone"
+    only = " alone" if len(found.seen_against) == 1 else ""
+    return f"{way} by {by}, seen against {join_words(found.seen_against)}{only}"
+
+
+def self_preference_text(found: SelfPreference) -> str:
+    """Return a judge's verdict on its own answers, as a sentence without its full stop."""
+    if found.excess.value is None:
+        return f"{found.judge} ({join_words(found.systems)}): {verdict_text(found)}"
+    return (
+        f"{found.judge}: {verdict_text(found)} (it rates {join_words(found.systems)} "
+        f"{_signed(found.own_gap.value)} against the others, the other judges "
+        f"{_signed(found.peer_gap.value)}; excess {_signed(found.excess.value)}, "
+        f"{_signed_span(found.excess)})"
+    )
+
+
+def favourite_text(found: Favourite) -> str:
+    """Return the system that a judge rates best, as a sentence without its full stop."""
+    return (
+        f"{found.judge} rates {found.system} best, {_signed(found.margin.value)} before "
+        f"{found.second} ({_signed_span(found.margin)})"
+    )
+
+
+def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
+    """Return the best rated system of each judge, and its lead over the second."""
+    columns = (
+        *(Column("judge", "Judge"), Column("system", "System"), Column("second", "Before")),
+        *(number("margin", "Margin"), number("low"), number("high"), *numbers("95 % interval")),
+        *(number("n", "n"), number("n_unscored")),
+    )
+    rows = tuple(
+        (
+            *(one.judge, one.system, one.second),
+            _difference_cell(one.margin, one.margin.low is not None and one.margin.low > 0),
+            *(one.margin.low, one.margin.high, _signed_span(one.margin)),
+            *(one.margin.n, one.margin.n_unscored),
+        )
+        for one in favourites
+    )
+    caption = "n counts pairs of question and rubric that were rated for both"
+    return Sheet("Rated best", columns, rows, caption)
+
+
+def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
+    """Return each judge that is a system: its gap, the others' gap, the excess, the verdict."""
+    rows = tuple(
+        (
+            *(
+                one.judge,
+                verdict_text(one),
+                _difference_cell(one.own_gap),
+                _difference_cell(one.peer_gap),
+            ),
+            _difference_cell(one.excess, one.verdict not in ("none_seen", "unknown")),
+            *(_signed_span(one.excess), one.excess.n),
+        )
+        for one in found
+    )
+    titles = ("Own gap", "Others' gap", "Excess", "95 % interval", "n")
+    caption = (
+        "A gap is the mean for the judge's own answers minus that for the others'; the excess is "
+        "the judge's gap minus the other judges'"
+    )
+    columns = (*words("Judge", "Verdict"), *numbers(*titles))
+    return Sheet("Self-preference", columns, rows, caption)
+
+
+def self_preference_csv(found: Sequence[SelfPreference]) -> str:
+    """Return each judge that is a system, against all other systems and against each of them."""
+    columns = (
+        *("judge", "systems", "against", "verdict", "own_gap", "peer_gap", "excess"),
+        *("low", "high", "n", "n_unscored"),
+    )
+    rows = [
+        (
+            *(one.judge, "; ".join(one.systems), against, excess_verdict(excess)),
+            *(gap.value if gap else None for gap in gaps),
+            *(excess.value, excess.low, excess.high, excess.n, excess.n_unscored),
+        )
+        for one in found
+        for against, excess, gaps in (
+            ("all", one.excess, (one.own_gap, one.peer_gap)),
+            *((system, excess, (None, None)) for system, excess in one.against),
+        )
+    ]
+    return csv_text(columns, rows)
+
+
+def _difference_cell(score: Score, is_clear: bool = False) -> Shown:
+    style = "strong" if is_clear else ""
+    return Shown(_signed(score.value), score.value, style)
+
+
+def _signed(value: float | None) -> str:
+    return decimals_text(value, 2, is_signed=True)
+
+
+def _signed_span(score: Score) -> str:
+    return decimals_span(score, 2, is_signed=True)

@@ -1,10 +1,10 @@
-"""Compare several judges' ratings of several systems: means, and each judge's favourite."""
+"""Compare judges' ratings of systems: means, each judge's favourite, and its self-preference."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.aggregates import Matrix, clustered_score
@@ -22,19 +22,12 @@ ALL_RUBRICS = "all"
 """Key of the matrix over all rubrics."""
 
 
+SelfVerdict = Literal["none_seen", "prefers_own", "prefers_others", "unknown"]
+
+
 @dataclass(frozen=True)
 class Rating:
-    """One judge's rating of one answer on one rubric.
-
-    Attributes:
-        judge: The judge.
-        system: The system that wrote the answer.
-        question: The question.
-        answer: The answer's id.
-        rubric: The rubric's name.
-        value: None where it is missing.
-        scale: The least and the greatest rating.
-    """
+    """One judge's rating of an answer (its id) on a rubric; `value` is None where it is missing."""
 
     judge: str
     system: str
@@ -47,14 +40,10 @@ class Rating:
 
 @dataclass(frozen=True)
 class Favourite:
-    """The system that a judge rates best.
+    """The system with a judge's highest mean, and the second.
 
-    Attributes:
-        judge: The judge.
-        system: The system with the highest mean.
-        second: The system with the second highest.
-        margin: Mean difference between the two, over the questions and rubrics that the judge
-            rated for both; `n` counts them.
+    `margin` is their mean difference, over the questions and rubrics that the judge rated for both;
+    its `n` counts them.
     """
 
     judge: str
@@ -65,11 +54,10 @@ class Favourite:
 
 @dataclass(frozen=True)
 class RatingTable:
-    """Ratings arranged for comparisons that pair questions and rubrics.
+    """Ratings arranged for comparisons that pair units: questions and rubrics.
 
     Attributes:
-        judges: In the order of first appearance.
-        systems: In the order of first appearance.
+        judges, systems: In the order of first appearance.
         units: Question and rubric.
         values: shape (n_judges, n_systems, n_units), the mean over a system's answers to the
             question; nan where there is no rating.
@@ -112,10 +100,13 @@ def rating_matrix(
         places[r.system][r.answer, r.rubric] = r.question
         if r.value is not None and np.isfinite(r.value):
             given.setdefault((r.judge, r.system), {})[r.answer, r.rubric] = r.value
-    cells = tuple(
-        tuple(_cell(given.get((judge, s), {}), places[s], scale, judge) for s in systems)
-        for judge in judges
-    )
+
+    def cell(judge: str, system: str) -> Score:
+        rated, units = given.get((judge, system), {}), sorted(places[system])
+        questions = [places[system][unit] for unit in units]
+        return clustered_score([rated.get(unit) for unit in units], questions, scale, judge)
+
+    cells = tuple(tuple(cell(judge, system) for system in systems) for judge in judges)
     return Matrix(
         key=rubric or ALL_RUBRICS,
         title=f"Mean rating: {rubric.replace('_', ' ') if rubric else 'all rubrics'}",
@@ -205,22 +196,6 @@ def difference_score(
     )
 
 
-def _cell(
-    given: Mapping[Place, float],
-    places: Mapping[Place, str],
-    scale: tuple[float, float],
-    judge: str,
-) -> Score:
-    kept = sorted(given)
-    return clustered_score(
-        [given[place] for place in kept],
-        [places[place] for place in kept],
-        len(places) - len(kept),
-        scale,
-        judge,
-    )
-
-
 def _names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
@@ -233,3 +208,135 @@ def _scale(ratings: Sequence[Rating]) -> tuple[float, float]:
         )
         raise InputError(f"ratings on several scales have no mean: {shown}; choose rubrics")
     return next(iter(scales), (1.0, 5.0))
+
+
+@dataclass(frozen=True)
+class SelfPreference:
+    """A judge, which is also some of the systems, compared with other judges on its own answers.
+
+    All three means are over the same ratings: those of questions and rubrics for which this judge
+    and another one both rated an answer of its own and one of another system.
+
+    Attributes:
+        own_gap: Its ratings of its own answers minus its ratings of the others'.
+        peer_gap: The same difference by the other judges.
+        excess: The first minus the second.
+        against: The excess against each of the other systems alone. A preference shows against most
+            of them; where it shows against one only, the judge may be harder on that one.
+    """
+
+    judge: str
+    systems: tuple[str, ...]
+    own_gap: Score
+    peer_gap: Score
+    excess: Score
+    against: tuple[tuple[str, Score], ...] = ()
+
+    @property
+    def verdict(self) -> SelfVerdict:
+        """The verdict that the excess's interval allows; "unknown" where it is undefined."""
+        return excess_verdict(self.excess)
+
+    @property
+    def seen_against(self) -> tuple[str, ...]:
+        """The systems against which, taken alone, the verdict is the same."""
+        return tuple(s for s, excess in self.against if excess_verdict(excess) == self.verdict)
+
+
+def excess_verdict(excess: Score) -> SelfVerdict:
+    """Return the verdict that an excess's interval allows; "unknown" where it is undefined."""
+    if excess.low is None or excess.high is None:
+        return "unknown"
+    if excess.low > 0:
+        return "prefers_own"
+    return "prefers_others" if excess.high < 0 else "none_seen"
+
+
+def self_preferences(
+    table: RatingTable, own: Mapping[str, Sequence[str]]
+) -> tuple[SelfPreference, ...]:
+    """Measure the self-preference of every judge that is a system too.
+
+    The excess is the mean of (r_j(o) - r_j(s)) - (r_k(o) - r_k(s)) over the judge's own systems o,
+    the others s, the other judges k, and the questions and rubrics for which all four ratings r
+    exist. Where no rating is missing, it is the difference of the differences of the matrix's
+    means. A judge that uses more of the scale than the others has larger gaps, and so an excess
+    without any preference: read it together with the two gaps.
+
+    Returns:
+        In the order of the judges. The excess lies within twice the width of the scale; it has no
+        value where there is no other judge or no other system.
+    """
+    return tuple(
+        _measure_preference(table, judge, tuple(own[judge]))
+        for judge in table.judges
+        if own.get(judge)
+    )
+
+
+def own_systems(
+    judges: Sequence[str], systems: Sequence[str], same: Sequence[tuple[str, str]] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Return which judges are which systems.
+
+    Names are compared without case and without the part before a slash: LiteLLM's provider, a
+    model's publisher.
+
+    Raises:
+        InputError: A pair names no judge or no system.
+
+    Example:
+        >>> own_systems(["hosted_vllm/Qwen/Qwen2.5-72B"], ["qwen2.5-72b", "other"])
+        {'hosted_vllm/Qwen/Qwen2.5-72B': ('qwen2.5-72b',)}
+    """
+    for judge, system in same:
+        for name, known, what in ((judge, judges, "judge"), (system, systems, "system")):
+            if name not in known:
+                raise InputError(f"there is no {what} {name!r}; there are {', '.join(known)}")
+    found = {
+        judge: tuple(s for s in systems if _bare(s) == _bare(judge) or (judge, s) in same)
+        for judge in judges
+    }
+    return {judge: names for judge, names in found.items() if names}
+
+
+def _measure_preference(table: RatingTable, judge: str, systems: tuple[str, ...]) -> SelfPreference:
+    rest = tuple(system for system in table.systems if system not in systems)
+    mine, peers = _gaps(table, judge, systems, rest)
+
+    def excess(others: tuple[str, ...]) -> Score:
+        own, theirs = _gaps(table, judge, systems, others)
+        return difference_score(own - theirs, table, judge, most=2)
+
+    return SelfPreference(
+        judge,
+        systems,
+        own_gap=difference_score(mine, table, judge),
+        peer_gap=difference_score(peers, table, "the other judges"),
+        excess=excess(rest),
+        against=tuple((system, excess((system,))) for system in rest),
+    )
+
+
+def _gaps(
+    table: RatingTable, judge: str, systems: tuple[str, ...], others: tuple[str, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the judge's differences, and for each those of another judge, shape (n, n_units).
+
+    Where one of the two is missing, both are nan.
+    """
+    import numpy as np
+
+    place = table.judges.index(judge)
+    mine, rest = table.values[place], np.delete(table.values, place, axis=0)
+    pairs = [(table.systems.index(o), table.systems.index(s)) for o in systems for s in others]
+    gaps = np.array(
+        [(mine[o] - mine[s], peer[o] - peer[s]) for o, s in pairs for peer in rest], dtype=float
+    ).reshape(-1, 2, len(table.units))
+    both = np.isfinite(gaps).all(axis=1)
+    own, peers = (np.where(both, gaps[:, side], np.nan) for side in (0, 1))
+    return own, peers
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("/")[2].lower()

@@ -6,7 +6,7 @@ import asyncio
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from ragassay.errors import InputError
 from ragassay.files import read_small, read_yaml
 from ragassay.formats import read_labels, read_records
-from ragassay.graphs.rationales import CheckedReason, Reasons, ReasonTools, build_reason_graph
+from ragassay.graphs.rationales import Reasons, ReasonTools, build_reason_graph
 from ragassay.metrics.papers.rationales import (
     CRITERIA,
     JudgedReason,
@@ -39,6 +39,7 @@ from ragassay.runs.resume import bounded_job
 from ragassay.settings import Settings
 from ragassay.store import hash_of
 from ragassay.studies.rationale_tables import (
+    RULES,
     labelling_csv,
     rationales_csv,
     rationales_markdown,
@@ -53,15 +54,9 @@ OTHERS_RUBRICS = (
 
 @dataclass(frozen=True)
 class GivenReasons:
-    """The reasons to audit.
+    """The reasons to audit, the known rubrics, and their texts as the judge read them.
 
-    Attributes:
-        reasons: Each with words.
-        rubrics: The rubrics that are known, by name.
-        texts: The rubrics' texts as the judge read them, as far as is known.
-        note: What to know of these texts; empty for nothing.
-        n_without: Ratings without a reason, which are left out.
-        rejections: Lines that could not be read.
+    `note` says what to know of the texts; `n_without` ratings have no reason and are left out.
     """
 
     reasons: tuple[JudgedReason, ...]
@@ -108,8 +103,13 @@ def _of_run(path: Path, limit: int | None) -> GivenReasons:
     rubric_set = manifest.settings.get("rubric_set")
     known = load_rubrics(next((s for s in RUBRIC_SETS if s == rubric_set), "yescieval"))
     found = [one for e in folder.evaluations()[:limit] for one in _of_evaluation(e, manifest.judge)]
+    return _given(found, known)
+
+
+def _given(found: Sequence[JudgedReason], rubrics: Mapping[str, Rubric]) -> GivenReasons:
     reasons = tuple(one for one in found if one.reason.strip())
-    return GivenReasons(reasons, known, _texts(known), n_without=len(found) - len(reasons))
+    texts = {name: rubric.rendered() for name, rubric in rubrics.items()}
+    return GivenReasons(reasons, rubrics, texts, n_without=len(found) - len(reasons))
 
 
 def _of_evaluation(evaluation: Evaluation, judge: str) -> Iterator[JudgedReason]:
@@ -159,16 +159,7 @@ def _of_file(path: Path, limit: int | None) -> GivenReasons:
                 reason=label.reason,
             )
         )
-    reasons = tuple(one for one in found if one.reason.strip())
-    return GivenReasons(
-        *(reasons, known, _texts(known), OTHERS_RUBRICS),
-        n_without=len(found) - len(reasons),
-        rejections=tuple(rated.rejections),
-    )
-
-
-def _texts(rubrics: Mapping[str, Rubric]) -> dict[str, str]:
-    return {name: rubric.rendered() for name, rubric in rubrics.items()}
+    return replace(_given(found, known), note=OTHERS_RUBRICS, rejections=tuple(rated.rejections))
 
 
 CHECKED = "checked.jsonl"
@@ -194,9 +185,8 @@ class ReasonAudit:
     """Reasons with what was found in them.
 
     Attributes:
-        given: The reasons.
         measures: What rules found, by the reason's id.
-        labels: Labels, by who gave them and the reason's id.
+        labels: By who gave them and the reason's id.
         quotes: A model's quotes, by the reason's id and the criterion.
         rubrics: The figures: of all reasons, then of each rubric's.
         agreement: Share of reasons on which people and the model agree, by criterion; empty
@@ -217,22 +207,23 @@ class ReasonAudit:
         figures = [
             {
                 "rubric": one.rubric or "all",
-                **{
-                    name: getattr(one, name).model_dump()
-                    for name in ("recited", "names_nothing", "contradicts")
-                },
-                "labels": {
-                    who: {name: score.model_dump() for name, score in by.items()}
-                    for who, by in one.labels.items()
-                },
+                **{name: getattr(one, name).model_dump() for name in RULES},
+                "labels": {who: _dumped(by) for who, by in one.labels.items()},
             }
             for one in self.rubrics
         ]
-        agreement = {name: score.model_dump() for name, score in self.agreement.items()}
-        about = {"n_reasons": len(self.given.reasons), "n_without_reason": self.given.n_without}
-        return json.dumps(
-            about | {"n_failed": self.n_failed, "rubrics": figures, "agreement": agreement}
-        )
+        told = {
+            "n_reasons": len(self.given.reasons),
+            "n_without_reason": self.given.n_without,
+            "n_failed": self.n_failed,
+            "rubrics": figures,
+            "agreement": _dumped(self.agreement),
+        }
+        return json.dumps(told)
+
+
+def _dumped(scores: Mapping[str, Score]) -> dict[str, object]:
+    return {name: score.model_dump() for name, score in scores.items()}
 
 
 async def audit_reasons(
@@ -245,12 +236,8 @@ async def audit_reasons(
 ) -> ReasonAudit:
     """Measure the reasons by rule, have a model label them, and read people's labels.
 
-    Args:
-        given: The reasons.
-        settings: Name the model; None for none.
-        folder: Keeps the model's labels, which are not asked for again; a failed call is.
-        sheet: A sheet that people filled in (`labelling_csv`); None for none.
-        listen: Receives an event for each call.
+    The settings name the model, if any. Its labels are kept in the folder, and only failed calls
+    made again. The sheet is one that people filled in (`labelling_csv`).
 
     Raises:
         FatalModelError: The model is unavailable; its earlier labels are kept.
@@ -293,41 +280,29 @@ async def _check_reasons(
     waiting = tuple(one for one in given.reasons if keys[one.id] not in known)
     listen(Event(n_expected=len(waiting), n_records=len(given.reasons) - len(waiting)))
     limiter = RunLimiter.of(settings)
-    with bounded_job(file, limiter) if file else limit_calls(limiter):
-        async for checked in _ask_auditor(waiting, tools, settings):
-            found, key = checked.found, keys[checked.id]
-            if found is not None:
+    if waiting:
+        graph: Any = build_reason_graph(settings.judge.max_attempts)
+        at_once = {"max_concurrency": settings.n_slots}
+        with bounded_job(file, limiter) if file else limit_calls(limiter):
+            stream = graph.astream(Reasons(waiting), at_once, context=tools, stream_mode="custom")
+            async for chunk in stream:
+                found, key = chunk["checked"].found, keys[chunk["checked"].id]
+                if found is None:
+                    known[key] = KeptLabels(key=key, labels={}, quotes={})
+                    listen(Event(n_calls=1, n_records=1))
+                    continue
                 known[key] = KeptLabels(
                     key=key, labels=dict(found.labels), quotes=dict(found.quotes)
                 )
                 if file:
                     append_line(file, known[key])
                 listen(Event(n_calls=1, n_records=1, usage=found.usage))
-            else:
-                known[key] = KeptLabels(key=key, labels={}, quotes={})
-                listen(Event(n_calls=1, n_records=1))
     return {one.id: known[keys[one.id]] for one in given.reasons}
 
 
-async def _ask_auditor(
-    reasons: tuple[JudgedReason, ...], tools: ReasonTools, settings: Settings
-) -> AsyncIterator[CheckedReason]:
-    if not reasons:
-        return
-    graph = build_reason_graph(settings.judge.max_attempts)
-    stream: AsyncIterator[Any] = graph.astream(
-        Reasons(reasons),
-        {"max_concurrency": settings.n_slots},
-        context=tools,
-        stream_mode="custom",
-    )
-    async for chunk in stream:
-        yield chunk["checked"]
-
-
 def _parts(one: JudgedReason) -> tuple[str, ...]:
-    about = (one.question, one.answer, one.rubric, str(one.rating), one.reason)
-    return (*about, *(source.model_dump_json() for source in one.sources))
+    texts = (one.question, one.answer, one.rubric, str(one.rating), one.reason)
+    return (*texts, *(source.model_dump_json() for source in one.sources))
 
 
 def read_sheet(path: Path, reasons: Sequence[JudgedReason]) -> Labels:

@@ -25,14 +25,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class AskedVerdict:
-    """A verdict that a model was asked for.
-
-    Attributes:
-        kind: The kind of question.
-        record_id: The answer.
-        question: The answer's question; intervals resample questions.
-        verdict: The verdict, a panel's as those of its members.
-    """
+    """A verdict that a model was asked for, on a kind of question; a panel's as its members'."""
 
     kind: str
     record_id: str
@@ -82,12 +75,11 @@ def _figure(
         scores = [v for one in asked if isinstance(v := one.verdict.value, int | float)]
         spreads += [max(scores) - min(scores)] if scores else []
     value = math.fsum(changed) / len(changed) if changed else None
+    n_unscored, interval = len(keys) - len(changed), change_interval(changed, questions)
     return RepeatFigure(
         kind=kind,
         judge=judge,
-        changed=build_score(
-            value, len(changed), len(keys) - len(changed), change_interval(changed, questions)
-        ),
+        changed=build_score(value, len(changed), n_unscored, interval),
         mean_spread=round(math.fsum(spreads) / len(spreads), 4) if spreads else None,
     )
 
@@ -105,14 +97,7 @@ def change_interval(changed: Sequence[float], questions: Sequence[str]) -> Inter
     """Return the 95 % interval of a share of changes.
 
     Questions are resampled. Where none or all changed, or there is one question, a resample says
-    nothing, and Wilson's interval stands.
-
-    Args:
-        changed: 1 for each verdict that changed, else 0.
-        questions: The question of each.
-
-    Returns:
-        None without a verdict.
+    nothing, and Wilson's interval stands. None without a verdict.
     """
     if not 0 < sum(changed) < len(changed) or len(set(questions)) < 2:
         return share_interval(int(sum(changed)), len(changed))
@@ -127,15 +112,7 @@ async def repeat_run(
     folder: RunFolder | None,
     listen: Listener = lambda event: None,
 ) -> Repeats:
-    """Judge a run's answers again, and add what changed to the run's report.
-
-    Args:
-        job: The run's job.
-        result: The run's result, which counts as the first time.
-        tools: The run.
-        n_times: How often each answer is judged, the run included; at least 2.
-        folder: The run's folder; None for a run that has none.
-        listen: Receives progress events.
+    """Judge a run's answers until each is judged `n_times`, and add what changed to its report.
 
     Returns:
         Without figures where the run asked no model: instruments give the same verdict each time,
@@ -151,19 +128,14 @@ async def repeat_run(
         for time in range(2, n_times + 1):
             own = folder and folder.repeat_folder(time)
             times.append(await run(job, tools, own, listen, has_reports=False))
-        found = measure_repeats(found, times, tools)
+        figures = repeat_figures([asked_verdicts(one.evaluations, tools) for one in times])
+        usage = sum((one.summary.usage for one in times[1:]), Usage())
+        found = found.model_copy(update={"figures": figures, "usage": usage})
     if folder is not None:
         write_whole(folder.repeats_file, found.model_dump_json(indent=2))
         write_whole(folder.repeats_file.with_suffix(".csv"), sheet_csv(repeats_sheet(found)))
         folder.write_reports(result.summary)
     return found
-
-
-def measure_repeats(blank: Repeats, times: list[RunResult], tools: Run) -> Repeats:
-    """Return the figures of a run and its repetitions."""
-    figures = repeat_figures([asked_verdicts(one.evaluations, tools) for one in times])
-    usage = sum((one.summary.usage for one in times[1:]), Usage())
-    return blank.model_copy(update={"figures": figures, "usage": usage})
 
 
 def asked_verdicts(evaluations: Iterable[Evaluation], tools: Run) -> Iterator[AskedVerdict]:

@@ -13,14 +13,7 @@ from ragassay.metrics.stats.aggregates import Matrix, clustered_score
 from ragassay.model_names import MINILM
 from ragassay.models.token_vectors import TokenCloud, TokenEncoder
 from ragassay.records import Record, Rejection, Score
-from ragassay.runs.compare import file_stem, write_files
-from ragassay.studies.matrix_tables import (
-    matrices_csv,
-    matrices_latex,
-    matrices_page,
-    matrix_plot,
-    records_where,
-)
+from ragassay.studies.matrix_tables import records_where, write_matrices
 from ragassay.studies.text_similarity import (
     SIMILARITY_KINDS,
     TEXT_MEASURES,
@@ -70,10 +63,6 @@ class MeasuredTexts:
         if kind.is_symmetric:
             found |= {(two, one): value for (one, two), value in found.items()}
         return found
-
-    def wmds(self) -> dict[Pair, float | None]:
-        """Return word mover's distance of each pair."""
-        return self.values(SIMILARITY_KINDS["wmd"])
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on what was left out."""
@@ -136,13 +125,9 @@ class MeasuredTexts:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Several systems compared by their texts.
+    """Several systems compared by their texts: a matrix for each measure, references in rows.
 
-    Attributes:
-        matrices: One for each measure, references in rows, candidates in columns.
-        embedder: The model behind the measures that need one; empty where none was used.
-        notes: What a reader must know about the measures, one sentence each.
-        rejections: Lines of the file that could not be read.
+    `embedder` is the model behind the measures that need one; notes are about the measures.
     """
 
     matrices: tuple[Matrix, ...]
@@ -213,16 +198,7 @@ def compare_texts(
     wmd_vectors: Sequence[str] = (),
     wmd_words: WordReading = "context",
 ) -> Similarity:
-    """Compare systems by their texts.
-
-    Args:
-        texts: System to question to answer, of two systems at least.
-        kinds: The measures.
-        embedder: An encoder that transformers can load.
-        rejections: Lines that could not be read.
-        wmd_vectors: As for `similarity`.
-        wmd_words: As for `similarity`.
-    """
+    """Compare systems by their texts (system to question to answer); see `similarity`."""
     questions = list(dict.fromkeys(q for of_system in texts.values() for q in of_system))
     pairs: dict[Pair, None] = {}
     for question in questions:
@@ -238,7 +214,9 @@ def compare_texts(
             continue
         for name in dict.fromkeys(others):
             own = MeasuredTexts(list(pairs), TokenEncoder(name), wmd_words)
-            matrices.append(_matrix(_wmd_by(kind, name, wmd_words), texts, questions, own.wmds()))
+            matrices.append(
+                _matrix(_wmd_by(kind, name, wmd_words), texts, questions, own.values(kind))
+            )
             notes += (f"word mover's distance over vectors of {name}, {READINGS[wmd_words]}",)
             notes += tuple(f"{name}: {note}" for note in own.notes())
     notes += measured.notes()
@@ -250,11 +228,7 @@ def compare_texts(
 
 
 def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, dict[str, str]]:
-    """Return the answers of each system by question.
-
-    Args:
-        records: The answers.
-        limit: Only this many questions, the first ones; None for all.
+    """Return the answers of each system by question; with a limit, of the first questions.
 
     Raises:
         InputError: An answer names no system, a system answers a question twice, or there are
@@ -284,24 +258,12 @@ def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, d
 def write_similarity(found: Similarity, out: Path) -> tuple[Path, ...]:
     """Write similarity.csv, similarity.tex, index.html and a heatmap (SVG) for each measure.
 
-    Returns:
-        The written files.
-
     Raises:
         InputError: The folder cannot be created.
     """
-    plots = {f"{file_stem(m.key)}.svg": matrix_plot(m) for m in found.matrices}
-    title = "How alike the answers of systems are"
     lines = [f"Vectors of tokens by {found.embedder}"] if found.embedder else []
-    page = matrices_page(
-        title, list(zip(found.matrices, plots.values(), strict=True)), (*lines, *found.notes)
-    )
-    texts = {
-        "similarity.csv": matrices_csv(found.matrices),
-        "similarity.tex": matrices_latex(found.matrices),
-        "index.html": page,
-    }
-    return write_files(out, texts | plots)
+    title = "How alike the answers of systems are"
+    return write_matrices(found.matrices, "similarity", title, (*lines, *found.notes), out)
 
 
 def _wmd_by(kind: SimilarityKind, name: str, reading: WordReading) -> SimilarityKind:
@@ -322,17 +284,11 @@ def _matrix(
     values: Mapping[Pair, float | None],
 ) -> Matrix:
     def cell(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Score:
-        both = [q for q in questions if q in reference and q in candidate]
-        known = {
-            q: value for q in both if (value := values[reference[q], candidate[q]]) is not None
-        }
-        return clustered_score(
-            list(known.values()),
-            list(known),
-            len(questions) - len(known),
-            kind.scale,
-            lower_is_better=kind.lower_is_better,
-        )
+        found = [
+            values[reference[q], candidate[q]] if q in reference and q in candidate else None
+            for q in questions
+        ]
+        return clustered_score(found, questions, kind.scale, lower_is_better=kind.lower_is_better)
 
     systems = tuple(texts)
     cells = tuple(tuple(cell(texts[one], texts[two]) for two in systems) for one in systems)

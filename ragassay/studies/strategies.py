@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import mean
 
 from pydantic import TypeAdapter
 
+from ragassay.agents.context import source_lines
 from ragassay.agents.rubric_judge import RubricJudge, expert_hint
 from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
@@ -24,28 +27,24 @@ from ragassay.models.limiter import RunLimiter
 from ragassay.models.tuned import with_base_model
 from ragassay.perturbations.damage import Inversion, perturbed_rating
 from ragassay.process import run_sync
-from ragassay.prompts import RUBRIC_SETS, STRATEGIES, Rubric, RubricSet
-from ragassay.records import Evaluation, HumanLabel, Record, RecordFailure, Rejection
+from ragassay.prompts import RUBRIC_SETS, STRATEGIES, Rubric, RubricExample, RubricSet
+from ragassay.records import HumanLabel, Record, RecordFailure, Rejection
 from ragassay.runs.compare import write_files
 from ragassay.runs.evaluate import Job, job_of, read_job, run
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import Listener
 from ragassay.settings import Settings
-from ragassay.studies.strategy_examples import (
+from ragassay.studies.strategy_tables import (
     Place,
     how_asked,
     idle_hints,
-    question_of,
-    rated_examples,
-    study_notes,
-    with_examples,
-)
-from ragassay.studies.strategy_tables import (
     ratings_csv,
     strategies_csv,
     strategies_latex,
     strategies_markdown,
+    study_notes,
 )
+from ragassay.text.search import passages_of
 
 BASE = "knowledge"
 """The strategy to which the misleading rating is added, as in the paper."""
@@ -56,22 +55,20 @@ N_WAYS = len(STRATEGIES) + 1
 FEW_SHOT = "few_shot"
 """The strategy that shows examples."""
 
+MOST_WORDS = 600
+"""Longest sources, and longest answer, of an example: two of them stand in every prompt."""
+
 
 @dataclass(frozen=True)
 class StrategyStudy:
     """The results of a judge under several prompting strategies.
 
     Attributes:
-        judge: The judge's name.
-        n_answers: Answers that were rated.
-        n_labels: People's ratings of these answers.
-        rubrics: The figures of each rubric.
+        n_labels: People's ratings of the answers.
         answers: The rated answers behind the figures, by rubric.
-        inversion: How the misleading ratings were turned over.
         how: How the prompts were made, one sentence each.
         notes: What the reader should know, one sentence each.
         failures: Answers that failed under some strategy.
-        rejections: Lines of the input that could not be read.
     """
 
     judge: str
@@ -117,14 +114,7 @@ def read_strategy_job(
     questions: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> StrategyJob:
-    """Read answers, and people's ratings from another file or the same one.
-
-    Args:
-        answers: As for `read_records`.
-        human: People's ratings; by default those of the answers' file.
-        limit: Number of answers to take.
-        questions: As for `read_records`.
-        columns: As for `read_records`.
+    """Read answers as `read_job` does, and people's ratings from another file or the same one.
 
     Raises:
         InputError: A file cannot be read at all.
@@ -132,13 +122,12 @@ def read_strategy_job(
     from ragassay.formats import read_labels
 
     job = read_job(answers, limit=limit, questions=questions, columns=columns)
-    if human is not None:
-        found = read_labels(human)
-        return StrategyJob(job, found.labels, found.rejections)
     try:
-        found = read_labels(answers)
-    except InputError:  # A file of answers need not contain labels.
-        return StrategyJob(job)
+        found = read_labels(human or answers)
+    except InputError:
+        if human is None:  # A file of answers need not contain labels.
+            return StrategyJob(job)
+        raise
     return StrategyJob(job, found.labels, found.rejections)
 
 
@@ -162,14 +151,8 @@ def study_strategies(
     The misleading rating is the mode of people's ratings turned over; where people rated no
     answer, the mode of the judge's own ratings by the four strategies. The examples of few-shot
     are the answers to other questions that people rated best and worst; without such, the
-    rubric's own.
-
-    Args:
-        given: From `read_strategy_job`.
-        settings: Judge, rubrics and the like; the strategy is set here.
-        out: A folder with one run folder for each strategy; finished work in it is not repeated.
-        listen: Receives progress events: each answer ends once for each strategy.
-        inversion: How the misleading ratings are turned over (`perturbed_rating`).
+    rubric's own. The folder has one run folder for each strategy, whose finished work is not
+    repeated; to `listen` each answer ends once for each strategy.
 
     Raises:
         RunMismatchError: A run folder has another run.
@@ -180,32 +163,42 @@ def study_strategies(
     chosen = {"only": ("rubrics",), "panel": (), "signals": False}
     asked = with_base_model(settings).model_copy(update=chosen)
     rubrics = build_run(asked).rubrics
-    people, n_strange = _people(given.job.records, given.labels, rubrics)
+    records = given.job.records
+    people, n_strange = _people(records, given.labels, rubrics)
     replies: dict[str, dict[Place, StrategyReply]] = {}
     failures: list[RecordFailure] = []
-    pairs = rated_examples(given.job.records, people, rubrics)
     limiter = RunLimiter.of(settings)  # one bound for all strategies
+
+    def judge(way: str, job: Job, strategy: str, agent: RubricJudge | None = None) -> None:
+        tools = build_run(asked.model_copy(update={"strategy": strategy}))
+        if agent is not None:
+            tools = replace(tools, agents=replace(tools.agents, judge=agent))
+        folder = RunFolder(out / way) if out else None
+        replies[way], failed = _judge(job, replace(tools, limiter=limiter), folder, listen)
+        failures.extend(failed)
+
+    pairs = rated_examples(records, people, rubrics)
     for strategy in STRATEGIES:
-        job, tools = given.job, build_run(asked.model_copy(update={"strategy": strategy}))
         if strategy == FEW_SHOT:
             shown = {place: pair.rendered() for place, pair in pairs.items()}
-            agents = replace(tools.agents, judge=RubricJudge(strategy, examples=shown))
-            tools = replace(tools, agents=agents)
-            job = with_examples(job, pairs)
-        tools = replace(tools, limiter=limiter)
-        replies[strategy] = _replies(job, tools, out and out / strategy, listen, failures)
+            agent = RubricJudge(strategy, examples=shown)
+            judge(strategy, with_examples(given.job, pairs), strategy, agent)
+        else:
+            judge(strategy, given.job, strategy)
     ratings = people or _own_ratings(replies)
-    hints = _hints(ratings, rubrics, inversion)
-    misled = _mislead_answers(given.job, hints)
+    hints = {
+        place: perturbed_rating(found, *rubrics[place[1]].bounds, inversion)
+        for place, found in ratings.items()
+    }
     told = {place: expert_hint(rating) for place, rating in hints.items()}
-    base = build_run(asked.model_copy(update={"strategy": BASE}))
-    agents = replace(base.agents, judge=RubricJudge(BASE, told))
-    tools = replace(base, agents=agents, limiter=limiter)
-    replies[PERTURBED] = _replies(misled, tools, out and out / PERTURBED, listen, failures)
-    answers = {name: _answers(given.job.records, name, people, replies, hints) for name in rubrics}
+    judge(PERTURBED, _mislead_answers(given.job, hints), BASE, RubricJudge(BASE, told))
+    answers = {
+        name: tuple(_answer(record, name, people, replies, hints) for record in records)
+        for name in rubrics
+    }
     return StrategyStudy(
         judge=asked.judge.model,
-        n_answers=len(given.job.records),
+        n_answers=len(records),
         n_labels=sum(map(len, people.values())),
         rubrics=tuple(
             rubric_robustness(name, rubric.bounds, answers[name], STRATEGIES, BASE)
@@ -213,9 +206,9 @@ def study_strategies(
         ),
         answers=answers,
         inversion=inversion,
-        how=how_asked(given.job.records, rubrics, bool(people), inversion, len(pairs)),
+        how=how_asked(records, rubrics, bool(people), inversion, len(pairs)),
         notes=(
-            *study_notes(given.job.records, people, hints, rubrics, n_strange),
+            *study_notes(records, people, hints, rubrics, n_strange),
             *idle_hints(ratings, hints),
         ),
         failures=tuple(failures),
@@ -229,60 +222,67 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
     Raises:
         InputError: The folder cannot be created.
     """
+    notes = (*study.how, *study.notes)
     texts = {
         "strategies.csv": strategies_csv(study.rubrics, study.judge),
         "ratings.csv": ratings_csv(study.answers),
         "strategies.tex": strategies_latex(study.rubrics, study.judge),
         "strategies.md": strategies_markdown(
-            *(study.rubrics, study.judge, study.n_answers, study.n_labels),
-            (*study.how, *study.notes),
+            study.rubrics, study.judge, study.n_answers, study.n_labels, notes
         ),
     }
     return write_files(out, texts)
 
 
-def _replies(
-    job: Job,
-    tools: Run,
-    folder: Path | None,
-    listen: Listener,
-    failures: list[RecordFailure],
-) -> dict[Place, StrategyReply]:
-    """Return the judge's replies on all answers under one strategy."""
+def _judge(
+    job: Job, tools: Run, folder: RunFolder | None, listen: Listener
+) -> tuple[dict[Place, StrategyReply], Sequence[RecordFailure]]:
+    """Return the judge's replies on all answers, and the answers that failed."""
     if not job.records:
-        return {}
-    found = run_sync(run(job, tools, RunFolder(folder) if folder else None, listen))
-    failures += found.failures
-    replies = {place: one for e in found.evaluations for place, one in _of_evaluation(e)}
-    for failure in found.failures:
-        record = next(r for r in job.records if r.id == failure.record_id)
-        replies |= {
-            (record.id, name): StrategyReply(None) for name in record.rubrics or tools.rubrics
-        }
-    return replies
+        return {}, ()
+    found = run_sync(run(job, tools, folder, listen))
+    replies = {
+        (evaluation.record_id, one.rubric): StrategyReply(one.rating, one.rationale)
+        for evaluation in found.evaluations
+        for one in evaluation.judgments
+    }
+    failed = {failure.record_id for failure in found.failures}
+    for record in job.records:
+        if record.id in failed:
+            names = record.rubrics or tools.rubrics
+            replies |= {(record.id, name): StrategyReply(None) for name in names}
+    return replies, found.failures
 
 
-def _of_evaluation(evaluation: Evaluation) -> list[tuple[Place, StrategyReply]]:
-    return [
-        (
-            (evaluation.record_id, judgment.rubric),
-            StrategyReply(judgment.rating, judgment.rationale),
-        )
-        for judgment in evaluation.judgments
-    ]
+def _answer(
+    record: Record,
+    rubric: str,
+    people: Mapping[Place, Sequence[int]],
+    replies: Mapping[str, Mapping[Place, StrategyReply]],
+    hints: Mapping[Place, int],
+) -> StrategyAnswer:
+    place = record.id, rubric
+    return StrategyAnswer(
+        record_id=record.id,
+        question=question_of(record),
+        people=tuple(people.get(place, ())),
+        replies={way: one[place] for way, one in replies.items() if place in one},
+        hint=hints.get(place),
+    )
 
 
 def _people(
     records: Sequence[Record], labels: Sequence[HumanLabel], rubrics: Mapping[str, Rubric]
 ) -> tuple[dict[Place, list[int]], int]:
     """Return people's ratings that fit, and how many are off their rubric's scale."""
-    by_id = {record.id: record.id for record in records}
+    known = {record.id for record in records}
     by_place = {(r.topic, r.system): r.id for r in records if r.topic and r.system}
     found: dict[Place, list[int]] = {}
     n_strange = 0
     for label in labels:
-        place = label.topic or "", label.system or ""
-        name = by_id.get(label.record_id or "") or by_place.get(place)
+        name = label.record_id
+        if name not in known:
+            name = by_place.get((label.topic or "", label.system or ""))
         rubric = rubrics.get(label.item)
         if label.task != "rubric" or name is None or rubric is None:
             continue
@@ -303,15 +303,6 @@ def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[P
     return found
 
 
-def _hints(
-    ratings: Mapping[Place, Sequence[int]], rubrics: Mapping[str, Rubric], inversion: Inversion
-) -> dict[Place, int]:
-    return {
-        place: perturbed_rating(given, *rubrics[place[1]].bounds, inversion)
-        for place, given in ratings.items()
-    }
-
-
 def _mislead_answers(job: Job, hints: Mapping[Place, int]) -> Job:
     """Return the answers that a hint can be given for, each on the rubrics with one.
 
@@ -324,28 +315,99 @@ def _mislead_answers(job: Job, hints: Mapping[Place, int]) -> Job:
         if own:
             update = {"rubrics": tuple(own), "metadata": record.metadata | told}
             records.append(record.model_copy(update=update))
+    return _renamed_job(job, records, "with perturbed ratings")
+
+
+def _renamed_job(job: Job, records: Sequence[Record], ending: str) -> Job:
     made = job_of(records, job.corpus)
-    stamp = made.answers.model_copy(update={"name": f"{job.answers.name} with perturbed ratings"})
+    stamp = made.answers.model_copy(update={"name": f"{job.answers.name} {ending}"})
     return replace(made, answers=stamp)
 
 
-def _answers(
-    records: Sequence[Record],
-    rubric: str,
-    people: Mapping[Place, Sequence[int]],
-    replies: Mapping[str, Mapping[Place, StrategyReply]],
-    hints: Mapping[Place, int],
-) -> tuple[StrategyAnswer, ...]:
-    found: list[StrategyAnswer] = []
-    for record in records:
-        place = record.id, rubric
-        found.append(
-            StrategyAnswer(
-                record_id=record.id,
-                question=question_of(record),
-                people=tuple(people.get(place, ())),
-                replies={way: one[place] for way, one in replies.items() if place in one},
-                hint=hints.get(place),
-            )
+def question_of(record: Record) -> str:
+    """Return the key that answers to the same question share."""
+    return record.topic or record.question
+
+
+@dataclass(frozen=True)
+class ExamplePair:
+    """The ids of the answers that people rated best and worst, and both as a rubric's examples."""
+
+    ids: tuple[str, str]
+    examples: tuple[RubricExample, RubricExample]
+
+    @property
+    def named(self) -> str:
+        """The ids of both, with the ratings that are shown."""
+        return " and ".join(
+            f"{name} ({one.rating})" for name, one in zip(self.ids, self.examples, strict=True)
         )
-    return tuple(found)
+
+    def rendered(self) -> str:
+        """Render the examples as a prompt shows them."""
+        return "\n\n".join(example.rendered() for example in self.examples)
+
+
+def rated_examples(
+    records: Sequence[Record],
+    people: Mapping[Place, Sequence[int]],
+    rubrics: Mapping[str, Rubric],
+) -> dict[Place, ExamplePair]:
+    """Return the examples for each answer and rubric.
+
+    Chaudhary et al. (section 3.2, appendix A): precisely two, one with the highest score and one
+    with the lowest. Here these are the highest and the lowest mean of people's ratings, the first
+    in the file among equals, and never an answer to the judged answer's own question.
+
+    Returns:
+        Nothing for an answer and rubric where people rated no other question's answers, or all
+        alike.
+    """
+    by_id = {record.id: record for record in records}
+    found: dict[Place, ExamplePair] = {}
+    for rubric in rubrics:
+        means = {r.id: mean(given) for r in records if (given := people.get((r.id, rubric)))}
+        upwards = sorted(means, key=lambda name: means[name])
+        downwards = sorted(means, key=lambda name: -means[name])
+        for record in records:
+            own = question_of(record)
+            best, worst = (
+                next((name for name in names if question_of(by_id[name]) != own), None)
+                for names in (downwards, upwards)
+            )
+            if best is None or worst is None or means[best] == means[worst]:
+                continue
+            shown = (_example(by_id[best], means[best]), _example(by_id[worst], means[worst]))
+            found[record.id, rubric] = ExamplePair((best, worst), shown)
+    return found
+
+
+def with_examples(job: Job, pairs: Mapping[Place, ExamplePair]) -> Job:
+    """Name the examples in the answers' metadata: a folder judged with others is refused."""
+    shown: dict[str, dict[str, str]] = {}
+    for (name, rubric), pair in pairs.items():
+        shown.setdefault(name, {})[f"examples.{rubric}"] = pair.named
+    if not shown:
+        return job
+    records = [
+        r.model_copy(update={"metadata": r.metadata | shown.get(r.id, {})}) for r in job.records
+    ]
+    return _renamed_job(job, records, "with examples by people's ratings")
+
+
+def _example(record: Record, rated: float) -> RubricExample:
+    answer = record.answer
+    text = answer if isinstance(answer, str) else " ".join(one.text for one in answer)
+    return RubricExample(
+        question=record.question,
+        sources=_cut(source_lines(record.sources)),
+        answer=_cut(text),
+        rating=math.floor(rated + 0.5),  # The scale has whole ratings only; a half goes up.
+        reason="",
+    )
+
+
+def _cut(text: str) -> str:
+    """Return a text, or its beginning where it is too long for an example."""
+    first = passages_of(text, MOST_WORDS)[0]
+    return first if first == text else f"{first} ..."

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ragassay.metrics.papers.strategies import PERTURBED, RubricRobustness, StrategyAnswer, polarity
-from ragassay.records import Score
+from ragassay.perturbations.damage import Inversion, mode_rating
+from ragassay.prompts import Rubric
+from ragassay.records import Record, Score
 from ragassay.reports.labels import label_text, one_line
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
@@ -22,6 +24,9 @@ from ragassay.reports.sheets import (
     words,
 )
 from ragassay.reports.text import SHARE_SCALE, count_text, decimals_text, format_value
+
+Place = tuple[str, str]
+"""A record's id and a rubric's name."""
 
 COLUMNS = ("table", "rubric", "column", "value", "low", "high", "n", "n_unscored", "judge")
 RATING_COLUMNS = ("record_id", "rubric", "way", "rating", "polarity", "people", "hint", "reason")
@@ -133,15 +138,7 @@ def strategies_markdown(
     n_labels: int,
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the four tables as a page in Markdown with a final newline.
-
-    Args:
-        rubrics: The figures.
-        judge: The judge's name.
-        n_answers: Answers that were rated.
-        n_labels: People's ratings of them.
-        notes: Notes for the reader.
-    """
+    """Return the four tables as a page in Markdown with a final newline."""
     lines = [f"# {escape(strategies_headline(judge, n_answers, n_labels))}", ""]
     for note in notes:
         lines += [escape(note), ""]
@@ -161,3 +158,72 @@ def _cell(score: Score) -> Shown:
     return counted_cell(
         score, format_value(score.value) if is_share else decimals_text(score.value)
     )
+
+
+INVERSIONS: Mapping[Inversion, str] = {
+    "extreme": "the opposite end of the scale",
+    "mirror": "the mirror image on the scale (lowest + highest - rating)",
+}
+"""What a misleading rating is, by the name of the inversion."""
+
+
+def how_asked(
+    records: Sequence[Record],
+    rubrics: Mapping[str, Rubric],
+    by_people: bool,
+    inversion: Inversion,
+    n_pairs: int,
+) -> tuple[str, ...]:
+    """Return how the misleading ratings and the examples were made."""
+    whose = "people's" if by_people else "the judge's own"
+    told = (
+        f"Perturbed: the judge is told {INVERSIONS[inversion]} for the mode of {whose} ratings "
+        f"({inversion})."
+    )
+    n_asked = sum(not r.rubrics or name in r.rubrics for r in records for name in rubrics)
+    taken = "Few-shot: the examples are the answers to other questions that people rated best and "
+    if not n_pairs:
+        return told, "Few-shot: the examples are the rubric's own."
+    if n_pairs < n_asked:
+        rest = n_asked - n_pairs
+        return told, f"{taken}worst; for {rest} of {n_asked} ratings the rubric's own."
+    return told, f"{taken}worst."
+
+
+def idle_hints(
+    ratings: Mapping[Place, Sequence[int]], hints: Mapping[Place, int]
+) -> tuple[str, ...]:
+    """Return a note on misleading ratings that are what was said anyway."""
+    n = sum(mode_rating(given) == hints[place] for place, given in ratings.items())
+    if not n:
+        return ()
+    return (
+        f"{n} of {len(hints)} perturbed ratings are the true ones: the mirror of a scale's middle "
+        "is the middle.",
+    )
+
+
+def study_notes(
+    records: Sequence[Record],
+    people: Mapping[Place, Sequence[int]],
+    hints: Mapping[Place, int],
+    rubrics: Mapping[str, Rubric],
+    n_strange: int,
+) -> tuple[str, ...]:
+    """Return what is missing of people's ratings."""
+    notes: list[str] = []
+    if not people:
+        notes.append(
+            "There are no ratings of people: the judge was misled by the opposite of its own "
+            "usual rating, and is compared with itself alone."
+        )
+    elif all(len(ratings) == 1 for ratings in people.values()):
+        notes.append("Each answer has one rating of people: their agreement is unknown.")
+    n_without = len(records) * len(rubrics) - len(hints)
+    if people and n_without:
+        notes.append(
+            f"Answers and rubrics without a rating of people, which get no hint: {n_without}."
+        )
+    if n_strange:
+        notes.append(f"Ratings of people that are off their rubric's scale, left out: {n_strange}.")
+    return tuple(notes)

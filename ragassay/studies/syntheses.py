@@ -1,22 +1,31 @@
-"""Have several models write syntheses, for comparison, into one file of answers."""
+"""Have several models write syntheses into one file of answers, and judges rate them."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragassay.errors import InputError, SettingsError
+from ragassay.evaluators.build_run import build_run
 from ragassay.formats import write_records
+from ragassay.graphs.synthesis import WORDS
 from ragassay.model_names import split_endpoint
+from ragassay.models.limiter import RunLimiter
+from ragassay.models.prompt_caching import CHARS_A_TOKEN
 from ragassay.options import EvaluateKeywords, Spelling, settings_of, several
-from ragassay.process import in_thread
+from ragassay.process import in_thread, run_sync
 from ragassay.records import Record, Usage
+from ragassay.runs.compare import file_stem
+from ragassay.runs.evaluate import job_of, plan, run
+from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import Bar
 from ragassay.runs.resume import states_of, written_alone
 from ragassay.settings import Settings
+from ragassay.store import hash_of
 from ragassay.studies.synthesis_questions import (
     N_PAPERS,
     PaperSearch,
@@ -29,18 +38,20 @@ from ragassay.studies.synthesis_questions import (
 )
 from ragassay.studies.synthesis_writer import ModelSyntheses, Synthesis, Writing
 
+ANSWERS, RUNS = "answers.jsonl", "runs"
+"""Names in the folder of generators and judges: the syntheses, the judges' run folders."""
+
 TOKENS_A_WORD = 4
 """Longest reply: 200 words with citations take some 350 tokens, in other scripts twice as many."""
+
+CHARS_A_WORD = 7
 
 
 @dataclass(frozen=True)
 class Syntheses:
-    """The syntheses of several models.
+    """The syntheses of several models: one for each model and question, by model, in their order.
 
-    Attributes:
-        questions: The questions with their papers, and those that had none.
-        syntheses: One for each model and question, by model, in the questions' order.
-        file: The file of those that there are.
+    The file has those that there are.
     """
 
     questions: Questions
@@ -110,11 +121,6 @@ def writing_settings(
 ) -> Settings:
     """Return the settings that name the models that write, in their order, as a panel's judges.
 
-    Args:
-        options: Their names, and how many calls are under way; see `settings_of`.
-        base: The settings that the options change.
-        spelled: Returns an option's name for an error.
-
     Raises:
         InputError: A model is named twice.
         SettingsError: No model is named, or a setting is wrong.
@@ -131,12 +137,7 @@ def writing_settings(
 
 
 def writers_of(settings: Settings, words: int) -> list[Settings]:
-    """Return the settings of each model that writes.
-
-    Args:
-        settings: From `writing_settings`.
-        words: About how many words a synthesis has.
-    """
+    """Return the settings of each model that writes about so many words."""
     given = {"max_reply_tokens": max(16, TOKENS_A_WORD * words), "escalate": ""}
     alone = (settings.of_judge(place) for place in range(len(settings.judge.judges)))
     return [writer.model_copy(update=given) for writer in alone]
@@ -152,14 +153,6 @@ async def prepared_questions(
     bar: Bar,
 ) -> Questions:
     """Read the questions, and find papers for those that have none.
-
-    Args:
-        queries: As for `read_synthesis_questions`.
-        options: `corpus`, `limit`, `questions`, `column_map`.
-        settings: How the corpus is searched.
-        n_papers: Papers of a question that are found.
-        states: The file that keeps what was found; None to keep nothing.
-        bar: Opens a progress bar.
 
     Raises:
         InputError: The file cannot be read, has no question, or none with a paper.
@@ -180,14 +173,8 @@ async def write_all(
 ) -> Syntheses:
     """Let every model write, one after the other, and write the file of answers.
 
-    A bound of money holds for all models and starts together.
-
-    Args:
-        questions: From `prepared_questions`.
-        writers: From `writers_of`.
-        file: The file, which `ragassay evaluate` reads; finished work is kept beside it.
-        how: How they are written.
-        bar: Opens a progress bar.
+    A bound of money holds for all models and starts together. Finished work is kept beside the
+    file, which `ragassay evaluate` reads.
 
     Raises:
         FatalModelError: A model is unavailable, or the money is spent; finished work is kept.
@@ -205,23 +192,20 @@ async def write_all(
 
 
 async def _write_in_turn(models: Sequence[ModelSyntheses], bar: Bar) -> None:
+    from ragassay.runs.distributed.cluster import opened_cluster
+
     settings = models[0].tools.settings
     usage = sum((one.usage for model in models for one in model.syntheses), Usage())
     spent, n_calls = usage.cost_usd, usage.n_calls
-    is_spread = settings.limits.engine == "ray" and any(model.left for model in models)
-    with _one_cluster(settings) if is_spread else nullcontext():
+    limits, is_any_left = settings.limits, any(model.left for model in models)
+    # One cluster for all models: each by itself would take seconds.
+    is_spread = limits.engine == "ray" and is_any_left
+    with opened_cluster(limits.address, limits.workers) if is_spread else nullcontext():
         for model in models:
             model.tools.limiter.count(spent, n_calls)
             with bar(model.n_questions, f"{model.tools.settings.judge.model} writes") as listen:
                 await model.write(listen)
             spent, n_calls = model.tools.limiter.spent_usd, model.tools.limiter.n_priced
-
-
-def _one_cluster(settings: Settings) -> AbstractContextManager[object]:
-    """Join or start the cluster for all models: each by itself would take seconds."""
-    from ragassay.runs.distributed.cluster import opened_cluster
-
-    return opened_cluster(settings.limits.address, settings.limits.workers)
 
 
 async def make_syntheses(
@@ -242,3 +226,93 @@ async def make_syntheses(
         queries, options, settings, n_papers, states=states_of(file), bar=bar
     )
     return await write_all(questions, writers, file, how, bar)
+
+
+@dataclass(frozen=True)
+class GeneratedAnswers:
+    """The generators' syntheses, and the run folders of the judges' ratings."""
+
+    written: Syntheses
+    runs: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class GenerationPlan:
+    """The most calls that generating and rating would take, about how many tokens sent."""
+
+    n_questions: int
+    n_syntheses: int
+    n_ratings: int
+    n_prompt_tokens: int
+
+
+def plan_calls(
+    questions: Questions,
+    generators: Sequence[Settings],
+    judges: Sequence[Settings] = (),
+    words: int = WORDS,
+) -> GenerationPlan:
+    """Count calls and tokens without asking a model, as if nothing were kept yet."""
+    asked = questions.records
+    sizes = [sum(len(source.text) for source in question.sources) for question in asked]
+    n_tokens = sum(min(s.source_chars, n) // CHARS_A_TOKEN for n in sizes for s in generators)
+    n_ratings = 0
+    for judge in judges:
+        tools = build_run(judge)
+        stand_ins = [_stand_in(question, words) for question in asked]
+        rated = plan(job_of(stand_ins, tools.retrieval.corpus), tools)
+        n_ratings += rated.n_calls * len(generators)
+        n_tokens += rated.n_prompt_tokens * len(generators)
+    return GenerationPlan(len(asked), len(asked) * len(generators), n_ratings, n_tokens)
+
+
+def _stand_in(question: Record, words: int) -> Record:
+    """Return an answer of the length that is asked for."""
+    sentence = f"{'It helps many patients' + ' and others' * 8}."
+    n = max(1, math.ceil(words * CHARS_A_WORD / len(sentence)))
+    return Synthesis(question, "any", " ".join([sentence] * n)).record
+
+
+def generate_and_judge(
+    questions: Questions,
+    generators: Sequence[Settings],
+    judges: Sequence[Settings],
+    out: Path,
+    how: Writing,
+    bar: Bar,
+) -> GeneratedAnswers:
+    """Let every generator write, and every judge rate what they wrote, its own included.
+
+    Finished work in the folder is not repeated.
+
+    Raises:
+        FatalModelError: A model is unavailable; finished work is kept.
+        InputError: A model is named twice, or nothing could be written.
+        RunMismatchError: The folder has the ratings of other questions or settings.
+    """
+    name, n = Counter(s.judge.model for s in judges).most_common(1)[0]
+    if n > 1:
+        raise InputError(f"the judge {name} is named twice")
+    written = run_sync(write_all(questions, generators, out / ANSWERS, how, bar))
+    # What was asked for, not what was written: a synthesis may be missing until a later start.
+    digests = (_digest(question, how.words) for question in questions.records)
+    asked = hash_of(*(s.judge.model for s in generators), *digests)
+    runs: list[Path] = []
+    limiter = RunLimiter.of(judges[0])  # one bound for writing and for all judges
+    limiter.count(written.usage.cost_usd, written.usage.n_calls)
+    for settings in judges:
+        tools = replace(build_run(settings), limiter=limiter)
+        job = job_of(written.records, tools.retrieval.corpus)
+        stamp = job.answers.model_copy(update={"name": ANSWERS, "sha256": asked})
+        folder = RunFolder(out / RUNS / file_stem(settings.judge.model))
+        if how.retry_failed and folder.path.exists():
+            folder.forget_failures()
+        with bar(len(written.records), f"{settings.judge.model} judges") as listen:
+            run_sync(run(replace(job, answers=stamp), tools, folder, listen))
+        runs.append(folder.path)
+    return GeneratedAnswers(written, tuple(runs))
+
+
+def _digest(question: Record, words: int) -> str:
+    sources = (source.model_dump_json() for source in question.sources)
+    return hash_of(question.id, question.question, str(words), *sources)

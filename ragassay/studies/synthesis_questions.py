@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +28,11 @@ from ragassay.retrievers.reranked_literature import rerank_literature
 from ragassay.runs.job import opened_corpus, question_rows, read_job
 from ragassay.runs.progress import Event, Listener
 from ragassay.settings import Settings
-from ragassay.store import Store, hash_of, opened_store, storing
+from ragassay.store import hash_of, opened_store, storing
 
 if TYPE_CHECKING:
     from ragassay.options import Answers, CorpusLike
 
-
-if TYPE_CHECKING:
     Queries = Sequence[str] | Answers
 else:
     Queries = Any
@@ -52,13 +51,9 @@ NO_PAPERS = (
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions to write answers to.
+    """The questions to write answers to, each a record without an answer, in the order given.
 
-    Attributes:
-        records: One a question, without an answer, in the order given.
-        rejections: Lines that could not be read.
-        bare: Ids of questions without a paper, which are left out.
-        notes: What the user should know about the search.
+    `bare` are the ids of questions without a paper, which are left out; notes are about the search.
     """
 
     records: tuple[Record, ...]
@@ -113,15 +108,15 @@ def read_synthesis_questions(queries: Queries, options: Keywords, settings: Sett
 
 def _of_file(path: Path, options: Keywords) -> Questions:
     given, columns = options.get("questions"), column_map(options.get("column_map"))
-    try:
+    # Where a file is not YESciEval's, nor anything else, the readers below say so.
+    with suppress(InputError):
         known, rejected = ({}, []) if columns else read_questions(path)
-    except InputError:  # Not YESciEval's; if it is nothing else either, the readers below say so.
-        known, rejected = {}, []
-    if known:
-        records = (
-            Record(id=i, question=q.text, answer="", sources=q.sources) for i, q in known.items()
-        )
-        return Questions(tuple(records), tuple(rejected))
+        if known:
+            records = (
+                Record(id=i, question=q.text, answer="", sources=q.sources)
+                for i, q in known.items()
+            )
+            return Questions(tuple(records), tuple(rejected))
     try:
         found = read_records(
             path, questions=Path(given) if given else None, columns=columns, only_questions=True
@@ -159,30 +154,23 @@ def _join_group(group: Sequence[Record]) -> Record:
     sources: dict[tuple[str, str], Document] = {}
     for source in (source for record in group for source in record.sources):
         sources.setdefault((source.title, source.text), source)
-    references = (record.reference for record in group if record.reference)
+    if len({source.id for source in sources.values()}) < len(sources):
+        sources = {
+            key: source.model_copy(update={"id": str(n)})
+            for n, (key, source) in enumerate(sources.items(), 1)
+        }
     return Record(
-        id=_id(first),
+        # The tables of TREC's topics name a question's id otherwise.
+        id=first.topic or first.metadata.get("topic_id") or first.id,
         question=first.question,
         answer="",
-        sources=_number_sources(tuple(sources.values())),
+        sources=tuple(sources.values()),
         nuggets=next((record.nuggets for record in group if record.nuggets), ()),
-        reference=next(references, None),
+        reference=next((record.reference for record in group if record.reference), None),
         rubrics=first.rubrics,
         # What is said of an answer is not said of its question.
         metadata={} if first.answer else first.metadata,
     )
-
-
-def _id(record: Record) -> str:
-    """Return a question's id; the tables of TREC's topics name it otherwise."""
-    return record.topic or record.metadata.get("topic_id") or record.id
-
-
-def _number_sources(sources: tuple[Document, ...]) -> tuple[Document, ...]:
-    """Return sources with their ids; with their numbers where two have the same id."""
-    if len({source.id for source in sources}) == len(sources):
-        return sources
-    return tuple(s.model_copy(update={"id": str(n)}) for n, s in enumerate(sources, 1))
 
 
 N_PAPERS = 5
@@ -193,14 +181,7 @@ PAPERS = TypeAdapter(tuple[Document, ...])
 
 @dataclass(frozen=True)
 class PaperSearch:
-    """A search for the papers of questions without sources.
-
-    Attributes:
-        literature: Searched by words, or as the settings say, its best hits reranked.
-        n_papers: Papers of a question.
-        rejections: Lines of the corpus that could not be read.
-        note: What the user should know about the search.
-    """
+    """A search for the papers of questions without sources, `n_papers` each."""
 
     literature: Literature
     n_papers: int = N_PAPERS
@@ -256,14 +237,17 @@ async def with_papers(
     """
     kept: list[Record] = []
     bare: list[str] = []
-    with _open_papers_store(states if search else None) as store:
+    if states and search:
+        with storing(states):
+            states.parent.mkdir(parents=True, exist_ok=True)
+    with opened_store(states if search else None) as store:
         for record in questions.records:
             if len(kept) == limit:
                 break
             if search and not has_text(record.sources):
-                record = record.model_copy(
-                    update={"sources": await _find_papers(record, search, store)}
-                )
+                find = partial(in_thread, search.find, record.question)
+                found, _ = await store.once(search.key(record.question), find, PAPERS)
+                record = record.model_copy(update={"sources": found})
                 listen(Event(n_records=1))
             if has_text(record.sources):
                 kept.append(record)
@@ -279,22 +263,6 @@ async def with_papers(
     )
 
 
-async def _find_papers(record: Record, search: PaperSearch, store: Store) -> tuple[Document, ...]:
-    async def find() -> tuple[Document, ...]:
-        return await in_thread(search.find, record.question)
-
-    return (await store.once(search.key(record.question), find, PAPERS))[0]
-
-
 def has_text(sources: Sequence[Document]) -> bool:
     """Return whether there is anything to write from."""
     return any(source.text.strip() for source in sources)
-
-
-@contextmanager
-def _open_papers_store(states: Path | None) -> Iterator[Store]:
-    if states is not None:
-        with storing(states):
-            states.parent.mkdir(parents=True, exist_ok=True)
-    with opened_store(states) as store:
-        yield store

@@ -47,11 +47,8 @@ SYNTHESIS = TypeAdapter(SynthesisText)
 class Writing:
     """The settings of writing that are no model's.
 
-    Attributes:
-        words: About how many words one has.
-        max_tokens: Tokens of a model after which it begins none; 0 for no bound. Calls under way
-            are ended.
-        retry_failed: Whether what failed before is tried again.
+    A model begins no synthesis after `max_tokens` tokens, where that is not 0; it ends those that
+    are under way.
     """
 
     words: int = WORDS
@@ -61,15 +58,10 @@ class Writing:
 
 @dataclass(frozen=True)
 class Synthesis:
-    """One model's synthesis of one question.
+    """One model's synthesis of one question; without a text, there is a problem.
 
-    Attributes:
-        question: The question with its papers, a record without an answer.
-        generator: The model's LiteLLM name.
-        text: The synthesis; empty where there is none.
-        problem: Why there is none.
-        usage: The cost of its calls, whenever they were made; nothing where another question of the
-            same words and papers has it.
+    `usage` is the cost of its calls, whenever they were made; nothing where another question of the
+    same words and papers has it.
     """
 
     question: Record
@@ -112,13 +104,8 @@ async def write_here(
 ) -> None:
     """Have one model write the syntheses of questions in this process.
 
-    Args:
-        questions: Records without an answer, with distinct ids, each with its papers.
-        tools: Those of the model; their store has finished syntheses.
-        how: How they are written.
-        keep: Receives each synthesis.
-        listen: Receives progress events.
-        limiter: Bounds the model's calls; by default the run's.
+    The tools' store has finished syntheses; `keep` receives each; the limiter is the run's by
+    default.
 
     Raises:
         FatalModelError: The model is unavailable, or the money is spent.
@@ -208,12 +195,7 @@ def identity_of(tools: Run) -> str:
 
 @dataclass(frozen=True)
 class SynthesisWriting:
-    """The work of a cluster's workers on one model's syntheses; see `Kind`.
-
-    Attributes:
-        model: The model's name.
-        how: How they are written.
-    """
+    """The work of a cluster's workers on one model's syntheses; see `Kind`."""
 
     model: str
     how: Writing
@@ -241,14 +223,8 @@ class SynthesisWriting:
 class ModelSyntheses:
     """One model's syntheses of all questions: those of earlier starts, and those to come.
 
-    Args:
-        questions: Records without an answer, with distinct ids, each with its papers.
-        settings: Of one writer, from `writers_of`.
-        states: The file of finished work, which is not repeated. Several models may share it.
-        how: How they are written.
-
-    Attributes:
-        tools: What the model works with; its limiter counts what was spent.
+    Several models may share the file of finished work, which is not repeated. The limiter of the
+    tools counts what was spent.
 
     Raises:
         StorageError: The file is damaged.
@@ -297,9 +273,6 @@ class ModelSyntheses:
         """Have those that are left written, here or in a cluster, as the settings say.
 
         Those that failed or were not begun have a problem and no text.
-
-        Args:
-            listen: Receives progress events.
 
         Raises:
             FatalModelError: The model is unavailable, or the money is spent; finished work is kept.

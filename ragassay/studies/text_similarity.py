@@ -29,11 +29,9 @@ TextMeasure = Callable[[str, str], float | None]
 
 @dataclass(frozen=True)
 class SimilarityKind:
-    """A measure of similarity.
+    """A measure of similarity, with its key on the command line and in files.
 
     Attributes:
-        key: Its name on the command line and in files.
-        title: Its name for people.
         scale: Least and greatest value; infinity where there is no greatest.
         lower_is_better: Whether the least value means the most alike.
         is_symmetric: Whether reference and candidate can be swapped.
@@ -244,11 +242,7 @@ MOST_STEPS = 1_000_000
 def inverse_document_frequencies(documents: Sequence[Iterable[int]]) -> dict[int, float]:
     """Return how rare each token is: log((N + 1) / (n + 1)) for a token of n among N documents.
 
-    Args:
-        documents: The ids of each document's tokens.
-
-    Returns:
-        At least 0; 0 for a token of every document.
+    At least 0; 0 for a token of every document.
     """
     counts = Counter(token for document in documents for token in set(document))
     return {token: math.log((len(documents) + 1) / (n + 1)) for token, n in counts.items()}
@@ -257,12 +251,8 @@ def inverse_document_frequencies(documents: Sequence[Iterable[int]]) -> dict[int
 def rarity_weights(ids: Sequence[int], frequencies: Mapping[int, float]) -> NDArray[np.float64]:
     """Return weights of a text's tokens, shape (n_tokens,), that sum to 1.
 
-    Args:
-        ids: The tokens.
-        frequencies: From `inverse_document_frequencies`, over the compared texts.
-
-    Returns:
-        Equal weights where every token is in every document.
+    Frequencies are from `inverse_document_frequencies` over the compared texts. Weights are equal
+    where every token is in every document.
     """
     import numpy as np
 

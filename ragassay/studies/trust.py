@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import get_args
+from dataclasses import dataclass, replace
+from typing import NamedTuple, get_args
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
+from ragassay.metrics.stats.aggregates import mean_over_questions
 from ragassay.metrics.stats.agreement import (
     Agreement,
     AlphaLevel,
@@ -19,14 +19,13 @@ from ragassay.metrics.stats.agreement import (
 from ragassay.metrics.stats.alignment import RATED, TASK_LABELS, AlignedItem, Alignment
 from ragassay.metrics.stats.calibration import Calibration, calibration
 from ragassay.metrics.stats.correlation import correlate_scores
-from ragassay.metrics.stats.intervals import build_score, mean_interval, mean_score
+from ragassay.metrics.stats.intervals import mean_score
 from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, OwnTask, Score
 
 MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
 
 
-@dataclass(frozen=True)
-class TrustFigure:
+class TrustFigure(NamedTuple):
     """One number about a judge."""
 
     metric: str
@@ -35,12 +34,10 @@ class TrustFigure:
 
 @dataclass(frozen=True)
 class TaskTrust:
-    """A judge on one task, or on one reading of it.
+    """A judge against the consensus of people on one task, or on one reading of it.
 
     Attributes:
-        task: The task that people labelled.
         reading: Which labels were distinguished, or which score was used.
-        figures: All numbers, the judge against the consensus of people.
         agreement: With the confusion matrix; None where no labels are compared.
         calibration: None where the judge gave no probabilities.
         n_disputed: Items without a majority; they are left out.
@@ -165,22 +162,14 @@ def _abstaining(
     asked = [i for i, one in enumerate(items) if predicted[i] is not None or one.is_undecided]
     if not any(items[i].is_undecided for i in asked):
         return []
-    questions = [items[i].question for i in asked]
-    right = [float(predicted[i] == truth[i]) for i in asked]
-    told = [float(predicted[i] is not None) for i in asked]
+    known = set(asked)
+    right = [float(predicted[i] == truth[i]) if i in known else None for i in range(len(items))]
+    told = [float(predicted[i] is not None) if i in known else None for i in range(len(items))]
+    questions = [item.question for item in items]
     return [
-        TrustFigure(name, _mean(hits, questions, len(items) - len(asked)))
+        TrustFigure(name, mean_over_questions(hits, questions))
         for name, hits in (("accuracy, undecided as wrong", right), ("share decided", told))
     ]
-
-
-def _mean(hits: Sequence[float], questions: Sequence[str], n_failed: int) -> Score:
-    total = math.fsum(hits)
-    n = len(hits) + n_failed
-    bounds = total / n, (total + n_failed) / n
-    return build_score(
-        total / len(hits), len(hits), n_failed, mean_interval(hits, questions), bounds
-    )
 
 
 def _alphas(
@@ -261,14 +250,7 @@ def _ratings(task: LabelTask, name: str, items: Sequence[AlignedItem]) -> TaskTr
         TrustFigure("Spearman's rho", alike.spearman),
         TrustFigure("Kendall's tau-b", alike.kendall),
     )
-    return TaskTrust(
-        trust.task,
-        trust.reading,
-        (*trust.figures, *added),
-        trust.agreement,
-        trust.calibration,
-        trust.n_disputed,
-    )
+    return replace(trust, figures=(*trust.figures, *added))
 
 
 def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigure]:

@@ -13,7 +13,7 @@ import pytest
 from ragassay.models.embeddings import RoleEncoder
 from ragassay.prompts.model_forms import TextRole
 from ragassay.qa import measures
-from ragassay.qa.measures import measure_paper, measure_papers
+from ragassay.qa.measures import Compared, measure_papers, measured_groups
 from ragassay.qa.scores import qa_scores
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import Paper, PaperMeasures, PaperSection
@@ -51,6 +51,11 @@ PAIRS = (
     pair(2, "Is there iron in it?", "There is gold."),
     pair(3, "Is there zinc in it?", " "),
 )
+
+
+def measure_paper(paper, pairs, encode, compared: Compared = "pair") -> PaperMeasures:
+    (found,) = measure_papers([(paper, pairs)], encode, compared)
+    return found
 
 
 def test_worked_by_hand() -> None:
@@ -115,18 +120,13 @@ def test_many_papers_give_what_each_gives_alone(monkeypatch: pytest.MonkeyPatch)
         assert measure_papers(work, Words()) == alone
 
 
-def test_papers_are_embedded_together_and_progress_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    encode, told = Words(), list[int]()
-    assert len(measure_papers([(METALS, PAIRS)] * 3, encode, told.append)) == 3
+def test_papers_are_embedded_together_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    encode, work = Words(), [(METALS, PAIRS)] * 3
+    assert [len(group) for group in measured_groups(work, encode)] == [3]
     assert encode.asked == [("sentence", 18), ("pair", 6), ("question", 9)]
-    assert told == [3]
     monkeypatch.setattr(measures, "N_TEXTS", 12)
-    measure_papers([(METALS, PAIRS)] * 3, encode, told.append)
-    assert told == [3, 2, 3]
-    assert measure_papers([], encode, told.append) == []
-    assert told == [3, 2, 3]
+    assert [len(group) for group in measured_groups(work, encode)] == [2, 1]
+    assert list(measured_groups([], encode)) == []
 
 
 def test_numbers_are_looked_up_in_tables_too_and_context_is_marked() -> None:

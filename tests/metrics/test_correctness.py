@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.studies.verifiers.separation import borne_out, separation
+from ragassay.studies.verifiers.sentences import separation
+from ragassay.studies.verifiers.support import borne_out
 
 
 def test_by_hand():

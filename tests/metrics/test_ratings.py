@@ -9,8 +9,14 @@ import statistics
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.studies.ratings import Rating, favourites, rating_matrix, rating_table
-from ragassay.studies.self_preference import own_systems, self_preferences
+from ragassay.studies.ratings import (
+    Rating,
+    favourites,
+    own_systems,
+    rating_matrix,
+    rating_table,
+    self_preferences,
+)
 
 
 def rate(judge, system, question, value, rubric="cohesion", **fields):

@@ -8,7 +8,7 @@ from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.agreement import Average, figures_of_tables
-from ragassay.studies.verifiers.measuring import verification
+from ragassay.studies.verifiers.claims import verification
 
 sklearn_metrics = LazyModule("sklearn.metrics")
 

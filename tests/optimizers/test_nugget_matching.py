@@ -14,8 +14,14 @@ from ragassay.errors import InputError, SettingsError
 from ragassay.metrics.papers.nuggets import same_probability
 from ragassay.models.fitted_models import opened_matcher
 from ragassay.optimizers import nugget_matching
-from ragassay.optimizers.nugget_matching import fit_matcher, fit_mixture
-from ragassay.optimizers.nugget_thresholds import MatchCase, MatchData, Trial, choose_trial
+from ragassay.optimizers.nugget_matching import (
+    MatchCase,
+    MatchData,
+    Trial,
+    choose_trial,
+    fit_matcher,
+    fit_mixture,
+)
 from ragassay.records import MatchAgreement, MatchObjectives, NuggetMatcher
 from ragassay.settings import RESULT_FIELDS, Settings
 

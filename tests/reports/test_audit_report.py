@@ -23,6 +23,7 @@ from ragassay.reports.certificate import NOT_AUDITED, trust_headline, view_certi
 from ragassay.reports.sheets import sheet_table
 from ragassay.studies.audit_report import (
     ATTACK_TITLES,
+    _lift_bar,
     attack_title,
     certificate_sheet,
     figures_csv,
@@ -32,7 +33,6 @@ from ragassay.studies.audit_report import (
     short_attack_sheet,
 )
 from ragassay.studies.audit_scores import attack_figures, variant_ratings
-from ragassay.studies.audit_view import _lift_bar
 from ragassay.studies.certificate import certify
 
 FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)

@@ -21,13 +21,11 @@ from ragassay.studies.matrix_tables import (
     matrix_fields,
     matrix_plot,
     matrix_sheet,
-)
-from ragassay.studies.self_preference import (
-    SelfPreference,
     self_preference_sheet,
     self_preference_text,
     verdict_text,
 )
+from ragassay.studies.ratings import SelfPreference
 
 SCRIPT, MATHEMATICS = "<script>alert(1)</script>", "$\\frac{1}{"
 NONE = Score(value=None, n=0, n_unscored=4, scale=(1.0, 5.0))

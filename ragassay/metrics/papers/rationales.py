@@ -229,9 +229,7 @@ def _shares(group: Sequence[JudgedReason], given: Labels) -> dict[str, Score]:
 
 
 def _mean(group: Sequence[JudgedReason], values: Sequence[float | None]) -> Score:
-    known = [(one.topic, v) for one, v in zip(group, values, strict=True) if v is not None]
-    numbers = [value for _, value in known]
-    return clustered_score(numbers, [topic for topic, _ in known], len(values) - len(known))
+    return clustered_score(values, [one.topic for one in group])
 
 
 def _words(text: str) -> list[str]:

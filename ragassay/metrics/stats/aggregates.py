@@ -50,11 +50,10 @@ class Matrix:
     lower_is_better: bool = False
 
 
-def clustered_score(
-    values: Sequence[float],
+def mean_over_questions(
+    values: Sequence[float | None],
     questions: Sequence[str],
-    n_unscored: int = 0,
-    scale: tuple[float, float] = (0.0, 1.0),
+    scale: tuple[float, float] = SHARE_SCALE,
     judge: str = "",
     lower_is_better: bool = False,
 ) -> Score:
@@ -63,20 +62,32 @@ def clustered_score(
     Without a greatest value in `scale`, unscored values leave no upper bound.
 
     Returns:
-        Rounded to four digits; without a value where there is none.
+        Not rounded; without a value where there is none.
     """
-    n, total = len(values), math.fsum(values)
-    interval = mean_interval(values, questions)
-    ends = [
-        (total + n_unscored * end) / (n + n_unscored) if n + n_unscored else None for end in scale
-    ]
-    worst, best = (
-        end if end is not None and math.isfinite(end) else None
-        for end in (reversed(ends) if lower_is_better else ends)
-    )
+    known = [(v, name) for v, name in zip(values, questions, strict=True) if v is not None]
+    total, n, n_unscored = math.fsum(v for v, _ in known), len(known), len(values) - len(known)
     value = total / n if n else None
-    bounds = (value, value) if n and not n_unscored else (worst, best)
-    return round_score(build_score(value, n, n_unscored, interval, bounds, scale, judge))
+    bounds = (value, value)
+    if n_unscored:
+        ends = [(total + n_unscored * end) / len(values) for end in scale]
+        worst, best = (
+            end if math.isfinite(end) else None
+            for end in (reversed(ends) if lower_is_better else ends)
+        )
+        bounds = (worst, best)
+    interval = mean_interval([v for v, _ in known], [name for _, name in known])
+    return build_score(value, n, n_unscored, interval, bounds, scale, judge)
+
+
+def clustered_score(
+    values: Sequence[float | None],
+    questions: Sequence[str],
+    scale: tuple[float, float] = SHARE_SCALE,
+    judge: str = "",
+    lower_is_better: bool = False,
+) -> Score:
+    """Return `mean_over_questions`, rounded to four digits."""
+    return round_score(mean_over_questions(values, questions, scale, judge, lower_is_better))
 
 
 MOST_SNAPPED = 2000

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ragassay.agents.base import Agent
 from ragassay.agents.labellers import NuggetAssigner, SentenceLabeller
@@ -21,21 +21,18 @@ from ragassay.metrics.stats.alignment import consensus
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.metrics import (
     Grade,
-    ItemOutcome,
     detection_figure,
-    macro_f1_figure,
     mark_label,
     mark_rating,
     mean_figure,
 )
-from ragassay.optimizers.compiling.task import CompileTask, FigureOf, about_case
+from ragassay.optimizers.compiling.task import CompileTask, about_case, label_figures
 from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.records import (
     ASSIGNMENTS,
     RELEVANCE_LABELS,
     Case,
     DamagedAnswer,
-    HumanLabel,
     Judgment,
     LabelTask,
     Nugget,
@@ -52,13 +49,7 @@ Place = tuple[int, str]
 
 @dataclass(frozen=True)
 class LabelledAnswers:
-    """Answers with labels.
-
-    Attributes:
-        records: All readable answers.
-        labels: The annotators' majority, by answer and place; places without one are left out.
-        rejections: Unreadable lines, and labels of answers that are not in the file.
-    """
+    """Answers with labels: the annotators' majority, by answer and place, where there is one."""
 
     records: tuple[Record, ...]
     labels: dict[str, dict[Place, str]]
@@ -66,12 +57,9 @@ class LabelledAnswers:
 
 
 def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAnswers:
-    """Read answers and their labels of one task.
+    """Read answers, or those of a run that people reviewed, and their labels of one task.
 
-    Args:
-        path: Answers in any known format; or a run folder, for its answers and its reviews.
-        gold: The file of the labels; None if they are in the answers' file.
-        task: The labels' task.
+    Labels are in a file of their own, or in that of the answers.
 
     Raises:
         InputError: A file cannot be read, or has no label of the task for any of the answers.
@@ -90,45 +78,68 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
             place = (label.sentence or 0, label.item)
             said.setdefault(record.id, {}).setdefault(place, []).append(label.label)
     if not said:
+        tasks = ", ".join(sorted({label.task for label in found.labels}))
         raise InputError(
             f"{gold or path} has no label of the task {task!r} on an answer of {path}; "
-            f"{_describe_tasks(found.labels)}"
+            f"{f'its labels are of {tasks}' if tasks else 'it has no labels'}"
         )
-    return LabelledAnswers(
-        records=tuple(read.records),
-        labels={name: _take_consensus(task, places) for name, places in said.items()},
-        rejections=(*read.rejections, *(found.rejections if gold else ())),
-    )
+    labels = {
+        name: {place: label for place, given in places.items() if (label := consensus(task, given))}
+        for name, places in said.items()
+    }
+    rejections = (*read.rejections, *(found.rejections if gold else ()))
+    return LabelledAnswers(tuple(read.records), labels, rejections)
 
 
-def _take_consensus(task: LabelTask, places: dict[Place, list[str]]) -> dict[Place, str]:
-    together = {place: consensus(task, labels) for place, labels in places.items()}
-    return {place: label for place, label in together.items() if label is not None}
+@dataclass(frozen=True)
+class LabelKind:
+    """What is labelled: the agent whose reply has the label in a field, and its arguments.
+
+    `subjects` returns the arguments for a place of a case; none where the case has no such place.
+    """
+
+    task: LabelTask
+    labels: Sequence[str]
+    agent: Callable[[], Agent]
+    field: str
+    subjects: Callable[[Case, Place], list[tuple[Any, ...]]]
 
 
-def _describe_tasks(labels: Sequence[HumanLabel]) -> str:
-    tasks = sorted({label.task for label in labels})
-    return f"its labels are of {', '.join(tasks)}" if tasks else "it has no labels"
+SENTENCES = LabelKind(
+    "relevance",
+    RELEVANCE_LABELS,
+    SentenceLabeller,
+    "label",
+    lambda case, place: [(case, one) for one in case.sentences if one.index == place[0]],
+)
+"""Sentences, labelled by whether the answer needs them."""
+
+ASSIGNED = LabelKind(
+    "nugget",
+    ASSIGNMENTS,
+    NuggetAssigner,
+    "assignment",
+    lambda case, place: [(case, 0, Nugget(text=place[1]))],
+)
+"""Gold nuggets, labelled by whether the answer states them."""
 
 
 class AnswerLabelTask(CompileTask):
     """Answers with labels of a closed set.
 
     Args:
+        kind: What is labelled.
         tools: As for every task.
         gold: The file of the labels, if they are not in the answers' file.
     """
 
-    kind: ClassVar[LabelTask]
-    labels: ClassVar[Sequence[str]]
-
-    def __init__(self, tools: Run, gold: Path | None = None) -> None:
-        super().__init__(tools)
-        self.gold = gold
+    def __init__(self, kind: LabelKind, tools: Run, gold: Path | None = None) -> None:
+        super().__init__(tools, kind.agent, *label_figures(kind.labels))
+        self.kind, self.gold = kind, gold
 
     def read(self, path: Path) -> ItemResult:
         """Read answers in any known format, and people's labels of them."""
-        found = read_labelled(path, self.gold, self.kind)
+        found = read_labelled(path, self.gold, self.kind.task)
         items: list[CompileItem] = []
         rejections = list(found.rejections)
         for record in found.records:
@@ -136,96 +147,41 @@ class AnswerLabelTask(CompileTask):
             if not labels:
                 continue
             case = case_of(record, self.tools.settings, self.tools.retrieval.corpus)
-            group = record.topic or record.question
             for place, label in sorted(labels.items()):
-                key = f"{record.id}/{place[0] or place[1]}"
-                made = self._items(case, place, label, key, group)
-                items += made
-                if not made:
-                    rejections.append(_beside(self.gold or path, record.id, place[0]))
+                subjects = self.kind.subjects(case, place)
+                items += [
+                    CompileItem(
+                        key=f"{record.id}/{place[0] or place[1]}",
+                        group=record.topic or record.question,
+                        arguments=arguments,
+                        right=label,
+                        reply={self.kind.field: label},
+                        about=about_case(case),
+                    )
+                    for arguments in subjects
+                ]
+                if not subjects:
+                    rejections.append(_no_sentence(self.gold or path, record.id, place[0]))
         if not items:
             raise InputError(f"no label of {path} is about what its answers have")
         return ItemResult(tuple(items), tuple(rejections))
 
-    @abstractmethod
-    def _items(
-        self, case: Case, place: Place, label: str, key: str, group: str
-    ) -> list[CompileItem]:
-        """Return a label's item; none if its place is not in the case."""
-
-    @property
-    def figures(self) -> tuple[FigureOf, ...]:
-        """Macro-F1, then accuracy."""
-        return (
-            lambda outcomes: macro_f1_figure(self.labels),
-            lambda outcomes: mean_figure("accuracy"),
-        )
-
-
-class SentenceLabelTask(AnswerLabelTask):
-    """Sentences, labelled by whether the answer needs them."""
-
-    kind = "relevance"
-    labels = RELEVANCE_LABELS
-
-    def make_agent(self) -> Agent:
-        """Return the sentence labeller."""
-        return SentenceLabeller()
-
-    def mark(self, item: CompileItem, found: SentenceLabel) -> Grade:
+    def mark(self, item: CompileItem, found: SentenceLabel | NuggetAssignment) -> Grade:
         """Return 1 for the right label, else 0."""
-        return mark_label(str(item.right), str(found.label))
-
-    def _items(
-        self, case: Case, place: Place, label: str, key: str, group: str
-    ) -> list[CompileItem]:
-        chosen = [sentence for sentence in case.sentences if sentence.index == place[0]]
-        return [_item(case, (case, one), label, key, group, "label") for one in chosen]
+        return mark_label(str(item.right), str(getattr(found, self.kind.field)))
 
 
-class AssignmentTask(AnswerLabelTask):
-    """Gold nuggets, labelled by whether the answer states them."""
-
-    kind = "nugget"
-    labels = ASSIGNMENTS
-
-    def make_agent(self) -> Agent:
-        """Return the nugget assigner."""
-        return NuggetAssigner()
-
-    def mark(self, item: CompileItem, found: NuggetAssignment) -> Grade:
-        """Return 1 for the right label, else 0."""
-        return mark_label(str(item.right), str(found.assignment))
-
-    def _items(
-        self, case: Case, place: Place, label: str, key: str, group: str
-    ) -> list[CompileItem]:
-        nugget = Nugget(text=place[1])
-        return [_item(case, (case, 0, nugget), label, key, group, "assignment")]
+SentenceLabelTask = partial(AnswerLabelTask, SENTENCES)
+AssignmentTask = partial(AnswerLabelTask, ASSIGNED)
 
 
-def _beside(path: Path, record: str, sentence: int) -> Rejection:
-    """Reject a label of a sentence that the answer does not have."""
+def _no_sentence(path: Path, record: str, sentence: int) -> Rejection:
     return Rejection(
         file=str(path),
         line=0,
         field="sentence",
         problem=f"the answer {record} has no sentence {sentence}",
         expected="a sentence of the answer, counted from 1",
-    )
-
-
-def _item(
-    case: Case, arguments: tuple[Any, ...], label: str, key: str, group: str, field: str
-) -> CompileItem:
-    """Return an item; `field` is the reply's field of the label."""
-    return CompileItem(
-        key=key,
-        group=group,
-        arguments=arguments,
-        right=label,
-        reply={field: label},
-        about=about_case(case),
     )
 
 
@@ -250,16 +206,17 @@ class RubricJudgeTask(CompileTask):
         n_damaged: int = 0,
         seed: int = 0,
     ) -> None:
-        super().__init__(tools)
+        super().__init__(
+            tools,
+            partial(RubricJudge, tools.settings.prompting.strategy),
+            lambda outcomes: mean_figure("agreement with ratings"),
+            detection_figure,
+        )
         unknown = [name for name in rubrics if name not in tools.rubrics]
         if unknown:
             raise InputError(f"no rubric {unknown[0]!r}; there are {', '.join(tools.rubrics)}")
         self.rubrics = tuple(rubrics)
         self.gold, self.n_damaged, self.seed = gold, n_damaged, seed
-
-    def make_agent(self) -> Agent:
-        """Return the rubric judge."""
-        return RubricJudge(self.tools.settings.prompting.strategy)
 
     def read(self, path: Path) -> ItemResult:
         """Read answers in any known format, with ratings.
@@ -286,22 +243,27 @@ class RubricJudgeTask(CompileTask):
         if chosen:
             case = case_of(record, self.tools.settings, self.tools.retrieval.corpus)
             for name in chosen:
-                yield CompileItem(
-                    key=f"{record.id}/{name}",
-                    group=record.topic or record.question,
-                    arguments=(case, self.tools.rubrics[name]),
-                    right=float(ratings[name]),
-                    about=about_case(case),
-                )
+                yield self._item(record, name, float(ratings[name]), case)
 
     def _damaged(self, records: Sequence[Record], whole: Sequence[Record]) -> list[CompileItem]:
         made = [*_read_damaged_answers(records, whole), *self._made(whole)]
-        return [
-            self._damaged_item(one, name)
-            for one in made
-            for name in one.record.rubrics
-            if name in self._names
-        ]
+        items: list[CompileItem] = []
+        for one in made:
+            for name in one.record.rubrics:
+                if name in self._names:
+                    case = case_of(one.record, self.tools.settings, self.tools.retrieval.corpus)
+                    item = self._item(one.record, name, DESIRED_RATING[one.severity], case)
+                    items.append(replace(item, whole=f"{one.original}/{name}"))
+        return items
+
+    def _item(self, record: Record, rubric: str, rating: float, case: Case) -> CompileItem:
+        return CompileItem(
+            key=f"{record.id}/{rubric}",
+            group=record.topic or record.question,
+            arguments=(case, self.tools.rubrics[rubric]),
+            right=rating,
+            about=about_case(case),
+        )
 
     def _made(self, whole: Sequence[Record]) -> Sequence[DamagedAnswer]:
         if not self.n_damaged:
@@ -312,30 +274,10 @@ class RubricJudgeTask(CompileTask):
         rng = random.Random(f"damage:{self.seed}")
         return rng.sample(wanted, min(self.n_damaged, len(wanted)))
 
-    def _damaged_item(self, damaged: DamagedAnswer, name: str) -> CompileItem:
-        case = case_of(damaged.record, self.tools.settings, self.tools.retrieval.corpus)
-        return CompileItem(
-            key=f"{damaged.record.id}/{name}",
-            group=damaged.record.topic or damaged.record.question,
-            arguments=(case, self.tools.rubrics[name]),
-            right=DESIRED_RATING[damaged.severity],
-            about=about_case(case),
-            whole=f"{damaged.original}/{name}",
-        )
-
     def mark(self, item: CompileItem, found: Judgment) -> Grade:
         """Grade by the distance from the desired rating."""
         score = float(found.rating or 0) if found.score is None else found.score
         return mark_rating(item, score, item.arguments[1].bounds)
-
-    @property
-    def figures(self) -> tuple[FigureOf, ...]:
-        """Agreement with the ratings, then paired detection of damage."""
-
-        def agreement(outcomes: Sequence[ItemOutcome]):
-            return mean_figure("agreement with ratings")
-
-        return agreement, detection_figure
 
 
 def _read_damaged_answers(

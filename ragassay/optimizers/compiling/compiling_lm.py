@@ -30,11 +30,7 @@ from ragassay.prompts.texts import load_proposals
 
 
 class JobStopped(BaseException):
-    """The end of a job that cannot go on. Not an `Exception`: optimizers score those as zero.
-
-    Attributes:
-        reason: The message for the user.
-    """
+    """The end of a job that cannot go on. Not an `Exception`: optimizers score those as zero."""
 
     def __init__(self, reason: RagassayError) -> None:
         super().__init__(str(reason))
@@ -98,13 +94,9 @@ _FINAL: Mapping[str, type[ModelError]] = {
 
 @dataclass
 class Budget:
-    """The money and the calls that a job may spend, earlier starts counted in.
+    """The money and the calls that a job may spend, earlier starts counted in; None for no limit.
 
-    Attributes:
-        max_usd: The limit in USD; None for no limit.
-        max_calls: Most model calls; None for no limit.
-        n_under_way: Open calls, not paid yet.
-        stopped: Why no further call may be made.
+    Calls under way are not paid yet; where it is stopped, no further call may be made.
     """
 
     max_usd: float | None = None
@@ -131,11 +123,8 @@ class Budget:
         if spent is None:
             self.stop(BudgetError(f"--max-usd: the price of {model} is not known; leave it out"))
         elif spent + (spent / n if n else 0.0) * (self.n_under_way + 1) > self.max_usd:
-            self.stop(
-                BudgetError(
-                    f"--max-usd {self.max_usd:g}: {spent:.4f} USD are spent on {n} calls; {GOES_ON}"
-                )
-            )
+            told = f"{spent:.4f} USD are spent on {n} calls"
+            self.stop(BudgetError(f"--max-usd {self.max_usd:g}: {told}; {GOES_ON}"))
 
     def stop(self, reason: RagassayError) -> None:
         """Refuse all further calls.
@@ -149,15 +138,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Shared:
-    """The state that the models of a job share.
-
-    Attributes:
-        loop: The loop of all calls.
-        memory: Replies by request.
-        budget: Allows a call, or stops the job.
-        max_attempts: Most attempts of a call that fails for a temporary reason.
-        under_way: Open calls that other callers may wait for too, by key.
-    """
+    """The state that the models of a job share; others may wait for the calls under way, by key."""
 
     loop: JobLoop
     memory: Memory
@@ -173,12 +154,7 @@ class Shared:
 
 
 class CompilingLM(dspy.BaseLM):
-    """A judge in the form that DSPy's optimizers and the agents need.
-
-    Args:
-        judge: The judge that is asked.
-        shared: The state shared with the job's other models.
-    """
+    """A judge in the form that DSPy's optimizers and the agents need."""
 
     def __init__(self, judge: JudgeLM, shared: Shared) -> None:
         super().__init__(judge.model, cache=False)

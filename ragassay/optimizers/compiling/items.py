@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ragassay.records import Rejection
 
@@ -19,7 +19,6 @@ class CompileItem:
     Attributes:
         key: Its origin: "train.jsonl:3".
         group: The name shared by items on one question; no split divides a group.
-        arguments: The agent's arguments.
         right: The right label, texts or ids; the desired rating.
         reply: Fields of a right reply, as an example shows them; empty if only a part is known.
         about: The part of its case that an example shows; empty if its fields are enough.
@@ -51,19 +50,25 @@ class ItemResult:
     rejections: tuple[Rejection, ...] = ()
 
 
+class Grouped(Protocol):
+    """Something of a group that a split keeps together."""
+
+    @property
+    def group(self) -> str:
+        """The group's name."""
+        ...
+
+
+GroupedT = TypeVar("GroupedT", bound=Grouped)
+
+
 def split_by_group(
-    items: Sequence[CompileItem], share: float, seed: int
-) -> tuple[list[CompileItem], list[CompileItem]]:
-    """Split items in two, each group on one side.
+    items: Sequence[GroupedT], share: float, seed: int
+) -> tuple[list[GroupedT], list[GroupedT]]:
+    """Split items in two, each group on one side; the order is kept.
 
-    Args:
-        items: Items in any order, which is kept within each side.
-        share: Share of the groups for the second side; with two groups, each side gets at least
-            one.
-        seed: Chooses the groups.
-
-    Returns:
-        The first and the second side; the second is empty if there is only one group.
+    The second side has a share of the groups, chosen by the seed: at least one, and none if there
+    is only one group.
     """
     groups = sorted({item.group for item in items})
     random.Random(f"split:{seed}").shuffle(groups)
@@ -78,10 +83,7 @@ def split_by_group(
 def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[CompileItem]:
     """Draw at most `limit` items, keeping damaged ones with their whole, spread over the groups.
 
-    Args:
-        items: Items in any order.
-        limit: Their number; 0 for all.
-        seed: The seed of the draw.
+    A limit of 0 draws all.
     """
     bundles: dict[str, list[CompileItem]] = {}
     for item in items:
@@ -102,12 +104,7 @@ def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[Comp
 
 
 def items_sha256(items: Sequence[CompileItem], shown: Sequence[Mapping[str, str]]) -> str:
-    """Return the hash of inputs and right replies, independent of the file's name.
-
-    Args:
-        items: Items in any order.
-        shown: Each item's inputs as its agent renders them.
-    """
+    """Return the hash of inputs, as the agent renders them, and right replies, in any order."""
     rows = sorted(
         json.dumps([dict(inputs), item.right], ensure_ascii=False, default=str)
         for item, inputs in zip(items, shown, strict=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,12 +27,14 @@ from ragassay.optimizers.compiling.compiling_lm import (
 from ragassay.optimizers.compiling.items import CompileItem, items_sha256
 from ragassay.optimizers.compiling.memory import Memory
 from ragassay.optimizers.compiling.planning import (
+    JobPlan,
     OptimizerName,
     Sizes,
     check_optimizer,
     n_calls_of,
+    plan_job,
+    shown_name,
 )
-from ragassay.optimizers.compiling.pricing import JobPlan, plan_job, shown_name
 from ragassay.optimizers.compiling.searching import Search, parts_of, search
 from ragassay.optimizers.compiling.student import (
     Student,
@@ -60,17 +63,55 @@ NOTED_PACKAGES = ("dspy", "gepa", "optuna", "litellm")
 
 @dataclass(frozen=True)
 class Steps:
-    """Callbacks for progress.
-
-    Attributes:
-        planned: Called before the first call, with the calls to come.
-        phase: Called with the current step.
-        paid: Called with the job's cost so far.
-    """
+    """Callbacks: the calls to come, before the first one; each step's name; the cost so far."""
 
     planned: Callable[[JobPlan], None] = lambda plan: None
     phase: Callable[[str], None] = lambda text: None
     paid: Callable[[Usage], None] = lambda usage: None
+
+
+@contextmanager
+def shown_steps(enabled: bool) -> Iterator[Steps]:
+    """Show a line on stderr where that is enabled; yield the callbacks that update it."""
+    if not enabled:
+        yield Steps()
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from ragassay.safe_text import open_console
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[detail]}", markup=False),
+    )
+    # Keep this stream: optimizers' own output to stderr goes to a file meanwhile.
+    console = open_console(stderr=True)
+    with Progress(
+        *columns, console=console, redirect_stdout=False, redirect_stderr=False
+    ) as progress:
+        line = progress.add_task("reading", detail="")
+
+        def phase(text: str) -> None:
+            progress.update(line, description=text)
+            if not console.is_terminal:
+                console.print(text, highlight=False)
+
+        n_planned = 0
+
+        def planned(plan: JobPlan) -> None:
+            nonlocal n_planned
+            n_planned = plan.calls.n_calls
+            console.print(plan.text, highlight=False, markup=False, soft_wrap=True)
+
+        def paid(usage: Usage) -> None:
+            cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+            n_tokens = usage.n_prompt_tokens + usage.n_completion_tokens
+            calls = f"{usage.n_calls:,} of at most {n_planned:,} calls"
+            progress.update(line, detail=f"{calls}, {n_tokens:,} tokens, {cost}")
+
+        yield Steps(planned, phase, paid)
 
 
 @dataclass(frozen=True)
@@ -104,14 +145,10 @@ class CompileJob:
 
 @dataclass(frozen=True)
 class CompileResult:
-    """The result of a compile job.
+    """The prompt with its figures, better or not, or the same as the shipped one.
 
-    Attributes:
-        prompt: The prompt with its figures, better or not.
-        is_same: Whether the optimizer kept the shipped prompt.
-        rejections: Unreadable lines of the data.
-        n_shared: Training examples left out because their question is in the dev data.
-        n_asked: Calls by this start of the job.
+    `n_shared` training examples were left out because their question is in the dev data; `n_asked`
+    counts calls by this start of the job.
     """
 
     prompt: CompiledPrompt
@@ -170,17 +207,7 @@ def plan_compile_job(
 
 @dataclass(frozen=True)
 class _OpenJob:
-    """A job whose data are read.
-
-    Attributes:
-        job: The job.
-        settings: The settings, without compiled prompts.
-        task: The agent's task.
-        data: The items.
-        taught: Those that give examples and mistakes.
-        tried: Those that candidates are compared on.
-        n_budget: Approximate limit of calls of the agent in the search.
-    """
+    """A job whose data are read: items taught, and items that candidates are tried on."""
 
     job: CompileJob
     settings: Settings
@@ -251,7 +278,7 @@ class _Job:
         self._steps.phase("done")
         return CompileResult(
             prompt=self._prompt(shipped, found, figures),
-            is_same=_same(found, shipped),
+            is_same=found.sha256 == shipped.sha256,
             rejections=self._data.rejections,
             n_shared=self._data.n_shared,
             n_asked=self._shared.memory.n_asked,
@@ -263,6 +290,7 @@ class _Job:
         found: CompiledPredictor,
         figures: tuple[PromptComparison, ...],
     ) -> CompiledPrompt:
+        train, dev = self._data.train, self._data.dev
         return CompiledPrompt(
             agent=self._student.agent.prompt,
             rubrics=self._task.rubrics,
@@ -272,10 +300,10 @@ class _Job:
             reflection_model=shown_name(self._writer.model),
             seed=self._job.seed,
             budget=self._opened.n_budget,
-            n_train=len(self._data.train),
-            n_dev=len(self._data.dev),
-            data_sha256=self._sha256(self._data.train),
-            dev_sha256=self._sha256(self._data.dev),
+            n_train=len(train),
+            n_dev=len(dev),
+            data_sha256=items_sha256(train, self._rendered(train)),
+            dev_sha256=items_sha256(dev, self._rendered(dev)),
             before_sha256=shipped.sha256,
             after_sha256=found.sha256,
             comparisons=figures,
@@ -294,13 +322,6 @@ class _Job:
 
     def _rendered(self, items: Sequence[CompileItem]) -> list[dict[str, str]]:
         return [self._student.agent.request(*item.arguments).inputs for item in items]
-
-    def _sha256(self, items: Sequence[CompileItem]) -> str:
-        return items_sha256(items, self._rendered(items))
-
-
-def _same(found: CompiledPredictor, shipped: CompiledPredictor) -> bool:
-    return found.sha256 == shipped.sha256
 
 
 def writer_settings(settings: Settings) -> Settings:

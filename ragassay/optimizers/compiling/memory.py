@@ -15,7 +15,6 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from filelock import FileLock, Timeout
@@ -28,15 +27,9 @@ from ragassay.store import storing
 
 
 class StoredReply(Frozen):
-    """A reply, or the reason why there is none.
+    """A reply by the hash of its request, or the reason why the same request will fail again.
 
-    Attributes:
-        key: Hash of the request.
-        text: The reply.
-        logprobs: LiteLLM's log-probabilities, dumped; None without any.
-        failure: Why the same request will fail again; None for a reply.
-        detail: The failure in words.
-        usage: Tokens and cost.
+    `logprobs` are LiteLLM's, dumped; None without any.
     """
 
     key: str
@@ -50,9 +43,8 @@ class StoredReply(Frozen):
 class Memory:
     """The replies of a job, in an append-only file. Not thread-safe.
 
-    Args:
-        folder: The file's folder; created if missing, and locked for this process.
-        listen: Receives the job's cost so far, after each first use of a reply.
+    The folder is created if missing, and locked for this process. `listen` receives the job's cost
+    so far, after each first use of a reply.
     """
 
     def __init__(self, folder: Path, listen: Callable[[Usage], None] = lambda usage: None) -> None:
@@ -83,12 +75,7 @@ class Memory:
         self._read()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Unlock the folder."""
         self._lock.release()
 

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragassay.metrics.papers.nuggets import align_optimally, first_of_each
-from ragassay.metrics.stats.intervals import Statistic, bootstrap_interval, f1_score
+from ragassay.metrics.stats.intervals import (
+    SHARE_SCALE,
+    Interval,
+    Statistic,
+    bootstrap_interval,
+    build_score,
+    f1_score,
+    round_score,
+    sums_by_cluster,
+)
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.prompts.compiled import PromptComparison
 from ragassay.prompts.texts import load_proposals
@@ -23,12 +32,9 @@ DIFFERENCE_SCALE = (-1.0, 1.0)
 
 @dataclass(frozen=True)
 class Grade:
-    """The grade of one reply.
+    """The grade of one reply, in [0, 1], with its label or rating.
 
-    Attributes:
-        value: In [0, 1].
-        said: The reply's label or rating.
-        feedback: The expected reply, the actual one, and why the difference matters.
+    The feedback names the expected reply, the actual one, and why the difference matters.
     """
 
     value: float
@@ -89,13 +95,9 @@ def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Gra
 def mark_nuggets(
     right: Sequence[str], found: Sequence[str], similarity: NDArray[np.floating], threshold: float
 ) -> Grade:
-    """Grade nuggets by F1, paired one to one.
+    """Grade nuggets by F1, paired one to one; there is at least one right and one found.
 
-    Args:
-        right: Reference nuggets of the sentence, at least one.
-        found: The agent's nuggets, at least one.
-        similarity: shape (n_right, n_found), cosines.
-        threshold: Least cosine of nuggets that state the same fact.
+    Similarity has shape (n_right, n_found); from the threshold on, two state the same fact.
     """
     counts = (similarity >= threshold) & first_of_each(found)
     pairs = align_optimally(similarity, counts)
@@ -110,16 +112,12 @@ def mark_nuggets(
 
 
 def mark_hits(right: Sequence[str], found: Sequence[str]) -> Grade:
-    """Grade by recall: the share of the right articles among a query's hits.
-
-    Args:
-        right: Ids, at least one.
-        found: Ids of the hits.
-    """
-    n = len(set(right) & set(found))
-    value = n / len(set(right))
+    """Grade by recall: the share of the right articles, at least one, among a query's hits."""
+    gold = set(right)
+    n = len(gold & set(found))
     words = load_proposals().feedback.articles
-    return Grade(value, value, _fill_template(words, n_found=str(n), n_gold=str(len(set(right)))))
+    feedback = _fill_template(words, n_found=str(n), n_gold=str(len(gold)))
+    return Grade(n / len(gold), n / len(gold), feedback)
 
 
 def mark_unusable(problem: str) -> Grade:
@@ -138,7 +136,6 @@ class ResampledFigure:
     """A figure over many outcomes, computed from sums so that it can be resampled.
 
     Attributes:
-        name: e.g. "macro-F1".
         rows: From outcomes to their contributions, shape (n, ...), whose sums give the figure.
         value: From sums, shape (..., *row), to the figure, shape (...); nan where undefined.
     """
@@ -146,6 +143,10 @@ class ResampledFigure:
     name: str
     rows: Callable[[Sequence[ItemOutcome]], NDArray[np.float64]]
     value: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+FigureOf = Callable[[Sequence[ItemOutcome]], ResampledFigure]
+"""Returns the figure of some outcomes."""
 
 
 def mean_figure(name: str) -> ResampledFigure:
@@ -169,11 +170,7 @@ def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
 
 
 def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
-    """Return the share of pairs with the damaged answer rated below the whole one; no ties.
-
-    Args:
-        outcomes: The outcomes with the whole answers' ratings; the figure is for these alone.
-    """
+    """Return the share of pairs with the damaged answer rated below the whole one; no ties."""
     whole = {o.item.key: o.mark for o in outcomes if o.mark is not None and not o.item.whole}
 
     def rows(chosen: Sequence[ItemOutcome]) -> NDArray[np.float64]:
@@ -216,14 +213,11 @@ def _macro_f1(tables: NDArray[np.float64]) -> NDArray[np.float64]:
 def compare(
     before: Sequence[ItemOutcome],
     after: Sequence[ItemOutcome],
-    figure_of: Callable[[Sequence[ItemOutcome]], ResampledFigure],
+    figure_of: FigureOf,
 ) -> PromptComparison:
     """Compare a figure before and after, on items that both scored, resampling groups together.
 
-    Args:
-        before: The shipped prompt's outcomes.
-        after: The compiled prompt's, for the same items in the same order.
-        figure_of: Returns the figure of some outcomes.
+    Both outcomes are of the same items in the same order.
     """
     both = [n for n, (b, a) in enumerate(zip(before, after, strict=True)) if b.mark and a.mark]
     first, second = [before[n] for n in both], [after[n] for n in both]
@@ -235,9 +229,7 @@ def compare(
     )
 
 
-def _score(
-    outcomes: Sequence[ItemOutcome], figure_of: Callable[[Sequence[ItemOutcome]], ResampledFigure]
-) -> Score:
+def _score(outcomes: Sequence[ItemOutcome], figure_of: FigureOf) -> Score:
     scored = [outcome for outcome in outcomes if outcome.mark is not None]
     n_unscored = len(outcomes) - len(scored)
     if not scored:
@@ -245,13 +237,14 @@ def _score(
     figure = figure_of(scored)
     sums = _sums(figure, scored)
     interval = bootstrap_interval(_statistic(figure, sums), len(sums))
-    return _build_score(figure.value(sums.sum(axis=0)), len(scored), n_unscored, interval)
+    value = float(figure.value(sums.sum(axis=0)))
+    return _rounded(value, len(scored), n_unscored, interval)
 
 
 def _gain(
     before: Sequence[ItemOutcome],
     after: Sequence[ItemOutcome],
-    figure_of: Callable[[Sequence[ItemOutcome]], ResampledFigure],
+    figure_of: FigureOf,
     n_unscored: int,
 ) -> Score:
     if not before:
@@ -260,14 +253,11 @@ def _gain(
     sums, more = _sums(old, before), _sums(new, after)
     first, second = _statistic(old, sums), _statistic(new, more)
     interval = bootstrap_interval(lambda counts: second(counts) - first(counts), len(sums))
-    value = new.value(more.sum(axis=0)) - old.value(sums.sum(axis=0))
-    found = _build_score(value, len(before), n_unscored, interval)
-    return found.model_copy(update={"scale": DIFFERENCE_SCALE})
+    value = float(new.value(more.sum(axis=0)) - old.value(sums.sum(axis=0)))
+    return _rounded(value, len(before), n_unscored, interval, DIFFERENCE_SCALE)
 
 
 def _sums(figure: ResampledFigure, outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
-    from ragassay.metrics.stats.intervals import sums_by_cluster
-
     return sums_by_cluster(figure.rows(outcomes), [o.item.group for o in outcomes])
 
 
@@ -277,15 +267,12 @@ def _statistic(figure: ResampledFigure, sums: NDArray[np.float64]) -> Statistic:
     return lambda counts: figure.value(np.tensordot(counts, sums, axes=1))
 
 
-def _build_score(
-    value: NDArray[np.float64], n: int, n_unscored: int, interval: tuple[float, float] | None
+def _rounded(
+    value: float,
+    n: int,
+    n_unscored: int,
+    interval: Interval | None,
+    scale: tuple[float, float] = SHARE_SCALE,
 ) -> Score:
-    low, high = interval or (None, None)
-    plain = float(value)
-    return Score(
-        value=round(plain, 4) if math.isfinite(plain) else None,
-        n=n,
-        n_unscored=n_unscored,
-        low=None if low is None else round(low, 4),
-        high=None if high is None else round(high, 4),
-    )
+    known = value if math.isfinite(value) else None
+    return round_score(build_score(known, n, n_unscored, interval, scale=scale))

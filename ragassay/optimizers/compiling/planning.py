@@ -1,12 +1,30 @@
-"""Plan what is compiled, by which optimizer, and in how many calls."""
+"""Plan what is compiled, by which optimizer, in how many calls, and what they cost at most."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
 
 from ragassay.errors import InputError
+from ragassay.model_names import PROVIDER, is_local
+from ragassay.models.litellm_library import listed_price_usd
+from ragassay.optimizers.compiling.items import CompileItem
+from ragassay.reports.cascade_view import usd_text
+from ragassay.settings import Settings
+
+if TYPE_CHECKING:
+    from ragassay.agents.base import Agent
+
+CHARS_PER_TOKEN = 4
+
+N_RENDERED = 20
+"""Items whose prompts are rendered to learn their length."""
+
+N_SHOWN = 3
+"""Items in a prompt besides its own: the most examples, and the cases that a writer reads."""
 
 AGENTS = (
     "rubric_judge",
@@ -102,11 +120,7 @@ def check_optimizer(name: str) -> None:
 
 
 def n_calls_of(budget: str, n_tried: int) -> int:
-    """Return the calls of the agent that a budget allows.
-
-    Args:
-        budget: "light", "medium", "heavy" or a number.
-        n_tried: The number of items that candidates are compared on.
+    """Return the calls of the agent that a budget allows: so many passes over the items, or calls.
 
     Raises:
         InputError: It is neither a name nor a number above 0.
@@ -126,10 +140,8 @@ def n_calls_of(budget: str, n_tried: int) -> int:
 class Sizes:
     """The sizes of a search.
 
-    Attributes:
-        n_taught: Items that give examples and mistakes.
-        n_tried: Items that candidates are compared on.
-        n_budget: Calls of the agent that the budget allows, approximately.
+    Items taught give examples and mistakes; candidates are compared on those tried; the budget is
+    about how many calls of the agent there may be.
     """
 
     n_taught: int
@@ -176,10 +188,7 @@ class Sizes:
 class CallPlan:
     """The most calls that a job makes; equal requests are made once, so it may make fewer.
 
-    Attributes:
-        n_measured: To measure the shipped and the compiled prompt on held-out items.
-        n_searched: Calls of the agent in the search.
-        n_written: Calls of the model that writes instructions.
+    They measure the shipped and the compiled prompt, search with the agent, and write instructions.
     """
 
     n_measured: int
@@ -195,27 +204,17 @@ class CallPlan:
 def plan_calls(optimizer: OptimizerName, sizes: Sizes, n_dev: int) -> CallPlan:
     """Return the most calls of a job.
 
-    Args:
-        optimizer: The optimizer.
-        sizes: The sizes of its search.
-        n_dev: The number of held-out items.
-
     Example:
         >>> plan_calls("copro", Sizes(n_taught=50, n_tried=50, n_budget=300), n_dev=100)
         CallPlan(n_measured=200, n_searched=300, n_written=5)
     """
     taught, tried = sizes.n_taught, sizes.n_tried
+    shuffled, candidates = sizes.n_shuffled, sizes.n_candidates
     n_searched, n_written = {
         # Each set of examples is looked for among the taught items, then tried.
-        "bootstrap": (
-            (N_FIXED + sizes.n_shuffled) * tried + (1 + sizes.n_shuffled) * taught,
-            0,
-        ),
+        "bootstrap": ((N_FIXED + shuffled) * tried + (1 + shuffled) * taught, 0),
         # The first two sets of examples, none and labelled ones, take no call.
-        "miprov2": (
-            sizes.n_rounds * tried + (sizes.n_candidates - 2) * taught,
-            sizes.n_candidates,
-        ),
+        "miprov2": (sizes.n_rounds * tried + (candidates - 2) * taught, candidates),
         # A step: the mistakes, the new instruction on the same items, then on all; the last one
         # may begin just below the limit.
         "gepa": (
@@ -225,3 +224,77 @@ def plan_calls(optimizer: OptimizerName, sizes: Sizes, n_dev: int) -> CallPlan:
         "copro": (DEPTH * sizes.breadth * tried, DEPTH * sizes.breadth - 1),
     }[optimizer]
     return CallPlan(2 * n_dev, n_searched, n_written)
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    """The calls of a job to come, of the model that the prompt is for and of the writer.
+
+    `usd` is the most that they cost, every reply at full length; 0 for local models, None where a
+    price is unknown.
+    """
+
+    calls: CallPlan
+    model: str
+    writer: str
+    usd: float | None
+
+    @property
+    def text(self) -> str:
+        """The plan in one line."""
+        calls = self.calls
+        n_agent = calls.n_measured + calls.n_searched
+        parts = [f"at most {n_agent:,} calls of {self.model}, {calls.n_measured:,} to measure"]
+        if calls.n_written:
+            parts.append(f"{calls.n_written:,} of {self.writer} to write instructions")
+        if self.usd is None:
+            parts.append("the price is not known")
+        elif self.usd:
+            parts.append(f"at most {usd_text(self.usd)}")
+        return "; ".join(parts)
+
+
+def plan_job(
+    optimizer: OptimizerName,
+    sizes: Sizes,
+    agent: Agent,
+    dev: Sequence[CompileItem],
+    model: Settings,
+    writer: Settings,
+) -> JobPlan:
+    """Return the calls of a job and their price; there is at least one held-out item."""
+    calls = plan_calls(optimizer, sizes, len(dev))
+    n_sent = _n_prompt_tokens(agent, dev[:N_RENDERED])
+    shows_examples = optimizer in ("bootstrap", "miprov2")
+    n_agent = calls.n_measured + calls.n_searched
+    prices = [
+        listed_price_usd(
+            model.judge.model,
+            n_agent * n_sent * (1 + N_SHOWN * shows_examples),
+            n_agent * model.prompting.max_reply_tokens,
+        )
+    ]
+    if calls.n_written:
+        n_read = calls.n_written * n_sent * N_SHOWN
+        n_replied = calls.n_written * writer.prompting.max_reply_tokens
+        prices.append(listed_price_usd(writer.judge.model, n_read, n_replied))
+    known = [price for price in prices if price is not None]
+    usd = sum(known) if len(known) == len(prices) else None
+    return JobPlan(calls, shown_name(model.judge.model), shown_name(writer.judge.model), usd)
+
+
+def _n_prompt_tokens(agent: Agent, items: Sequence[CompileItem]) -> int:
+    """Return the approximate mean length of a prompt."""
+    lengths: list[int] = []
+    for item in items:
+        asked = agent.request(*item.arguments)
+        messages = agent.adapter.format(asked.signature, asked.demos, asked.inputs)
+        lengths.append(sum(len(str(message["content"])) for message in messages))
+    return round(statistics.fmean(lengths) / CHARS_PER_TOKEN)
+
+
+def shown_name(model: str) -> str:
+    """Return a model's name without folders of this machine."""
+    name = model.removeprefix(f"{PROVIDER}/")
+    is_folder = is_local(model) and (name.startswith((".", "/", "~")) or Path(name).exists())
+    return f"{PROVIDER}/{Path(name).name}" if is_folder else model

@@ -37,10 +37,7 @@ class ProposalAdapter(SharedPrefixAdapter):
 
     A reply that is not the expected JSON is taken as the text itself: a candidate is tried, and a
     bad one loses. One failed candidate must not end an optimizer: a refusal and an empty reply are
-    left out, and where nothing is left, the instruction of before is the candidate.
-
-    Args:
-        instruction: The instruction to improve.
+    left out, and where nothing is left, the instruction to improve is the candidate.
     """
 
     def __init__(self, instruction: str) -> None:
@@ -116,10 +113,7 @@ def propose_instructions(
     Args:
         candidate: Instructions by predictor.
         reflective_dataset: Cases by predictor: inputs, the reply, feedback.
-        components_to_update: The predictors to improve.
-
-    Returns:
-        Instructions by predictor; the old one if the model gave none.
+        components_to_update: The predictors to improve; one that the model gave none keeps its own.
     """
     words = load_proposals().improve
     ask = dspy.Predict(BetterInstruction.with_instructions(words.task))
@@ -181,12 +175,9 @@ class Search:
     """The inputs of an optimizer.
 
     Attributes:
-        task: Grades replies.
         taught: The part that gives examples and mistakes.
         tried: The part that candidates are compared on.
         n_budget: Approximate limit of calls of the agent.
-        seed: The seed of all draws.
-        n_threads: Concurrent calls.
         task_lm: The model that the prompt is for.
         writer: The model that writes candidates.
     """
@@ -243,13 +234,7 @@ def parts_of(
 
 
 def search(name: OptimizerName, student: Student, given: Search, log: Path) -> Student:
-    """Search for a better prompt.
-
-    Args:
-        name: The optimizer.
-        student: The student with the shipped prompt; it is not changed.
-        given: The optimizer's inputs.
-        log: A file for the optimizer's output.
+    """Search for a better prompt; the optimizer's output goes to a log.
 
     Raises:
         JobStopped: No further call may be made.

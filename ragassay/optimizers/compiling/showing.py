@@ -25,16 +25,7 @@ N_WIDE = 96
 
 @dataclass(frozen=True)
 class PromptLine:
-    """An agent in a list.
-
-    Attributes:
-        name: Key of its prompt.
-        sha256: Hash of its prompt.
-        inputs: Names of its inputs.
-        outputs: Names of its outputs.
-        instruction: Its instruction.
-        can_compile: Whether `ragassay optimize` can compile it.
-    """
+    """An agent in a list, by the key of its prompt, with the prompt's hash."""
 
     name: str
     sha256: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,11 +88,8 @@ def predictor_of(student: Student) -> CompiledPredictor:
         demo_of({name: demo[name] for name in known if name in demo and name != CONTEXT_FIELD})
         for demo in map(dict, student.agent.predict.demos)
     ]
-    return CompiledPredictor(instructions=signature.instructions, demos=_distinct(demos))
-
-
-def _distinct(demos: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    return tuple(demo for n, demo in enumerate(demos) if demo not in demos[:n])
+    distinct = tuple(demo for n, demo in enumerate(demos) if demo not in demos[:n])
+    return CompiledPredictor(instructions=signature.instructions, demos=distinct)
 
 
 def measure(
@@ -101,20 +98,8 @@ def measure(
     items: Sequence[CompileItem],
     lm: CompilingLM,
     n_at_once: int,
-    step: Callable[[], None] = lambda: None,
 ) -> list[ItemOutcome]:
-    """Have a student reply to all items.
-
-    Args:
-        student: The student with the prompt to measure.
-        task: Grades the replies.
-        items: The items.
-        lm: The model.
-        n_at_once: Concurrent calls.
-        step: Called after each item.
-
-    Returns:
-        In the order of `items`.
+    """Have a student reply to all items, which the task grades, in their order.
 
     Raises:
         JobStopped: No further call may be made.
@@ -126,7 +111,6 @@ def measure(
         async def one(item: CompileItem) -> ItemOutcome:
             async with slots:
                 found = await student.acall(item)
-            step()
             if found.found is None:
                 return ItemOutcome(item, None, found.reason)
             return ItemOutcome(item, await asyncio.to_thread(task.mark, item, found.found))

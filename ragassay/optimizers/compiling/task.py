@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,10 +16,8 @@ from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult, draw_items, split_by_group
-from ragassay.optimizers.compiling.metrics import Grade, ItemOutcome, ResampledFigure
+from ragassay.optimizers.compiling.metrics import FigureOf, Grade, macro_f1_figure, mean_figure
 from ragassay.records import Case, Rejection
-
-FigureOf = Callable[[Sequence[ItemOutcome]], ResampledFigure]
 
 
 class CompileTask(ABC):
@@ -27,6 +25,8 @@ class CompileTask(ABC):
 
     Args:
         tools: Cuts answers, embeds texts and looks literature up.
+        make_agent: Returns the agent with its shipped prompt.
+        figures: The published figures; the first one decides.
     """
 
     accept: ClassVar[float] = 1.0
@@ -35,12 +35,8 @@ class CompileTask(ABC):
     rubrics: tuple[str, ...] = ()
     """The prompt's rubrics; empty for all."""
 
-    def __init__(self, tools: Run) -> None:
-        self.tools = tools
-
-    @abstractmethod
-    def make_agent(self) -> Agent:
-        """Return the agent with its shipped prompt."""
+    def __init__(self, tools: Run, make_agent: Callable[[], Agent], *figures: FigureOf) -> None:
+        self.tools, self.make_agent, self.figures = tools, make_agent, figures
 
     @abstractmethod
     def read(self, path: Path) -> ItemResult:
@@ -54,10 +50,10 @@ class CompileTask(ABC):
     def mark(self, item: CompileItem, found: Any) -> Grade:
         """Grade the agent's record for an item."""
 
-    @property
-    @abstractmethod
-    def figures(self) -> tuple[FigureOf, ...]:
-        """The published figures; the first one decides."""
+
+def label_figures(labels: Sequence[str]) -> tuple[FigureOf, ...]:
+    """Return the figures of a task whose replies are labels: macro-F1, then accuracy."""
+    return lambda outcomes: macro_f1_figure(labels), lambda outcomes: mean_figure("accuracy")
 
 
 def read_rows(
@@ -65,35 +61,24 @@ def read_rows(
     row_type: type[Row],
     make: Callable[[Any, Item], CompileItem | Problem],
 ) -> ItemResult:
-    """Read items from a file of JSON objects.
-
-    Args:
-        items: The objects of a file.
-        row_type: The type of a row.
-        make: Makes an item or a problem of a row and its place.
+    """Read items from a file of JSON objects, each row by its type and its place.
 
     Raises:
         InputError: The file cannot be opened.
     """
     made: list[CompileItem] = []
     rejections: list[Rejection] = []
-    for one in _make_items(items, row_type, make):
-        (rejections if isinstance(one, Rejection) else made).append(one)  # type: ignore[arg-type]
-    return ItemResult(tuple(made), tuple(rejections))
-
-
-def _make_items(
-    items: Iterable[Item | Rejection],
-    row_type: type[Row],
-    make: Callable[[Any, Item], CompileItem | Problem],
-) -> Iterator[CompileItem | Rejection]:
     for item in items:
         if isinstance(item, Rejection):
-            yield item
+            rejections.append(item)
             continue
         row = validate(row_type, item.fields)
-        made = row if isinstance(row, Problem) else make(row, item)
-        yield item.place.reject(made) if isinstance(made, Problem) else made
+        found = row if isinstance(row, Problem) else make(row, item)
+        if isinstance(found, Problem):
+            rejections.append(item.place.reject(found))
+        else:
+            made.append(found)
+    return ItemResult(tuple(made), tuple(rejections))
 
 
 def key_of(item: Item) -> str:
@@ -125,13 +110,9 @@ DEV_SHARE = 0.5
 
 @dataclass(frozen=True)
 class JobData:
-    """The items of a job; no question is on both sides.
+    """The items of a job, to learn from and to measure on; no question is on both sides.
 
-    Attributes:
-        train: To learn from.
-        dev: To measure on.
-        rejections: Unreadable lines.
-        n_shared: Training items left out because their question is in the dev data.
+    `n_shared` training items are left out because their question is in the dev data.
     """
 
     train: Sequence[CompileItem]
@@ -143,14 +124,9 @@ class JobData:
 def read_job_data(
     task: CompileTask, path: Path, dev_path: Path | None, *, limit: int = 0, seed: int = 0
 ) -> JobData:
-    """Read a job's files.
+    """Read a job's files: to learn from, and to measure on, else half of the questions of both.
 
-    Args:
-        task: Reads them.
-        path: The training data.
-        dev_path: The data to measure on; None for half of the questions of `path`.
-        limit: Most items on each side; 0 for all.
-        seed: The seed of the draws.
+    A limit of 0 draws all items of each side.
 
     Raises:
         InputError: A file cannot be read, or a side has no item.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from ragassay.agents.base import Agent
 from ragassay.agents.evidence_search import Queries, QueryWriter
 from ragassay.agents.nugget_writers import MOST_NUGGETS, NuggetWriter
 from ragassay.agents.verifiers import Verifier
@@ -27,14 +27,19 @@ from ragassay.optimizers.compiling.answer_tasks import (
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.metrics import (
     Grade,
-    macro_f1_figure,
     mark_hits,
     mark_label,
     mark_nuggets,
     mean_figure,
 )
 from ragassay.optimizers.compiling.planning import check_agent
-from ragassay.optimizers.compiling.task import CompileTask, FigureOf, key_of, plain_case, read_rows
+from ragassay.optimizers.compiling.task import (
+    CompileTask,
+    key_of,
+    label_figures,
+    plain_case,
+    read_rows,
+)
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, SentenceNuggets
 
 _OTHER_WORDS: Mapping[str, str] = {
@@ -64,21 +69,11 @@ class ClaimRow(Row):
 
 
 class ClaimTask(CompileTask):
-    """Claims and passages.
-
-    Args:
-        tools: As for every task.
-        n_labels: Number of possible verdicts: 2, 3 or 4.
-    """
+    """Claims and passages."""
 
     def __init__(self, tools: Run, n_labels: int = 4) -> None:
-        super().__init__(tools)
-        self.n_labels = n_labels
-        self.labels = VERDICT_SETS[n_labels]
-
-    def make_agent(self) -> Agent:
-        """Return the verifier."""
-        return Verifier(self.n_labels)
+        self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]
+        super().__init__(tools, partial(Verifier, n_labels), *label_figures(self.labels))
 
     def read(self, path: Path) -> ItemResult:
         """Read rows of claim, evidence (or sentences) and label, or the reviews of a run."""
@@ -87,14 +82,12 @@ class ClaimTask(CompileTask):
     def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
         passage = row.evidence or " ".join(row.sentences)
         if not passage.strip():
-            return Problem(
-                "evidence", "no text to compare the claim with", "evidence, or sentences"
-            )
+            missing = "no text to compare the claim with"
+            return Problem("evidence", missing, "evidence, or sentences")
         label = self._label(row.label)
         if label is None:
-            return Problem(
-                "label", f"found the text {found_text(row.label)}", " or ".join(self.labels)
-            )
+            found = f"found the text {found_text(row.label)}"
+            return Problem("label", found, " or ".join(self.labels))
         case = plain_case(key_of(item), row.question or row.claim, row.answer or row.claim)
         span = EvidenceSpan(document=key_of(item), text=passage, start=0, end=len(passage))
         return CompileItem(
@@ -118,14 +111,6 @@ class ClaimTask(CompileTask):
         """Return 1 for the right verdict, else 0."""
         return mark_label(str(item.right), str(found.verdict))
 
-    @property
-    def figures(self) -> tuple[FigureOf, ...]:
-        """Macro-F1, then accuracy."""
-        return (
-            lambda outcomes: macro_f1_figure(self.labels),
-            lambda outcomes: mean_figure("accuracy"),
-        )
-
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -145,9 +130,8 @@ class NuggetTask(CompileTask):
 
     accept = 0.75
 
-    def make_agent(self) -> Agent:
-        """Return the nugget writer."""
-        return NuggetWriter()
+    def __init__(self, tools: Run) -> None:
+        super().__init__(tools, NuggetWriter, lambda outcomes: mean_figure("nugget F1"))
 
     def read(self, path: Path) -> ItemResult:
         """Read rows of sentence and nuggets, or the lists of a run that people found right."""
@@ -171,11 +155,6 @@ class NuggetTask(CompileTask):
         vectors = self.tools.models.embedder.encode([*right, *said])
         similarity = vectors[: len(right)] @ vectors[len(right) :].T
         return mark_nuggets(right, said, similarity, self.tools.settings.nuggets.nugget_threshold)
-
-    @property
-    def figures(self) -> tuple[FigureOf, ...]:
-        """The mean F1."""
-        return (lambda outcomes: mean_figure("nugget F1"),)
 
 
 N_HITS = 10
@@ -208,9 +187,8 @@ class QueryWriterTask(CompileTask):
 
     accept = 0.5
 
-    def make_agent(self) -> Agent:
-        """Return the query writer."""
-        return QueryWriter()
+    def __init__(self, tools: Run) -> None:
+        super().__init__(tools, QueryWriter, lambda outcomes: mean_figure(f"recall at {N_HITS}"))
 
     def read(self, path: Path) -> ItemResult:
         """Read rows of question and pmids, perhaps with a claim; BioASQ's files have such rows."""
@@ -234,11 +212,6 @@ class QueryWriterTask(CompileTask):
         hits = self.tools.retrieval.corpus.search(found.query, N_HITS) if found.query else []
         return mark_hits(right, [hit.document.id for hit in hits])
 
-    @property
-    def figures(self) -> tuple[FigureOf, ...]:
-        """The mean recall."""
-        return (lambda outcomes: mean_figure(f"recall at {N_HITS}"),)
-
 
 @dataclass(frozen=True)
 class TaskOptions:
@@ -248,8 +221,7 @@ class TaskOptions:
         rubrics: The rubric judge's rubrics; empty for all.
         n_labels: Number of the verifier's labels.
         gold: A separate file of labels, for judge, labeller and assigner.
-        n_damaged: Number of answers to damage as well, for the judge.
-        seed: The damage's seed.
+        n_damaged: Number of answers to damage as well, for the judge; the seed draws them.
     """
 
     rubrics: tuple[str, ...] = ()

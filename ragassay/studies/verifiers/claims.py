@@ -1,12 +1,12 @@
-"""Labelled claims, out of any file that has some."""
+"""Labelled claims, and verifiers that are fitted to them or measured on them (BioACE, 2.2)."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from ragassay.errors import InputError
 from ragassay.formats import read_labels, read_records
@@ -14,8 +14,19 @@ from ragassay.formats.claims import is_fact_check, read_fact_checks
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.medaesqa import MEDAESQA
 from ragassay.formats.problems import Problem
-from ragassay.models.fitted_models import mark_of
+from ragassay.metrics.papers.verifier_scores import (
+    Thresholds,
+    best_threshold,
+    best_thresholds,
+    decided_shares,
+)
+from ragassay.metrics.stats.agreement import Average, Averaged, agreement, discrimination
+from ragassay.models.entailment import NEUTRAL, SUPPORTS, EntailmentModel, labels_known, reads_whole
+from ragassay.models.fitted_models import FittedThresholds, FittedVerifier, mark_of
+from ragassay.models.verifiers import present_model
+from ragassay.optimizers.compiling.items import split_by_group
 from ragassay.optimizers.finetuning.claims import (
+    NOT_RELEVANT,
     LabelledClaim,
     claim_names,
     group_claims,
@@ -23,23 +34,27 @@ from ragassay.optimizers.finetuning.claims import (
     link_names,
     read_claims,
 )
-from ragassay.records import Rejection
+from ragassay.records import VERDICT_SETS, Rejection, Score
 from ragassay.retrievers.literature import Corpus, Literature
-from ragassay.studies.verifiers.sentences import labelled_sentences
+from ragassay.studies.verifiers.sentences import Step, labelled_sentences
+from ragassay.text.search import ALL_WORDS, N_WORDS, passage_of_sentences
 from ragassay.text.sentences import sentences_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragassay.models.embeddings import Embedder
+
+N_BATCH = 16
+"""Claims between two steps of the bar."""
 
 _LABELS = {"not_attributable": "neutral"}
 
 
 @dataclass(frozen=True)
 class Claims:
-    """The labelled claims of files.
-
-    Attributes:
-        claims: With their groups.
-        rejections: Rows that could not be read.
-        n_missing: Pairs left out, as their document has no text here.
-    """
+    """The labelled claims of files; `n_missing` pairs have no text of their document here."""
 
     claims: tuple[LabelledClaim, ...]
     rejections: tuple[Rejection, ...] = ()
@@ -75,7 +90,8 @@ def read_labelled(
 
 
 def _read_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
-    first = None if path.is_dir() else next(islice(_items(path), 1), None)
+    items = () if path.is_dir() else iter_items(path)
+    first = next((item for item in items if isinstance(item, Item)), None)
     if first is not None and is_fact_check(first):
         return _fact_checks(path, corpus)
     is_answers = first is not None and MEDAESQA.leading in first.fields
@@ -83,10 +99,6 @@ def _read_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
         return _read_cited_claims(path, corpus, labels)
     claims, rejections = read_claims(path)
     return Claims(tuple(claims), tuple(rejections))
-
-
-def _items(path: Path) -> Iterator[Item]:
-    return (item for item in iter_items(path) if isinstance(item, Item))
 
 
 def _fact_checks(path: Path, corpus: Literature) -> Claims:
@@ -151,22 +163,234 @@ def _texts(claim: LabelledClaim) -> tuple[str, str]:
 def split_claims(
     claims: Sequence[LabelledClaim], share: float, seed: int
 ) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
-    """Split claims in two, each group on one side.
-
-    Args:
-        claims: In any order, which is kept.
-        share: Share of the groups for the second side, which gets one at least.
-        seed: Chooses the groups.
+    """Split claims in two, each group on one side; see `split_by_group`.
 
     Raises:
         InputError: All claims are of one group.
     """
-    groups = sorted({claim.group for claim in claims})
-    if len(groups) < 2:
+    first, second = split_by_group(claims, share, seed)
+    if not second:
         raise InputError("all claims share a question, a claim or a document: name others by --dev")
-    random.Random(f"split:{seed}").shuffle(groups)
-    second = set(groups[: min(max(1, round(share * len(groups))), len(groups) - 1)])
-    return (
-        [claim for claim in claims if claim.group not in second],
-        [claim for claim in claims if claim.group in second],
+    return first, second
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A verifier against people, on claims of two or three labels.
+
+    Attributes:
+        accuracy: Share of claims on which they agree.
+        averages: With two labels binary, macro and weighted; with three macro and weighted.
+        auc: Area under the ROC curve of the share of the first label against people's, as in table
+            3; None where the verifier gave no shares.
+    """
+
+    accuracy: Score
+    averages: tuple[Averaged, ...]
+    auc: Score | None
+
+
+def verification(
+    truth: Sequence[str],
+    predicted: Sequence[str | None],
+    labels: Sequence[str],
+    questions: Sequence[str],
+    shares: Sequence[float | None] | None = None,
+) -> Verification:
+    """Compare a verifier's labels with people's. scikit-learn computes the values.
+
+    Args:
+        truth: shape (n,), people's labels.
+        predicted: shape (n,), the verifier's; None is unscored: left out and counted.
+        labels: All labels, two or three; the first is that of a supported claim.
+        questions: shape (n,), the question or group of each claim; intervals resample them.
+        shares: shape (n,), the verifier's share of the first label, for the area.
+
+    Raises:
+        InputError: The lengths differ, or a label is not among `labels`.
+    """
+    ways: tuple[Average, ...] = ("macro", "weighted")
+    if len(labels) == 2:
+        ways = ("binary", *ways)
+    found = agreement(truth, predicted, labels, questions, averages=ways)
+    area = None
+    if shares is not None:
+        is_first = [label == labels[0] for label in truth]
+        area = discrimination(shares, is_first, questions).auroc
+    return Verification(found.accuracy, tuple(found.averages.values()), area)
+
+
+@dataclass(frozen=True)
+class VerifierFigures:
+    """A verifier on labelled claims, for two or for three labels.
+
+    `n_left_out` claims are not measured on, as thresholds were fitted to them.
+    """
+
+    verifier: str
+    n_labels: int
+    result: Verification
+    n_left_out: int = 0
+
+
+def shares_of(
+    model: EntailmentModel,
+    claims: Sequence[LabelledClaim],
+    closest: Embedder | None = None,
+    step: Step = lambda: None,
+) -> NDArray[np.float64]:
+    """Return a verifier's probabilities for claims, shape (n_claims, 3).
+
+    A claim is compared with title and abstract (BioACE, section 4.2.1); with `closest`, with the
+    sentence of the highest cosine (4.2.2). `step` is called after each claim.
+    """
+    import numpy as np
+
+    n_words = ALL_WORDS if reads_whole(model) else N_WORDS
+    rows: list[NDArray[np.float64]] = []
+    for start in range(0, len(claims), N_BATCH):
+        part = claims[start : start + N_BATCH]
+        rows.append(model.probabilities([_pair(claim, closest, n_words) for claim in part]))
+        for _ in part:
+            step()
+    return np.concatenate(rows) if rows else np.zeros((0, 3))
+
+
+def _pair(claim: LabelledClaim, closest: Embedder | None, n_words: int) -> tuple[str, str]:
+    if closest is None:
+        passage = passage_of_sentences(claim.claim, claim.sentences, claim.title, n_words=n_words)
+        return claim.claim, passage
+    vectors = closest.encode([claim.claim, *claim.sentences])
+    return claim.claim, f"\n{claim.sentences[int((vectors[1:] @ vectors[0]).argmax())]}"
+
+
+def measure(
+    names: Sequence[str],
+    claims: Sequence[LabelledClaim],
+    cache_dir: Path,
+    n_labels: Sequence[int] = (2, 3),
+    closest: Embedder | None = None,
+    step: Step = lambda: None,
+) -> list[VerifierFigures]:
+    """Measure verifiers on claims, for each number of labels that they know.
+
+    The groups that some fitted file has seen are left out for all verifiers, so that all are
+    measured on the same claims. `closest` and `step` are those of `shares_of`.
+
+    Raises:
+        SettingsError: A verifier is unavailable.
+        InputError: Fitted files have seen every claim, or no table is left.
+    """
+    models = {(name, n): present_model(name, cache_dir, n) for n in n_labels for name in names}
+    fitted = [one.fitted for one in models.values() if isinstance(one, FittedVerifier)]
+    own = apart_from(claims, frozenset(text for one in fitted for text in one.texts))
+    if not own:
+        raise InputError("thresholds were fitted to all of these claims: name others")
+    found: list[VerifierFigures] = []
+    known: dict[tuple[str, str], NDArray[np.float64]] = {}
+    for n in n_labels:
+        for name in names:
+            model = models[name, n]
+            if labels_known(model) < n:
+                continue
+            # Most verifiers are asked the same for two labels and for three.
+            key = name, model.digest
+            if key not in known:
+                known[key] = shares_of(model, own, closest, step)
+            result = figures(known[key], own, n)
+            found.append(VerifierFigures(model.name, n, result, len(claims) - len(own)))
+    if not found:
+        raise InputError("none of these verifiers knows three labels: ask for --labels 2")
+    return found
+
+
+def figures(
+    shares: NDArray[np.float64], claims: Sequence[LabelledClaim], n_labels: int
+) -> Verification:
+    """Compare shares with people's labels; three labels fold "not relevant" into neutral.
+
+    The largest share is the label; with two labels all but support are "not attributable".
+    """
+    labels = VERDICT_SETS[n_labels]
+    said = [_label(row, n_labels) for row in shares.tolist()]
+    supported = [None if math.isnan(row[SUPPORTS]) else row[SUPPORTS] for row in shares.tolist()]
+    truth = [labels[_place(claim.label, n_labels)] for claim in claims]
+    return verification(truth, said, labels, [claim.group for claim in claims], supported)
+
+
+def _label(row: Sequence[float], n_labels: int) -> str | None:
+    if any(map(math.isnan, row)):
+        return None
+    return VERDICT_SETS[n_labels][_place(max(range(3), key=row.__getitem__), n_labels)]
+
+
+def _place(label: int, n_labels: int) -> int:
+    label = NEUTRAL if label == NOT_RELEVANT else label
+    return min(label, 1) if n_labels == 2 else label
+
+
+def fit(
+    name: str,
+    learnt: Sequence[LabelledClaim],
+    held: Sequence[LabelledClaim],
+    cache_dir: Path,
+    *,
+    n_labels: Literal[2, 3] = 2,
+    data: Sequence[str] = (),
+    seed: int = 0,
+    step: Step = lambda: None,
+) -> FittedThresholds:
+    """Find the thresholds with the highest F1 on some claims, and measure them on others.
+
+    Args:
+        name: The verifier.
+        learnt: Claims to fit to.
+        held: Claims to measure on; none of them shares a group with those.
+        cache_dir: The folder of converted weights.
+        n_labels: 2 finds one threshold with the highest F1 of "attributable"; 3 finds two, of
+            support and contradiction, with the highest macro-F1.
+        data: Names of the files.
+        seed: Of the split.
+        step: Called after each claim.
+
+    Raises:
+        SettingsError: The verifier is unavailable, or fitted already.
+        InputError: There is nothing to fit to, the two sides share claims, or the verifier knows
+            two labels only.
+    """
+    import numpy as np
+
+    marks = marks_of(learnt)
+    if len(apart_from(held, marks)) < len(held):
+        raise InputError("claims to measure on share a claim or a document with those to fit to")
+    model = present_model(name, cache_dir, n_labels)
+    if isinstance(model, FittedVerifier):
+        raise InputError(f"{name} is fitted already: name its verifier, {model.fitted.verifier}")
+    if labels_known(model) < n_labels:
+        raise InputError(f"{name} knows two labels: it has one threshold, so leave --labels at 2")
+    ours, theirs = (shares_of(model, side, step=step) for side in (learnt, held))
+    told = np.logical_not(np.isnan(ours).any(axis=1))
+    known = [claim for claim, is_told in zip(learnt, told.tolist(), strict=True) if is_told]
+    truth = [_place(claim.label, n_labels) for claim in known]
+    if n_labels == 2:
+        best, _ = best_threshold(ours[told][:, SUPPORTS].tolist(), [not place for place in truth])
+        thresholds = Thresholds(supports=best)
+    else:
+        thresholds, _ = best_thresholds(ours[told], truth)
+
+    def objective(shares: NDArray[np.float64], claims: Sequence[LabelledClaim]) -> Score:
+        return figures(shares, claims, n_labels).averages[0].f1
+
+    return FittedThresholds(
+        verifier=name,
+        digest=model.digest,
+        n_labels=n_labels,
+        thresholds=thresholds,
+        objective="f1" if n_labels == 2 else "macro_f1",
+        learnt=objective(decided_shares(ours, thresholds), learnt),
+        before=objective(theirs, held),
+        after=objective(decided_shares(theirs, thresholds), held),
+        data=tuple(data),
+        texts=tuple(sorted(marks)),
+        seed=seed,
     )

@@ -1,16 +1,19 @@
-"""Answer sentences with their cited documents and people's labels, scored by documents."""
+"""Answer sentences with cited documents and labels; does a score tell them from others (BioACE)?"""
 
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ragassay.errors import InputError
 from ragassay.formats.labels import read_labels
 from ragassay.formats.medaesqa import EvidenceKey, read_evidence
+from ragassay.metrics.stats.intervals import build_score, mean_interval
 from ragassay.models.correctness import (
     CorrectnessModel,
     CosineCorrectness,
@@ -19,24 +22,24 @@ from ragassay.models.correctness import (
 )
 from ragassay.models.embeddings import Embedder
 from ragassay.models.verifiers import present_model
-from ragassay.records import Document, Record
+from ragassay.records import Document, Record, Score
 from ragassay.retrievers.literature import Literature
 from ragassay.text.search import windows
 from ragassay.text.segmenter import segment
 from ragassay.text.sentences import sentences_of
 
 LabelKey = tuple[str, int, str]
+Source = Literal["documents", "evidence"]
+Step = Callable[[], None]
+
+FIGURES = ("positive", "negative", "accuracy", "auc")
 
 
 @dataclass(frozen=True)
 class CitedDocument:
-    """A document that a sentence cites.
+    """A document that a sentence cites, with people's label, and the evidence that they marked.
 
-    Attributes:
-        id: As the answer names it.
-        document: Its text; None where neither the answer nor the corpus has it.
-        label: What people said of the citation; empty if nothing.
-        evidence: What people marked in it as evidence of the sentence.
+    `document` is None where neither the answer nor the corpus has its text.
     """
 
     id: str
@@ -47,15 +50,9 @@ class CitedDocument:
 
 @dataclass(frozen=True)
 class CitedSentence:
-    """A sentence of an answer.
+    """A sentence of an answer, numbered from 1, its text without citation markers.
 
-    Attributes:
-        record: The answer's id.
-        topic: What its question is called: its id where the file has one, else its text.
-        question: The question's text.
-        number: 1-based.
-        text: Without its citation markers.
-        documents: What it cites.
+    `topic` is the question's id where the file has one, else its text.
     """
 
     record: str
@@ -93,10 +90,14 @@ def cited_sentences(
                 marked = next((evidence[key] for key in keys if evidence and key in evidence), ())
                 document = by_id.get(one.document) if one.document else None
                 cited.append(CitedDocument(one.document or one.marker, document, told, marked))
-            topic = record.topic or record.question
             found.append(
                 CitedSentence(
-                    record.id, topic, record.question, sentence.index, sentence.text, tuple(cited)
+                    record=record.id,
+                    topic=record.topic or record.question,
+                    question=record.question,
+                    number=sentence.index,
+                    text=sentence.text,
+                    documents=tuple(cited),
                 )
             )
     return found
@@ -107,10 +108,6 @@ def citation_labels(path: Path, records: Sequence[Record]) -> dict[LabelKey, str
 
     Of several labels of one citation the most frequent counts; of equally many "supports", as in
     BioACE's program, else the first.
-
-    Args:
-        path: Any file of labels.
-        records: The answers; a label may name its answer by topic and system.
 
     Raises:
         InputError: The file has no labels of citations.
@@ -144,13 +141,7 @@ def _take_majority(labels: Sequence[str]) -> str:
 def labelled_sentences(
     path: Path, records: Sequence[Record], corpus: Literature, labels: Path | None = None
 ) -> list[CitedSentence]:
-    """Return sentences with what people said of their citations.
-
-    Args:
-        path: The answers; MedAESQA has the labels too.
-        records: The same, read.
-        corpus: Where documents are looked up.
-        labels: The labels, where they are in another file.
+    """Return sentences with what people said of their citations, in this or another file.
 
     Raises:
         InputError: There are no labels of citations.
@@ -180,11 +171,6 @@ def open_models(
 ) -> list[CorrectnessModel]:
     """Return the models that score whether a text bears a sentence out.
 
-    Args:
-        verifiers: Verifiers, or fitted classifiers of correctness (.json).
-        embedders: Embedding models, whose cosine is the score.
-        cache_dir: The folder of converted weights.
-
     Raises:
         InputError: None is named.
         SettingsError: One is unavailable.
@@ -206,8 +192,7 @@ def open_models(
 def best_score(model: CorrectnessModel, sentence: str, document: Document) -> float | None:
     """Return the best score of a sentence over a document's runs of three sentences.
 
-    Returns:
-        None for a document without text, and where the model scores no run.
+    None for a document without text, and where the model scores no run.
     """
     return best_of(model, sentence, [span.text for span in windows(document)])
 
@@ -221,3 +206,192 @@ def best_of(model: CorrectnessModel, sentence: str, texts: Sequence[str]) -> flo
     read = ["\n".join(["", *sentences_of(text)]) if reads_lines else text for text in texts]
     scores = model.scores([(sentence, text) for text in read]).tolist()
     return max((score for score in scores if not math.isnan(score)), default=None)
+
+
+@dataclass(frozen=True)
+class QuestionSeparation:
+    """Separation of one question's sentences.
+
+    Attributes:
+        positive: Mean score of sentences with passages that support them.
+        negative: Mean score of the same sentences with passages of another question.
+        accuracy: Share of sentences whose positive score is above their negative one.
+        auc: Area under the ROC curve of positive against negative scores.
+        n_sentences: The question's sentences.
+    """
+
+    positive: float
+    negative: float
+    accuracy: float
+    auc: float
+    n_sentences: int
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Separation of a sentence's own passages from another question's: means over questions.
+
+    `pooled_auc` is the area over the sentences of all questions at once, which the paper does not
+    give: with one sentence a question the mean of the areas is the accuracy.
+    """
+
+    positive: float
+    negative: float
+    accuracy: float
+    auc: float
+    pooled_auc: float
+    questions: Mapping[str, QuestionSeparation]
+
+    @property
+    def n_questions(self) -> int:
+        """The number of questions averaged over."""
+        return len(self.questions)
+
+    def score(self, figure: str) -> Score:
+        """Return one of `FIGURES` as a mean over questions, with its interval."""
+        values = [float(getattr(one, figure)) for one in self.questions.values()]
+        interval = mean_interval(values, list(self.questions))
+        scale = (-1.0, 1.0) if figure in ("positive", "negative") else (0.0, 1.0)
+        return build_score(getattr(self, figure), len(values), 0, interval, scale=scale)
+
+
+def separation(
+    scores: Mapping[str, Sequence[tuple[float, float]]],
+) -> Separation | None:
+    """Compare positive with sampled negative scores: the semantic route (BioACE, algorithm 1).
+
+    Args:
+        scores: For each question, the positive and the negative score of each answer sentence; each
+            is the best over the passages of a document.
+
+    Returns:
+        Means over questions, each counted once; None without a question that has a sentence.
+
+    Example:
+        >>> found = separation({"q1": [(0.9, 0.2), (0.4, 0.5)]})
+        >>> found.accuracy, found.auc
+        (0.5, 0.75)
+    """
+    rows = {question: _of_question(pairs) for question, pairs in scores.items() if pairs}
+    if not rows:
+        return None
+    means = {
+        name: sum(float(getattr(row, name)) for row in rows.values()) / len(rows)
+        for name in FIGURES
+    }
+    pooled = _area([pair for pairs in scores.values() for pair in pairs])
+    return Separation(**means, pooled_auc=pooled, questions=rows)
+
+
+def _of_question(pairs: Sequence[tuple[float, float]]) -> QuestionSeparation:
+    n = len(pairs)
+    positive, negative = (sum(pair[side] for pair in pairs) / n for side in (0, 1))
+    n_above = sum(1 for above, below in pairs if above > below)
+    return QuestionSeparation(positive, negative, n_above / n, _area(pairs), n)
+
+
+def _area(pairs: Sequence[tuple[float, float]]) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    positive, negative = ([pair[side] for pair in pairs] for side in (0, 1))
+    return float(roc_auc_score([1] * len(pairs) + [0] * len(pairs), [*positive, *negative]))
+
+
+@dataclass(frozen=True)
+class SentencePair:
+    """A sentence with what supports it, and with what supports a sentence of another question."""
+
+    sentence: CitedSentence
+    other: CitedSentence
+
+
+@dataclass(frozen=True)
+class Separated:
+    """The separation by one model, with documents in runs of three sentences, or with evidence.
+
+    `result` is None where no sentence has any; of `n_unscored` sentences the model did not score
+    one of the two sides.
+    """
+
+    model: str
+    source: Source
+    result: Separation | None
+    n_unscored: int
+
+
+def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[SentencePair]:
+    """Pair sentences that a document supports with the first such one of another question.
+
+    BioACE takes the first sentence of the other row; here the first one that has a supporting
+    document, so that there is something to compare with. A row is an answer.
+
+    Raises:
+        InputError: Fewer than two questions have such a sentence.
+    """
+    supported = [one for one in sentences if supporting(one)]
+    first: dict[str, CitedSentence] = {}
+    for one in supported:
+        first.setdefault(one.record, one)
+    rows = [first[name] for name in sorted(first)]
+    if len({row.topic for row in rows}) < 2:
+        raise InputError(
+            f"{len({row.topic for row in rows})} question has a sentence with a document that "
+            "people call supporting and whose text is here: two are needed"
+        )
+    pairs: list[SentencePair] = []
+    for one in supported:
+        rng = random.Random(f"{seed}:{one.record}:{one.number}")
+        others = [row for row in rows if row.topic != one.topic]
+        pairs.append(SentencePair(one, rng.choice(others)))
+    return pairs
+
+
+def supporting(sentence: CitedSentence) -> list[Document]:
+    """Return the cited documents that people call supporting and whose text is here."""
+    cited = (one for one in sentence.documents if one.label == "supports")
+    return [one.document for one in cited if one.document is not None]
+
+
+def separate(
+    pairs: Sequence[SentencePair], model: CorrectnessModel, step: Step = lambda: None
+) -> list[Separated]:
+    """Score sentences against their own documents and another question's (algorithm 1).
+
+    A document's score is that of its best run of three sentences, a sentence's that of its best
+    document. Where people marked evidence, the same is done with it instead of the runs.
+
+    Returns:
+        One for documents, and one for evidence where there is any.
+    """
+    rows: dict[Source, dict[str, list[tuple[float, float]]]] = {"documents": {}, "evidence": {}}
+    n_unscored: dict[Source, int] = {"documents": 0, "evidence": 0}
+    for pair in pairs:
+        text, topic = pair.sentence.text, pair.sentence.topic
+        sides = (pair.sentence, pair.other)
+        by_source: dict[Source, list[float | None]] = {
+            "documents": [_best_document(model, text, side) for side in sides]
+        }
+        marked = [_evidence(side) for side in sides]
+        if all(marked):
+            by_source["evidence"] = [best_of(model, text, texts) for texts in marked]
+        for source, (positive, negative) in by_source.items():
+            if positive is None or negative is None:
+                n_unscored[source] += 1
+                continue
+            rows[source].setdefault(topic, []).append((positive, negative))
+        step()
+    return [
+        Separated(model.name, source, separation(found), n_unscored[source])
+        for source, found in rows.items()
+        if found or source == "documents"
+    ]
+
+
+def _best_document(model: CorrectnessModel, text: str, side: CitedSentence) -> float | None:
+    scores = [best_score(model, text, document) for document in supporting(side)]
+    return max((score for score in scores if score is not None), default=None)
+
+
+def _evidence(side: CitedSentence) -> list[str]:
+    cited = (one for one in side.documents if one.label == "supports")
+    return [text for one in cited for text in one.evidence]

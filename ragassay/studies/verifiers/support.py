@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.errors import InputError
+from ragassay.metrics.stats.aggregates import mean_over_questions
 from ragassay.models.correctness import CorrectnessModel
 from ragassay.models.embeddings import Embedder
 from ragassay.records import Document, Score
@@ -14,10 +15,8 @@ from ragassay.retrievers.literature import Corpus, Literature
 from ragassay.retrievers.reranked_literature import RerankedLiterature, reranker_of
 from ragassay.retrievers.rerankers import DEPTH
 from ragassay.settings import Settings
-from ragassay.studies.verifiers.sentences import CitedDocument, CitedSentence, best_score
-from ragassay.studies.verifiers.separation import borne_out
+from ragassay.studies.verifiers.sentences import CitedSentence, Step, best_score
 
-Step = Callable[[], None]
 By = Literal["question", "claim"]
 
 AT_QUESTION, AT_CLAIM = "correctness_at_k", "correctness_at_k_by_claim"
@@ -28,15 +27,50 @@ N_FOUND = 1000
 """Documents that BM25 finds for a question, to be reranked (BioACE, section 3)."""
 
 
+def borne_out(
+    scores: Sequence[Sequence[float | None] | None],
+    threshold: float,
+    questions: Sequence[str],
+    k: int | None = None,
+    judge: str = "",
+) -> Score:
+    """Return the share of sentences that one of their first documents bears out.
+
+    With the cited documents this is BioACE's Supp(AS), with those of them that experts call
+    supporting its Supp(CS) (figure 7a); with the k best hits of a search, correctness at k (7b).
+
+    Args:
+        scores: For each sentence, the best score of each of its documents, best documents first.
+            None for a sentence without a document: unscored, where BioACE counts it as wrong. A
+            score of None is a document that could not be scored.
+        threshold: Least score of evidence.
+        questions: The question of each sentence; the interval resamples questions.
+        k: Documents that count; None for all.
+        judge: The model that scored.
+
+    Returns:
+        Over all sentences, each counted once, as in the paper. A sentence that nothing bears out,
+        and of which a document is unscored, is unscored.
+
+    Example:
+        >>> borne_out([[0.2, 0.9], [0.4]], 0.5, ["q1", "q2"], k=1).value
+        0.0
+    """
+    values = [_is_borne_out(None if row is None else row[:k], threshold) for row in scores]
+    return mean_over_questions(values, questions, judge=judge)
+
+
+def _is_borne_out(scores: Sequence[float | None] | None, threshold: float) -> float | None:
+    if any(score is not None and score >= threshold for score in scores or ()):
+        return 1.0
+    return 0.0 if scores and None not in scores else None
+
+
 @dataclass(frozen=True)
 class Supported:
-    """Shares of sentences that a model finds borne out by what they cite.
+    """Shares of sentences that a model finds borne out by what they cite: Supp(AS) and Supp(CS).
 
-    Attributes:
-        model: Its name.
-        threshold: Least score of evidence.
-        all_cited: Supp(AS): by any cited document.
-        supporting: Supp(CS): by any of those that experts call supporting; None without labels.
+    `supporting` counts only documents that experts call supporting; None without labels.
     """
 
     model: str
@@ -56,45 +90,28 @@ def measure_support(
 
     A sentence without a cited document, or for CS without one that experts call supporting, is
     unscored. A document without text here is one that could not be scored.
-
-    Args:
-        sentences: With their documents.
-        model: The correctness model.
-        has_labels: Whether people labelled the citations.
-        step: Called after each sentence.
     """
-    cited: list[list[float | None] | None] = []
-    supporting: list[list[float | None] | None] = []
-    for one in sentences:
-        scores = [_score(model, one, document) for document in one.documents]
-        told = zip(scores, one.documents, strict=True)
-        by_experts = [score for score, document in told if document.label == "supports"]
-        cited.append(scores or None)
-        supporting.append(by_experts or None)
+    cited: list[list[float | None]] = []
+    supporting: list[list[float | None]] = []
+    for sentence in sentences:
+        scores = [
+            best_score(model, sentence.text, one.document) if one.document else None
+            for one in sentence.documents
+        ]
+        told = zip(scores, sentence.documents, strict=True)
+        cited.append(scores)
+        supporting.append([score for score, one in told if one.label == "supports"])
         step()
     topics = [one.topic for one in sentences]
-
-    def share(scores: Sequence[Sequence[float | None] | None]) -> Score:
-        return borne_out(scores, model.threshold, topics, judge=model.name)
-
-    return Supported(
-        model.name, model.threshold, share(cited), share(supporting) if has_labels else None
+    by_any, by_supporting = (
+        borne_out(rows, model.threshold, topics, judge=model.name) for rows in (cited, supporting)
     )
-
-
-def _score(model: CorrectnessModel, one: CitedSentence, cited: CitedDocument) -> float | None:
-    return None if cited.document is None else best_score(model, one.text, cited.document)
+    return Supported(model.name, model.threshold, by_any, by_supporting if has_labels else None)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Correctness at k of a model.
-
-    Attributes:
-        name: `AT_QUESTION` or `AT_CLAIM`.
-        model: The correctness model's name.
-        points: The score at each k, over all sentences.
-    """
+    """Correctness at k of a model, `AT_QUESTION` or `AT_CLAIM`: the score at each k."""
 
     name: str
     model: str
@@ -106,60 +123,16 @@ class Curve:
         return f"{self.model}, by {'question' if self.name == AT_QUESTION else 'claim'}"
 
 
-def rerank_for_search(
-    literature: Literature, by: By, settings: Settings, embedder: Embedder, depth: int = N_FOUND
-) -> Literature:
-    """Return literature as it is searched, reranked as set.
-
-    Args:
-        literature: What is searched.
-        by: What it is searched with; for a sentence `DEPTH` hits are reranked.
-        settings: Name the reranker.
-        embedder: Of the embedded reranker.
-        depth: How many hits of a question are reranked.
-    """
-    reranker = reranker_of(settings, embedder, literature)
-    if reranker is None:
-        return literature
-    depth = depth if by == "question" else DEPTH
-    return RerankedLiterature(literature, reranker, settings.literature.reranker, depth)
-
-
-def found_documents(
+def curves_of(
     sentences: Sequence[CitedSentence],
-    by: By,
-    k: int,
-    literature: Literature,
-    step: Step = lambda: None,
-) -> list[list[Document]]:
-    """Return the documents that are found for each sentence, best first.
-
-    Args:
-        sentences: The sentences.
-        by: Search with the sentence's question, as BioACE does, or with the sentence itself.
-        k: Documents that are wanted.
-        literature: From `rerank_for_search`.
-        step: Called after each search.
-    """
-    known: dict[str, list[Document]] = {}
-    for query in dict.fromkeys(_query(one, by) for one in sentences):
-        known[query] = [hit.document for hit in literature.search(query, k)]
-        step()
-    return [known[_query(one, by)] for one in sentences]
-
-
-def _query(one: CitedSentence, by: By) -> str:
-    return one.question if by == "question" else one.text
-
-
-def correctness_curve(
-    sentences: Sequence[CitedSentence],
-    documents: Sequence[Sequence[Document]],
-    model: CorrectnessModel,
-    by: By,
+    models: Sequence[CorrectnessModel],
+    corpus: Literature,
+    settings: Settings,
+    ways: Sequence[By],
     ks: Sequence[int],
+    depth: int = N_FOUND,
     step: Step = lambda: None,
-) -> Curve:
+) -> list[Curve]:
     """Return correctness at k: the share of sentences that one of the k best documents bears out.
 
     A document bears a sentence out if one of its runs of three sentences does (BioACE, section 3,
@@ -168,16 +141,55 @@ def correctness_curve(
 
     Args:
         sentences: The sentences.
-        documents: What was found for each, from `found_documents`.
-        model: The correctness model.
-        by: What was searched with.
+        models: The correctness models.
+        corpus: What is searched.
+        settings: Name the reranker and its embedder.
+        ways: From `ways_of`.
         ks: The numbers of documents.
-        step: Called after each sentence.
+        depth: How many hits of a question are reranked; of a sentence it is `DEPTH`.
+        step: Called after each search, and after each sentence of each curve.
+
+    Returns:
+        A curve for each way of searching and model.
+
+    Raises:
+        InputError: There is no sentence, or nothing to search.
     """
-    rows: list[list[float | None] | None] = []
+    if not sentences:
+        raise InputError("the answers have no sentence")
+    if isinstance(corpus, Corpus) and not len(corpus):
+        raise InputError("there is nothing to search: name a corpus with --corpus")
+    reranker = reranker_of(settings, Embedder(settings.literature.embedder), corpus)
+    curves: list[Curve] = []
+    for by in ways:
+        literature = corpus
+        if reranker is not None:
+            n = depth if by == "question" else DEPTH
+            literature = RerankedLiterature(corpus, reranker, settings.literature.reranker, n)
+        found: dict[str, list[Document]] = {}
+        for query in dict.fromkeys(_query(one, by) for one in sentences):
+            found[query] = [hit.document for hit in literature.search(query, max(ks))]
+            step()
+        documents = [found[_query(one, by)] for one in sentences]
+        curves += [_curve(sentences, documents, model, by, ks, step) for model in models]
+    return curves
+
+
+def _query(one: CitedSentence, by: By) -> str:
+    return one.question if by == "question" else one.text
+
+
+def _curve(
+    sentences: Sequence[CitedSentence],
+    documents: Sequence[Sequence[Document]],
+    model: CorrectnessModel,
+    by: By,
+    ks: Sequence[int],
+    step: Step,
+) -> Curve:
+    rows: list[list[float | None]] = []
     for one, found in zip(sentences, documents, strict=True):
-        scores = _until_borne_out(model, one.text, found[: max(ks)])
-        rows.append(list(scores) or None)
+        rows.append(list(_until_borne_out(model, one.text, found)))
         step()
     topics = [one.topic for one in sentences]
     points = {k: borne_out(rows, model.threshold, topics, k, model.name) for k in sorted(set(ks))}
@@ -193,45 +205,6 @@ def _until_borne_out(
         yield score
         if score is not None and score >= model.threshold:
             return
-
-
-def curves_of(
-    sentences: Sequence[CitedSentence],
-    models: Sequence[CorrectnessModel],
-    corpus: Literature,
-    settings: Settings,
-    ways: Sequence[By],
-    ks: Sequence[int],
-    depth: int = N_FOUND,
-    step: Step = lambda: None,
-) -> list[Curve]:
-    """Return the curve of each model and way of searching.
-
-    Args:
-        sentences: The sentences.
-        models: The correctness models.
-        corpus: What is searched.
-        settings: Name the reranker and its embedder.
-        ways: From `ways_of`.
-        ks: From `parse_ks`.
-        depth: How many hits of a question are reranked.
-        step: Called after each search, and after each sentence of each curve.
-
-    Raises:
-        InputError: There is no sentence, or nothing to search.
-    """
-    if not sentences:
-        raise InputError("the answers have no sentence")
-    if isinstance(corpus, Corpus) and not len(corpus):
-        raise InputError("there is nothing to search: name a corpus with --corpus")
-    curves: list[Curve] = []
-    for by in ways:
-        literature = rerank_for_search(
-            corpus, by, settings, Embedder(settings.literature.embedder), depth
-        )
-        documents = found_documents(sentences, by, max(ks), literature, step)
-        curves += [correctness_curve(sentences, documents, m, by, ks, step) for m in models]
-    return curves
 
 
 def n_steps(sentences: Sequence[CitedSentence], ways: Sequence[By], n_models: int) -> int:

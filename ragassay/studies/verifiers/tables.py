@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from ragassay.metrics.papers.verifier_scores import Thresholds
+from ragassay.models.fitted_models import FittedThresholds
 from ragassay.prompts.model_forms import VerifierKinds
 from ragassay.records import Score
 from ragassay.reports.sheets import Cell, Column, Sheet, number, score_cells, score_columns
 from ragassay.reports.text import NOT_DEFINED
-from ragassay.studies.verifiers.measuring import Verification
-from ragassay.studies.verifiers.separation import FIGURES, Separation
+from ragassay.studies.verifiers.claims import VerifierFigures
+from ragassay.studies.verifiers.sentences import FIGURES, Separated
+from ragassay.studies.verifiers.support import Curve, Supported
 
 _TITLES = {
     2: "Two labels: attributable or not",
@@ -47,15 +48,10 @@ def _sheet(title: str, named: Sequence[Column], rows: Iterable[Row], caption: st
     return Sheet(title, columns, cells, caption)
 
 
-def measured_sheet(rows: Sequence[tuple[str, Verification, int]], n_labels: int) -> Sheet:
+def measured_sheet(found: Sequence[VerifierFigures], n_labels: int) -> Sheet:
     """Return the table of verifiers for two or three labels (BioACE, tables 4, 5, 8, 10, 11).
 
     A row is a verifier and a way of averaging over labels.
-
-    Args:
-        rows: Each verifier's name, its figures, and how many claims are left out, as some
-            verifier's thresholds were fitted to them.
-        n_labels: 2 or 3.
     """
     columns = (
         Column("verifier", "Verifier"),
@@ -70,21 +66,21 @@ def measured_sheet(rows: Sequence[tuple[str, Verification, int]], n_labels: int)
     )
     cells = tuple(
         (
-            name,
+            verifier.verifier,
             one.average,
             *score_cells(one.precision),
             *score_cells(one.recall),
             *score_cells(one.f1),
             _short_span(one.f1),
             *score_cells(one.f1_of_means),
-            *score_cells(result.accuracy),
-            *score_cells(result.auc or Score(value=None, n=0)),
+            *score_cells(verifier.result.accuracy),
+            *score_cells(verifier.result.auc or Score(value=None, n=0)),
         )
-        for name, result, _ in rows
-        for one in result.averages
+        for verifier in found
+        for one in verifier.result.averages
     )
-    n_left_out = max((n for *_, n in rows), default=0)
-    n_unscored = max((result.accuracy.n_unscored for _, result, _ in rows), default=0)
+    n_left_out = max((one.n_left_out for one in found), default=0)
+    n_unscored = max((one.result.accuracy.n_unscored for one in found), default=0)
     notes = [
         f"{n_left_out} claims to which thresholds were fitted are left out" if n_left_out else "",
         f"{n_unscored} claims are unscored at most" if n_unscored else "",
@@ -92,31 +88,27 @@ def measured_sheet(rows: Sequence[tuple[str, Verification, int]], n_labels: int)
     return Sheet(_TITLES[n_labels], columns, cells, "; ".join(filter(None, notes)))
 
 
-def separation_sheet(rows: Sequence[tuple[str, str, Separation | None, int]]) -> Sheet:
-    """Return how models separate (BioACE, figure 1): means over questions.
-
-    Args:
-        rows: Each model's name, what was scored, the figures, and how many sentences are unscored.
-    """
-    found: list[Row] = []
-    for name, source, result, n_unscored in rows:
-        unscored = {"n_unscored": n_unscored}
+def separation_sheet(found: Sequence[Separated]) -> Sheet:
+    """Return how models separate (BioACE, figure 1): means over questions."""
+    rows: list[Row] = []
+    for one in found:
+        unscored = {"n_unscored": one.n_unscored}
         for key, title in _SEPARATION.items():
-            score = result.score(key) if result else Score(value=None, n=0)
-            found.append(((name, source, title), score.model_copy(update=unscored)))
-        n = sum(one.n_sentences for one in result.questions.values()) if result else 0
-        pooled = Score(value=result.pooled_auc if result else None, n=n, n_unscored=n_unscored)
-        found.append(((name, source, "AUC over all sentences"), pooled))
+            score = one.result.score(key) if one.result else Score(value=None, n=0)
+            rows.append(((one.model, one.source, title), score.model_copy(update=unscored)))
+        questions = one.result.questions.values() if one.result else ()
+        pooled = Score(
+            value=one.result.pooled_auc if one.result else None,
+            n=sum(question.n_sentences for question in questions),
+            n_unscored=one.n_unscored,
+        )
+        rows.append(((one.model, one.source, "AUC over all sentences"), pooled))
     named = (Column("model", "Model"), Column("source", "Of"), Column("figure", "Figure"))
-    return _sheet(
-        "A sentence's own documents against another question's",
-        named,
-        found,
-        "means over n questions; unscored are sentences",
-    )
+    title = "A sentence's own documents against another question's"
+    return _sheet(title, named, rows, "means over n questions; unscored are sentences")
 
 
-def question_sheet(rows: Sequence[tuple[str, str, Separation | None, int]]) -> Sheet:
+def question_sheet(found: Sequence[Separated]) -> Sheet:
     """Return the same by question."""
     columns = (
         Column("model", "Model"),
@@ -126,44 +118,33 @@ def question_sheet(rows: Sequence[tuple[str, str, Separation | None, int]]) -> S
         number("n_sentences", "Sentences"),
     )
     cells = tuple(
-        (name, source, question, *(getattr(one, f) for f in FIGURES), one.n_sentences)
-        for name, source, found, _ in rows
-        for question, one in (found.questions.items() if found else ())
+        (by.model, by.source, question, *(getattr(one, f) for f in FIGURES), one.n_sentences)
+        for by in found
+        for question, one in (by.result.questions.items() if by.result else ())
     )
     return Sheet("By question", columns, cells)
 
 
-def support_sheet(rows: Sequence[tuple[str, float, Score, Score | None]]) -> Sheet:
-    """Return Supp(AS) and Supp(CS) (BioACE, figure 7a).
-
-    Args:
-        rows: Each model's name, its threshold, and the two shares.
-    """
-    found: list[Row] = []
-    for name, threshold, all_cited, supporting in rows:
-        found.append(((name, threshold, "Supp(AS)"), all_cited))
-        if supporting is not None:
-            found.append(((name, threshold, "Supp(CS)"), supporting))
-    named = (Column("model", "Model"), number("threshold", "Threshold"), Column("score", "Score"))
-    return _sheet(
-        "Sentences that a cited document bears out",
-        named,
-        found,
-        "AS: any cited document; CS: any that people call supporting",
+def support_sheet(found: Sequence[Supported]) -> Sheet:
+    """Return Supp(AS) and Supp(CS) (BioACE, figure 7a)."""
+    rows = (
+        ((one.model, one.threshold, name), score)
+        for one in found
+        for name, score in (("Supp(AS)", one.all_cited), ("Supp(CS)", one.supporting))
+        if score is not None
     )
+    named = (Column("model", "Model"), number("threshold", "Threshold"), Column("score", "Score"))
+    caption = "AS: any cited document; CS: any that people call supporting"
+    return _sheet("Sentences that a cited document bears out", named, rows, caption)
 
 
-def curve_sheet(curves: Sequence[tuple[str, str, Mapping[int, Score]]]) -> Sheet:
-    """Return correctness at k (BioACE, figure 7b).
-
-    Args:
-        curves: The score's name, the model's, and the score at each k.
-    """
+def curve_sheet(curves: Sequence[Curve]) -> Sheet:
+    """Return correctness at k (BioACE, figure 7b)."""
     named = (Column("score", "Score"), Column("model", "Model"), number("k", "k"))
     rows = (
-        ((name, model, k), score)
-        for name, model, points in curves
-        for k, score in sorted(points.items())
+        ((one.name, one.model, k), score)
+        for one in curves
+        for k, score in sorted(one.points.items())
     )
     return _sheet("Correctness at k", named, rows)
 
@@ -189,18 +170,12 @@ def kinds_sheet(table: VerifierKinds) -> Sheet:
     return Sheet("Verifiers that write a label, or score", columns, (*writers, *scorers))
 
 
-def fitted_lines(thresholds: Thresholds, learnt: Score, before: Score, after: Score) -> list[str]:
-    """Return what was fitted, and what it is worth on the claims held out.
-
-    Args:
-        thresholds: Of the verifier's shares.
-        learnt: F1, or macro-F1, on the claims that were learnt from.
-        before: The same on the claims held out, unfitted.
-        after: The same, fitted.
-    """
-    other = thresholds.contradicts
+def fitted_lines(fitted: FittedThresholds) -> list[str]:
+    """Return what was fitted, and what it is worth on the claims held out."""
+    learnt, before, after = fitted.learnt, fitted.before, fitted.after
+    other = fitted.thresholds.contradicts
     name = "F1" if other is None else "macro-F1"
-    ends = f"supports from {thresholds.supports:.4f}"
+    ends = f"supports from {fitted.thresholds.supports:.4f}"
     return [
         ends if other is None else f"{ends}, contradicts from {other:.4f}",
         f"{name} on {learnt.n} claims that were learnt from: {_figure(learnt)}",

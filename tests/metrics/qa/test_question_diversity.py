@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from ragassay.qa.scores import (
     BIN_NAMES,
-    bin_of,
     intent_similarities,
-    near_duplicates,
     pair_similarities,
     question_diversity,
 )
@@ -37,7 +35,8 @@ def test_worked_by_hand() -> None:
     [(-1, 0), (0, 0), (0.29, 0), (0.3, 1), (0.49, 1), (0.5, 2), (0.7, 2), (0.71, 3), (1, 3)],
 )
 def test_an_edge_belongs_to_one_bin(similarity: float, place: int) -> None:
-    assert bin_of(similarity) == place
+    counts = [one.count for one in question_diversity([similarity]).bins]
+    assert counts.index(1) == place
 
 
 @given(SHARES)
@@ -48,8 +47,6 @@ def test_every_scored_pair_is_in_one_bin_and_the_unscored_are_counted(
     known = [value for value in values if value is not None]
     assert sum(one.count for one in found.bins) == found.similarity.n == len(known)
     assert found.similarity.n_unscored == len(values) - len(known)
-    for place, one in enumerate(found.bins):
-        assert one.count == sum(bin_of(value) == place for value in known)
 
 
 def test_an_unscored_pair_leaves_the_mean_and_bounds_it() -> None:
@@ -80,9 +77,3 @@ def test_a_judges_scores_become_shares() -> None:
     scored = IntentSimilarity(first="a", second="b", score=90, judge="m")
     failed = IntentSimilarity(first="a", second="c", failure=Failure(reason="timeout"), judge="m")
     assert intent_similarities([scored, failed]) == [0.9, None]
-
-
-def test_near_duplicates_come_the_most_alike_first() -> None:
-    matrix = [[1, 0.95, 0.2], [0.95, 1, 0.97], [0.2, 0.97, 1]]
-    assert near_duplicates(matrix) == [(1, 2, 0.97), (0, 1, 0.95)]
-    assert near_duplicates(matrix, 0.98) == near_duplicates([]) == []

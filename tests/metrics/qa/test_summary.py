@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.qa.scores import clustered_score, intent_score, qa_scores, rating_means
+from ragassay.metrics.stats.aggregates import clustered_score
+from ragassay.qa.scores import intent_score, qa_scores, rating_means
 from ragassay.records import Failure
 from ragassay.records.qa import (
     AnswerNumber,

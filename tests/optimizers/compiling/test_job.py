@@ -17,8 +17,7 @@ from ragassay.optimizers.compiling.job import (
     write_compiled,
     writer_settings,
 )
-from ragassay.optimizers.compiling.planning import OPTIMIZERS, n_calls_of
-from ragassay.optimizers.compiling.pricing import shown_name
+from ragassay.optimizers.compiling.planning import OPTIMIZERS, n_calls_of, shown_name
 from ragassay.optimizers.compiling.tasks import TaskOptions
 from ragassay.prompts import load_prompts, load_rubrics
 from ragassay.prompts.compiled import CompiledPredictor, read_compiled

@@ -24,11 +24,13 @@ from ragassay.settings import load_settings
 from ragassay.studies.verifiers.claims import (
     Claims,
     apart_from,
+    fit,
     marks_of,
+    measure,
     read_labelled,
+    shares_of,
     split_claims,
 )
-from ragassay.studies.verifiers.measuring import fit, measure, shares_of
 from ragassay.studies.verifiers.sentences import (
     CitedSentence,
     best_score,
@@ -36,8 +38,9 @@ from ragassay.studies.verifiers.sentences import (
     cited_sentences,
     has_citation_labels,
     labelled_sentences,
+    sample_pairs,
+    separate,
 )
-from ragassay.studies.verifiers.separation import sample_pairs, separate
 from ragassay.studies.verifiers.support import (
     AT_CLAIM,
     AT_QUESTION,
