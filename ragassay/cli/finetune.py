@@ -259,7 +259,8 @@ _OPTIONS = {
 def _report(
     found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None], option: str
 ) -> None:
-    from ragassay.reports.text import count_text, format_interval, score_text
+    from ragassay.reports.display import format_interval, score_text
+    from ragassay.reports.text import count_text
 
     if found.measured is not None:
         scores = {

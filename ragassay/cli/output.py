@@ -226,6 +226,7 @@ def _drop_unscored(summary: Summary) -> Summary:
 
 def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     """Print who graded, what each system covers, and where to go on."""
+    from ragassay.reports.display import UNDECIDED, count_missing
     from ragassay.reports.sheets import sheet_table
     from ragassay.safe_text import open_console
     from ragassay.workbench.evaluation_tables import cover_sheet
@@ -235,12 +236,13 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     for kind, table in covers(graded).items():
         console.print(f"By {kind}s:", style="bold")
         console.print(sheet_table(cover_sheet(table)))
-    counts = {"given": graded.n_grades, "undecided": graded.n_undecided}
-    counts["unscored"] = graded.n_unscored
-    told = ", ".join(f"{n} {name}" for name, n in counts.items() if n or name == "given")
+    missing = count_missing(graded.n_undecided, graded.n_unscored)
+    told = ", ".join((f"{graded.n_grades} given", *missing))
     console.print(f"Grades: {told}.", markup=False, highlight=False)
     if graded.n_undecided:
-        advice = "What is undecided only a judge can tell: --escalate MODEL sends just that to one."
+        advice = (
+            f"What is {UNDECIDED} only a judge can tell: --escalate MODEL sends just that to one."
+        )
         console.print(advice, markup=False, highlight=False)
     card = graded.run.manifest.grader_card
     if card is not None:

@@ -16,9 +16,10 @@ from ragassay.metrics.stats.changes import (
     words_shared,
 )
 from ragassay.records import Evaluation, Finding
+from ragassay.reports.display import difference_text, format_value
 from ragassay.reports.findings_view import FindingCard, view_card
 from ragassay.reports.labels import finding_rank
-from ragassay.reports.text import difference_text, format_value, score_name
+from ragassay.reports.text import score_name
 
 LEAST_GAIN = 0.005
 """Share of its scale by which a score changes before it is listed."""

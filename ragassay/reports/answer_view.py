@@ -17,32 +17,35 @@ from ragassay.records import (
     Score,
     Signals,
 )
-from ragassay.reports.cascade_view import decided_text, value_text
 from ragassay.reports.charts import spark_path
+from ragassay.reports.display import (
+    NOT_JUDGED,
+    Tone,
+    decided_text,
+    format_share,
+    format_value,
+    is_number,
+    label_tone,
+    score_text,
+    unscored_text,
+    value_text,
+)
 from ragassay.reports.labels import (
     N_LOOKS,
     Severity,
-    Tone,
     finding_rank,
     finding_severity,
-    label_tone,
     place_text,
     shown_findings,
-    unscored_text,
 )
 from ragassay.reports.panel_view import MemberView, pointing_text, scale_of, view_members
 from ragassay.reports.sentence_view import Chip, SentenceView, chip_of, view_sentences
 from ragassay.reports.text import (
-    NOT_JUDGED,
-    format_share,
-    format_value,
     humanise,
-    is_number,
     join_words,
     rubric_mean,
     rubric_mean_text,
     score_group,
-    score_text,
     score_title,
 )
 

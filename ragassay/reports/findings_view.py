@@ -17,6 +17,7 @@ from ragassay.records import (
     Summary,
     outlines_of,
 )
+from ragassay.reports.display import UNDECIDED, precision_text, reason_text
 from ragassay.reports.labels import (
     JUDGED,
     N_LOOKS,
@@ -27,19 +28,11 @@ from ragassay.reports.labels import (
     finding_title,
     is_serious,
     place_text,
-    reason_text,
     shown_findings,
 )
 from ragassay.reports.marked import Piece, marked, marked_claim, marked_passage
 from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
-from ragassay.reports.text import (
-    count_text,
-    findings_text,
-    headline,
-    join_words,
-    precision_text,
-    verdict_title,
-)
+from ragassay.reports.text import count_text, findings_text, headline, join_words, verdict_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +142,7 @@ WORTH_A_LOOK = (
 
 FLAG = "--escalate"
 
-UNDECIDED = (
+UNDECIDED_NOTE = (
     "verdicts are those on which the judge, as it was measured, is not right often enough. They "
     "are not missing at random: a score with many of them is shown as its range, from all of them "
     "wrong to all of them right."
@@ -222,7 +215,7 @@ def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
     rest = [refused] if refused else []
     rest += [f"{count_text(n, 'finding')} worth a look" for n in [sum(summary.looks.values())] if n]
     if summary.n_undecided:
-        rest.append(count_text(summary.n_undecided, "undecided verdict"))
+        rest.append(count_text(summary.n_undecided, f"{UNDECIDED} verdict"))
     where = f"{n:,} answers" if n > 1 else "this answer"
     return f"Nothing serious leads in {where}{'; ' if rest else ''}{join_words(rest)}."
 
@@ -289,7 +282,11 @@ def _counted(name: str, n: int) -> str:
 
 def undecided_note(summary: Summary) -> str:
     """Say what undecided verdicts are, and who can decide them."""
-    return UNDECIDED if summary.cascade else f"{UNDECIDED} A second judge can decide them: {FLAG}."
+    return (
+        UNDECIDED_NOTE
+        if summary.cascade
+        else f"{UNDECIDED_NOTE} A second judge can decide them: {FLAG}."
+    )
 
 
 def looks_text(summary: Summary, evaluations: Iterable[Outlined] = ()) -> str:
@@ -313,4 +310,4 @@ def undecided_text(summary: Summary) -> str:
     if not summary.n_undecided:
         return ""
     mend = "" if summary.cascade else f": name a judge ({FLAG}) for them"
-    return f"{summary.n_undecided:,} undecided{mend}"
+    return f"{summary.n_undecided:,} {UNDECIDED}{mend}"

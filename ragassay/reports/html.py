@@ -28,6 +28,7 @@ from ragassay.reports.answer_view import view_answer
 from ragassay.reports.application import application_text
 from ragassay.reports.cascade_view import ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
+from ragassay.reports.display import UNDECIDED, UNSCORED, reason_text
 from ragassay.reports.findings_view import (
     WORTH_A_LOOK,
     FindingCard,
@@ -44,7 +45,7 @@ from ragassay.reports.index import (
     view_lines,
     view_source,
 )
-from ragassay.reports.labels import finding_rank, finding_title, reason_text, without_controls
+from ragassay.reports.labels import finding_rank, finding_title, without_controls
 from ragassay.reports.panel_view import INDEPENDENT
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, who_text
@@ -163,8 +164,7 @@ LEVELS: tuple[FindingLevel, ...] = ("head", "look")
 STATES = (
     ("heads", "a finding that leads"),
     ("looks", "something worth a look"),
-    ("undecided", "undecided verdicts"),
-    ("unscored", "unscored verdicts"),
+    *((state, f"{state} verdicts") for state in (UNDECIDED, UNSCORED)),
     ("none", "nothing found"),
 )
 """What answers may be filtered by, beside the kinds of findings."""

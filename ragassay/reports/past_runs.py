@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from ragassay.records.base import Frozen
+from ragassay.reports.display import SHARE_SCALE, format_value, range_text
 from ragassay.reports.labels import one_line
-from ragassay.reports.text import (
-    SHARE_SCALE,
-    count_text,
-    format_value,
-    range_text,
-    score_group,
-    score_name,
-)
+from ragassay.reports.text import count_text, score_group, score_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -9,8 +9,9 @@ from typing import Protocol
 from ragassay.records import Bound, CardFigure, FileStamp, Manifest, ModelCard, Summary, Usage
 from ragassay.records.run import PromptStamp
 from ragassay.reports.cascade_view import usd_text
+from ragassay.reports.display import NBSP, NOT_DEFINED, UNDECIDED, format_share, format_span
 from ragassay.reports.sheets import Sheet, numbers, words
-from ragassay.reports.text import NBSP, NOT_DEFINED, count_text, format_share, format_span
+from ragassay.reports.text import count_text
 
 UNKNOWN_JUDGE = (
     "Nothing is known about this judge: it comes without figures on data that it had not seen. "
@@ -19,8 +20,8 @@ UNKNOWN_JUDGE = (
 NO_FIGURES = "This judge has a card, but no figure on data that it had not seen."
 
 BOUNDS_NOTE = (
-    "Bounds: a verdict that is less sure is undecided, a finding only worth a look. Of those above "
-    "at most the named share is wrong, with probability 1 - delta over such data."
+    f"Bounds: a verdict that is less sure is {UNDECIDED}, a finding only worth a look. Of those "
+    "above at most the named share is wrong, with probability 1 - delta over such data."
 )
 
 

@@ -21,6 +21,13 @@ from ragassay.records import (
 from ragassay.reports.cascade_view import CascadeView, view_cascade
 from ragassay.reports.certificate import NOT_AUDITED, CertificateView, view_certificate
 from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
+from ragassay.reports.display import (
+    format_bounds,
+    format_interval,
+    is_number,
+    judge_text,
+    score_text,
+)
 from ragassay.reports.findings_view import (
     FindingGroup,
     undecided_note,
@@ -34,15 +41,11 @@ from ragassay.reports.repeats import confidence_text, repeats_sheet
 from ragassay.reports.run_sheets import averages_sheet, cost_sheet, every_score_sheet, system_sheet
 from ragassay.reports.sheets import Sheet
 from ragassay.reports.text import (
-    format_bounds,
-    format_interval,
     group_title,
     headline,
-    is_number,
     join_words,
     score_direction,
     score_group,
-    score_text,
     score_title,
     shortfall,
 )
@@ -182,7 +185,7 @@ def _group(name: str, scores: Mapping[str, Score]) -> ScoreGroup:
             n=score.n,
             n_unscored=score.n_unscored,
             bounds=format_bounds(score),
-            judge="" if score.judge == judge else score.judge or "no model asked",
+            judge="" if score.judge == judge else judge_text(score.judge),
         )
         for key, score in scores.items()
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from ragassay.records import FAILED_CALLS, Outlined, Score, Summary, Usage
+from ragassay.reports.display import format_interval, is_number, judged_by_text
 from ragassay.reports.labels import is_serious
 from ragassay.reports.sheets import (
     Column,
@@ -21,10 +22,8 @@ from ragassay.reports.sheets import (
 from ragassay.reports.text import (
     MAIN_SCORES,
     RUBRIC_MEAN,
-    format_interval,
     group_title,
     humanise,
-    is_number,
     rubric_mean,
     rubric_mean_text,
     score_direction,
@@ -76,7 +75,9 @@ def _judges_text(summary: Summary) -> str:
         groups = judges.setdefault(score.judge, [])
         if score.judge and group_title(score_group(key)) not in groups:
             groups.append(group_title(score_group(key)))
-    lines = [f"{', '.join(groups)}: judged by {judge}" for judge, groups in judges.items() if judge]
+    lines = [
+        f"{', '.join(groups)}: {judged_by_text(judge)}" for judge, groups in judges.items() if judge
+    ]
     return "; ".join(lines)
 
 

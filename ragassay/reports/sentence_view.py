@@ -23,9 +23,15 @@ from ragassay.records import (
     SentenceCorrectness,
     SentenceLabel,
 )
-from ragassay.reports.cascade_view import decided_text
-from ragassay.reports.labels import Tone, label_text, label_tone, reason_text, unscored_text
-from ragassay.reports.text import format_share
+from ragassay.reports.display import (
+    Tone,
+    decided_text,
+    format_share,
+    label_text,
+    label_tone,
+    reason_text,
+    unscored_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +52,9 @@ def chip_of(
     leaning: str | None = None,
 ) -> Chip:
     """Return the chip of a label, or of its failure; the note is its detail."""
-    is_open = failure is not None and failure.reason == "undecided"
     return Chip(
         word=unscored_text(failure, leaning) if label is None else label_text(label),
-        tone="undecided" if is_open else label_tone(label),
+        tone=label_tone(label, failure),
         confidence="" if confidence is None else format_share(confidence),
         detail=" ".join(part for part in (failure.detail if failure else "", note) if part),
     )

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.records import Score
-from ragassay.reports.labels import one_line
-from ragassay.reports.text import (
+from ragassay.reports.display import (
     NBSP,
     NOT_DEFINED,
     format_bounds,
@@ -23,6 +22,7 @@ from ragassay.reports.text import (
     is_number,
     score_text,
 )
+from ragassay.reports.labels import one_line
 
 if TYPE_CHECKING:
     from rich.containers import Lines

@@ -10,14 +10,14 @@ from typing import ClassVar, Literal
 from pydantic import JsonValue
 
 from ragassay.errors import InputError
-from ragassay.records import Review
-from ragassay.reports.labels import Tone
+from ragassay.records import MissingState, Review
+from ragassay.reports.display import Tone
 from ragassay.runs.journal import Journal
 
 Value = str | float | bool
 """What can be said of an item with one key."""
 
-State = Literal["undecided", "unscored", "judges", "leads"]
+State = MissingState | Literal["judges", "leads"]
 """What makes an item worth a look: nobody could tell, nobody said, judges differ, or its finding
 leads the report."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 
 from ragassay.records import Review, standing
-from ragassay.reports.labels import label_text
+from ragassay.reports.display import UNDECIDED, UNSCORED, label_text
 from ragassay.review.items import ReviewItem, ReviewSource
 
 PAUSE_S = 300
@@ -171,8 +171,8 @@ STATES: Mapping[str, tuple[str, States]] = {
     "todo": ("not yet reviewed by me", lambda desk, item, who: not desk.is_done(item, who)),
     "done": ("reviewed by me", lambda desk, item, who: desk.is_done(item, who)),
     "open": (
-        "undecided or unscored",
-        lambda desk, item, who: "undecided" in item.states or "unscored" in item.states,
+        f"{UNDECIDED} or {UNSCORED}",
+        lambda desk, item, who: not {UNDECIDED, UNSCORED}.isdisjoint(item.states),
     ),
     "judges": ("judges differ", lambda desk, item, who: "judges" in item.states),
     "people": ("people differ", lambda desk, item, who: desk.people_differ(item)),

@@ -13,6 +13,7 @@ from ragassay.reports.certificate import (
     target_title,
     view_certificate,
 )
+from ragassay.reports.display import NOT_DEFINED, count_missing
 from ragassay.reports.html import content_policy, page_environment
 from ragassay.reports.labels import without_controls
 from ragassay.reports.markdown import certificate_block
@@ -30,7 +31,7 @@ from ragassay.reports.sheets import (
     value_cell,
     words,
 )
-from ragassay.reports.text import NOT_DEFINED, humanise
+from ragassay.reports.text import humanise
 from ragassay.studies.audit_view import CHANCE_PLACE, view_groups
 
 ATTACK_TITLES = {
@@ -231,8 +232,7 @@ def _lift(figure: AttackFigure) -> float:
 
 def _pairs(figure: AttackFigure) -> str:
     n_failed = figure.detection.n_unscored - figure.n_undecided
-    counts = (figure.n_undecided, "undecided"), (n_failed, "unscored")
-    others = ", ".join(f"+{n:,} {word}" for n, word in counts if n)
+    others = ", ".join(f"+{text}" for text in count_missing(figure.n_undecided, n_failed))
     return f"{figure.detection.n:,}" + (f" ({others})" if others else "")
 
 

@@ -13,7 +13,7 @@ from ragassay.reports.certificate import (
     certificate_groups,
     target_title,
 )
-from ragassay.reports.text import (
+from ragassay.reports.display import (
     NOT_DEFINED,
     SHARE_SCALE,
     format_interval,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from ragassay.errors import InputError
 from ragassay.metrics.stats.aggregates import Matrix
 from ragassay.records import Record, Score
+from ragassay.reports.display import NBSP, decimals_span, decimals_text
 from ragassay.reports.figures import heatmap_plot
 from ragassay.reports.html import content_policy, page_environment
 from ragassay.reports.labels import without_controls
@@ -21,7 +22,7 @@ from ragassay.reports.sheets import (
     csv_text,
     sheet_latex,
 )
-from ragassay.reports.text import NBSP, count_text, decimals_span, decimals_text
+from ragassay.reports.text import count_text
 
 
 def records_where(records: Sequence[Record], where: Sequence[str]) -> tuple[Record, ...]:

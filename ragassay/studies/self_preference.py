@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from ragassay.errors import InputError
 from ragassay.records import Score
+from ragassay.reports.display import decimals_span, decimals_text
 from ragassay.reports.sheets import Column, Sheet, Shown, csv_text, number, numbers, words
-from ragassay.reports.text import decimals_span, decimals_text, join_words
+from ragassay.reports.text import join_words
 from ragassay.studies.ratings import Favourite, RatingTable, difference_score
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ragassay.metrics.papers.strategies import PERTURBED, RubricRobustness, StrategyAnswer, polarity
 from ragassay.records import Score
-from ragassay.reports.labels import label_text, one_line
+from ragassay.reports.display import SHARE_SCALE, decimals_text, format_value, label_text
+from ragassay.reports.labels import one_line
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
     Plain,
@@ -21,7 +22,7 @@ from ragassay.reports.sheets import (
     sheet_markdown,
     words,
 )
-from ragassay.reports.text import SHARE_SCALE, count_text, decimals_text, format_value
+from ragassay.reports.text import count_text
 
 COLUMNS = ("table", "rubric", "column", "value", "low", "high", "n", "n_unscored", "judge")
 RATING_COLUMNS = ("record_id", "rubric", "way", "rating", "polarity", "people", "hint", "reason")

@@ -16,6 +16,7 @@ from ragassay.metrics.stats.classification import discrimination
 from ragassay.metrics.stats.correlation import correlate_scores
 from ragassay.metrics.stats.intervals import build_score, mean_interval, mean_score
 from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, OwnTask, Score
+from ragassay.reports.display import UNDECIDED
 
 MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
 
@@ -165,7 +166,7 @@ def _abstaining(
     told = [float(predicted[i] is not None) for i in asked]
     return [
         TrustFigure(name, _mean(hits, questions, len(items) - len(asked)))
-        for name, hits in (("accuracy, undecided as wrong", right), ("share decided", told))
+        for name, hits in ((f"accuracy, {UNDECIDED} as wrong", right), ("share decided", told))
     ]
 
 

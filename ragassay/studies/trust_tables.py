@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ragassay.metrics.papers.rankings import Ranking
 from ragassay.metrics.stats.alignment import Alignment
-from ragassay.reports.labels import label_text
+from ragassay.reports.display import decimals_span, decimals_text, label_text
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
     Cell,
@@ -21,13 +21,7 @@ from ragassay.reports.sheets import (
     sheet_latex,
     with_column,
 )
-from ragassay.reports.text import (
-    count_text,
-    decimals_span,
-    decimals_text,
-    humanise,
-    score_title,
-)
+from ragassay.reports.text import count_text, humanise, score_title
 from ragassay.studies.trust import TaskTrust, TrustFigure
 
 CLASS_COLUMNS = (

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragassay.metrics.stats.correlation import RankCorrelation
+from ragassay.reports.display import NOT_DEFINED
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
     Cell,
@@ -16,7 +17,6 @@ from ragassay.reports.sheets import (
     score_columns,
     sheet_latex,
 )
-from ragassay.reports.text import NOT_DEFINED
 from ragassay.workbench.agreement import AnnotatorTables, GradeTable
 from ragassay.workbench.cover import SystemCover
 from ragassay.workbench.leaderboards import RubricBoard

@@ -20,7 +20,7 @@ from ragassay.records import (
     SentenceCorrectness,
 )
 from ragassay.reports import answer_sheet, headline, render_html, render_markdown
-from ragassay.reports.cascade_view import value_text
+from ragassay.reports.display import value_text
 from ragassay.reports.findings_view import (
     UNMEASURED,
     looks_text,

@@ -11,18 +11,21 @@ import pytest
 import ragassay.reports as reports
 from ragassay.records import Finding, Score, Summary
 from ragassay.reports.charts import LEFT, RIGHT_SINGLE, dot_plot, spark_path
-from ragassay.reports.labels import finding_rank, finding_title, place_text, reason_text
-from ragassay.reports.sentence_view import article_url
-from ragassay.reports.text import (
+from ragassay.reports.display import (
     format_bounds,
     format_share,
     format_span,
     format_value,
+    reason_text,
+    score_text,
+)
+from ragassay.reports.labels import finding_rank, finding_title, place_text
+from ragassay.reports.sentence_view import article_url
+from ragassay.reports.text import (
     headline,
     lost_text,
     rubric_mean,
     score_direction,
-    score_text,
     score_title,
     shortfall,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.reports.text import difference_text, score_name
+from ragassay.reports.display import difference_text
+from ragassay.reports.text import score_name
 
 LIKERT = (1.0, 5.0)
 

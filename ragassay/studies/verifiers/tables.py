@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from ragassay.metrics.papers.verifier_scores import Thresholds
 from ragassay.prompts.model_forms import VerifierKinds
 from ragassay.records import Score
+from ragassay.reports.display import NOT_DEFINED
 from ragassay.reports.sheets import Cell, Column, Sheet, number, score_cells, score_columns
-from ragassay.reports.text import NOT_DEFINED
 from ragassay.studies.verifiers.measuring import Verification
 from ragassay.studies.verifiers.separation import FIGURES, Separation
 
