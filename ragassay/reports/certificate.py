@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.records import AttackFamily, Audit, TargetTrust, Trust
+from ragassay.reports.display import UNSCORED
 from ragassay.reports.labels import finding_title
+from ragassay.reports.sheets import Sheet, Shown, Style, words
 from ragassay.reports.text import (
     count_text,
     join_words,
@@ -27,6 +29,13 @@ WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
     None: (UNTOLD, "?", "unscored"),
 }
 """Word, sign and tone of a verdict: no colour says more than its word."""
+
+STYLES: dict[TrustTone, Style] = {
+    "good": "good",
+    "wary": "wary",
+    "bad": "bad",
+    UNSCORED: "missing",
+}
 
 NO_ROOM: tuple[str, str, TrustTone] = ("no room", "?", "unscored")
 """For whole answers at the top of the scale: an injection cannot raise them, so nothing is learnt.
@@ -69,6 +78,17 @@ class CertificateView:
     rubrics: tuple[TrustLine, ...]
     others: tuple[TrustLine, ...]
     basis: str
+
+    @property
+    def sheet(self) -> Sheet:
+        """All lines as a table."""
+        rows = tuple(
+            (line.title, Shown(f"{line.sign} {line.word}", style=STYLES[line.tone]), line.reason)
+            for line in (*self.rubrics, *self.others)
+        )
+        sections = {len(self.rubrics): Shown("")}
+        columns = words("Of", "Judge is", "Why")
+        return Sheet("What this judge can tell", columns, rows, self.basis, sections=sections)
 
 
 def view_certificate(audit: Audit) -> CertificateView:

@@ -32,6 +32,7 @@ from ragassay.reports.labels import (
 )
 from ragassay.reports.marked import Piece, marked, marked_claim, marked_passage
 from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
+from ragassay.reports.sheets import Sheet, Shown, words
 from ragassay.reports.text import count_text, findings_text, headline, join_words, verdict_title
 
 
@@ -150,27 +151,18 @@ UNDECIDED_NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class FindingItem:
-    """A finding and its answer."""
-
-    number: int
-    record: str
-    place: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """All findings of a kind; `n` is the summary's count, which may exceed the list.
+    """All findings of a kind, those that are listed as a table.
 
-    `measured` says how often such findings are right.
+    Attributes:
+        n: The summary's count, which may exceed the list by `n_unlisted`.
+        measured: How often such findings are right.
     """
 
     title: str
-    severity: Severity
     n: int
     n_unlisted: int
-    items: tuple[FindingItem, ...]
+    sheet: Sheet
     measured: str = ""
 
 
@@ -181,22 +173,24 @@ def view_findings(
 
     Of what is worth a look, the likeliest `N_LOOKS` of an answer are listed.
     """
-    listed: dict[str, list[tuple[Finding, FindingItem]]] = defaultdict(list)
-    for number, evaluation in enumerate(evaluations, start=1):
+    listed: dict[str, list[tuple[str, Finding]]] = defaultdict(list)
+    for evaluation in evaluations:
         for finding in shown_findings(evaluation, level):
-            place = place_text(finding)
-            item = FindingItem(number, evaluation.record_id, place, finding.message)
-            listed[finding.kind].append((finding, item))
+            listed[finding.kind].append((evaluation.record_id, finding))
     counts = summary.findings if level == "head" else summary.looks
     kinds = {*listed, *(kind for kind, n in counts.items() if n)}
     groups: list[FindingGroup] = []
     for kind in sorted(kinds, key=finding_rank):
-        found = [finding for finding, _ in listed.get(kind, ())]
-        items = tuple(item for _, item in listed.get(kind, ()))
-        n = max(counts.get(kind, 0), len(items))
-        title, severity = finding_title(kind, n), finding_severity(kind)
-        measured = measured_text(found)
-        groups.append(FindingGroup(title, severity, n, n - len(items), items, measured))
+        found = listed.get(kind, ())
+        n = max(counts.get(kind, 0), len(found))
+        title = finding_title(kind, n)
+        rows = tuple(
+            (record, Shown(one.message, notes=tuple(filter(None, [place_text(one)]))))
+            for record, one in found
+        )
+        sheet = Sheet(title, words("Answer", "Finding"), rows)
+        measured = measured_text([one for _, one in found])
+        groups.append(FindingGroup(title, n, n - len(found), sheet, measured))
     return tuple(groups)
 
 

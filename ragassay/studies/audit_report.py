@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from ragassay.records import AttackFigure, Audit, Score, Variant
 from ragassay.reports.certificate import (
     EXPLANATION,
-    TrustTone,
     basis_text,
     target_title,
     view_certificate,
@@ -22,7 +21,6 @@ from ragassay.reports.sheets import (
     Column,
     Sheet,
     Shown,
-    Style,
     csv_text,
     escape,
     numbers,
@@ -92,12 +90,6 @@ MEASURES_NOTE = (
 )
 VARIANTS: tuple[Variant, ...] = ("benign", "subtle", "extreme")
 MEASURES = ("benign", "damaged", "detection", "auroc", "lift", "optimism_error")
-STYLES: dict[TrustTone, Style] = {
-    "good": "good",
-    "wary": "wary",
-    "bad": "bad",
-    "unscored": "missing",
-}
 
 
 def render_audit_html(audit: Audit) -> str:
@@ -150,14 +142,7 @@ def figures_csv(audit: Audit) -> str:
 
 def certificate_sheet(audit: Audit) -> Sheet:
     """Return the certificate as a table."""
-    view = view_certificate(audit)
-    rows = tuple(
-        (line.title, Shown(f"{line.sign} {line.word}", style=STYLES[line.tone]), line.reason)
-        for line in (*view.rubrics, *view.others)
-    )
-    sections = frozenset([len(view.rubrics)] if view.rubrics else [])
-    title = "What this judge can tell"
-    return Sheet(title, words("Of", "Judge is", "Why"), rows, view.basis, sections=sections)
+    return view_certificate(audit).sheet
 
 
 def ratings_sheet(audit: Audit, has_intervals: bool = True) -> Sheet:

@@ -282,7 +282,7 @@ def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
     checker.feed(page)
     checker.close()
     assert not checker.open
-    assert "✗ **blind**" in render_markdown(*run, audit=build_audit())
+    assert "**✗ blind**" in render_markdown(*run, audit=build_audit())
 
 
 def test_a_run_without_an_audit_says_so_in_one_quiet_line(run):

@@ -127,7 +127,9 @@ def test_a_verdict_says_who_decided_and_what_had_been_said(evaluations):
 def test_markdown_shows_the_cascade_and_keeps_its_tables(manifest, evaluations):
     text = render_markdown(manifest, summary_of(evaluations), evaluations)
     assert "## The cascade\n" in text
-    row = "| Rubric ratings | 3 | 1 (33\N{NO-BREAK SPACE}%) | 1 | 1 | 1,050 | 0.0012 USD | 0.0036"
+    row = (
+        "| Rubric ratings | 3 | 1 (33\N{NO-BREAK SPACE}%) | **1** | 1 | 1,050 | 0.0012 USD | 0.0036"
+    )
     assert row in text
     assert "| Sentence labels | 3 |" in text
     assert "decided by b; the first judge had said 2.00" in text

@@ -23,6 +23,7 @@ from ragassay.reports import answer_sheet, headline, render_html, render_markdow
 from ragassay.reports.display import value_text
 from ragassay.reports.findings_view import (
     UNMEASURED,
+    FindingGroup,
     looks_text,
     measured_text,
     sure_text,
@@ -65,6 +66,10 @@ def pages(run, *answers: Evaluation, **changed: object) -> tuple[str, str]:
     return render_html(*given), render_markdown(*given)
 
 
+def messages_of(group: FindingGroup) -> list[str]:
+    return [message.text for _, message in group.sheet.shown]
+
+
 def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     summary = summarize([ANSWER], 1, 0, 0)
     assert summary.findings == {"contradicted_citation": 1, "invalid_citation": 1}
@@ -73,11 +78,8 @@ def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     assert looks_text(summary) == "Worth a look: 1 contradicted citation."
     assert next(answer_sheet([ANSWER]).shown)[-1].text == "2"
     heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "look")
-    assert [[item.message for item in group.items] for group in heads] == [
-        [HEAD.message],
-        [NOWHERE.message],
-    ]
-    assert [[item.message for item in group.items] for group in looks] == [[LOOK.message]]
+    assert [messages_of(group) for group in heads] == [[HEAD.message], [NOWHERE.message]]
+    assert [messages_of(group) for group in looks] == [[LOOK.message]]
 
 
 def test_undecided_verdicts_have_a_count_of_their_own():
@@ -207,7 +209,7 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
     assert list(answer.looks) == [*ordered, rule]
     summary = summarize([answer], 1, 0, 0)
     (group, unlisted) = view_findings(summary, [answer], "look")
-    assert [item.message for item in group.items] == [one.message for one in ordered[:5]]
+    assert messages_of(group) == [one.message for one in ordered[:5]]
     assert (group.n, group.n_unlisted, unlisted.n_unlisted) == (7, 2, 1)
     line = "The likeliest 5 of each answer are shown, 3 more are not."
     assert looks_text(summary, [answer]).endswith(f". {line}")
