@@ -121,6 +121,12 @@ def decided_text(verdict: VerdictBase) -> str:
     return f"decided by {escalation.judge}{said}"
 
 
+def detail_text(verdict: VerdictBase) -> str:
+    """Return why there is no verdict, and which judge decided; "" for a sure judge."""
+    why = verdict.failure.detail if verdict.failure else ""
+    return " ".join(filter(None, (why, decided_text(verdict))))
+
+
 def value_text(verdict: VerdictBase) -> str:
     """Return a verdict's value: a label in words, a number on its scale, or that it failed."""
     value = verdict.value

@@ -28,7 +28,7 @@ from ragassay.reports.answer_view import view_answer
 from ragassay.reports.application import application_text
 from ragassay.reports.cascade_view import ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
-from ragassay.reports.display import UNDECIDED, UNSCORED, reason_text
+from ragassay.reports.display import UNDECIDED, UNSCORED, judged_by_text, reason_text
 from ragassay.reports.findings_view import (
     WORTH_A_LOOK,
     FindingCard,
@@ -45,7 +45,13 @@ from ragassay.reports.index import (
     view_lines,
     view_source,
 )
-from ragassay.reports.labels import finding_rank, finding_title, without_controls
+from ragassay.reports.labels import (
+    finding_rank,
+    finding_severity,
+    finding_title,
+    place_text,
+    without_controls,
+)
 from ragassay.reports.panel_view import INDEPENDENT
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, who_text
@@ -329,6 +335,11 @@ def page_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["reason"] = reason_text
+    environment.filters |= {
+        "reason": reason_text,
+        "place": place_text,
+        "severity": finding_severity,
+        "judged_by": judged_by_text,
+    }
     environment.globals |= SAID
     return environment
