@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.records import AttackFamily, Audit, TargetTrust, Trust
-from ragassay.reports.display import UNSCORED
 from ragassay.reports.labels import finding_title
 from ragassay.reports.sheets import Sheet, Shown, Style, words
 from ragassay.reports.text import (
@@ -34,7 +33,7 @@ STYLES: dict[TrustTone, Style] = {
     "good": "good",
     "wary": "wary",
     "bad": "bad",
-    UNSCORED: "missing",
+    "unscored": "missing",
 }
 
 NO_ROOM: tuple[str, str, TrustTone] = ("no room", "?", "unscored")
