@@ -76,13 +76,7 @@ class AnswerChangeView:
 
 
 def view_answer_change(answer: AnswerChange, change: Change, place: int = 0) -> AnswerChangeView:
-    """Return the view of a pair of answers.
-
-    Args:
-        answer: The pair.
-        change: The comparison that it belongs to.
-        place: The comparison's place on the page.
-    """
+    """Return the view of a pair of answers."""
     scores, n_unchanged = _moves(answer)
     compared = {score_name(score.key) for score in change.scores}
     moved = [move for move in scores if move.title in compared]

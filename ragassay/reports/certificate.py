@@ -67,7 +67,6 @@ class CertificateView:
     """The certificate.
 
     Attributes:
-        headline: One sentence.
         rubrics: Whether the judge detects damage to each rubric, or dimension of RACAR.
         others: Clinical changes, and text that addresses the judge.
         basis: The data behind the verdicts.

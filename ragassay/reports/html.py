@@ -87,7 +87,6 @@ class Packed:
     """A list in chunks, each a JSON array, deflated (RFC 1950) and in base64.
 
     Attributes:
-        name: Names the list in the page.
         chunks: All of `CHUNK` members but the last; to be read once.
     """
 
@@ -96,11 +95,7 @@ class Packed:
 
 
 class Packer:
-    """Packs a list while it grows: of a list of thousands, only one chunk is in memory unpacked.
-
-    Args:
-        name: Names the list in the page.
-    """
+    """Packs a list while it grows: of a list of thousands, only one chunk is in memory unpacked."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -185,16 +180,7 @@ def html_pieces(
     audit: Audit | None = None,
     repeats: Repeats | None = None,
 ) -> Iterator[str]:
-    """Render a run as a page for a browser or a printer.
-
-    Args:
-        manifest: The run's manifest.
-        summary: The run in numbers.
-        evaluations: One for each answer, in display order; may be empty.
-        failures: Records without an evaluation.
-        rejections: Lines that could not be read.
-        audit: The judge's audit; None without one.
-        repeats: The judge measured against itself; None where it was not.
+    """Render a run as a page for a browser or a printer; of no evaluation it is a page too.
 
     Returns:
         An HTML document in pieces, for one of many answers is large. Same input, same bytes.

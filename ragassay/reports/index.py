@@ -115,10 +115,7 @@ class Bar:
 
     Attributes:
         low: Lower end of the 95 % interval.
-        high: Its upper end.
         worst: Lower end of what unscored verdicts leave open; None without any.
-        best: Its upper end.
-        detail: The score in words.
     """
 
     title: str

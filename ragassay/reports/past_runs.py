@@ -29,13 +29,10 @@ class PastRun(Frozen):
     """A run of a folder.
 
     Attributes:
-        name: Name of its folder.
-        path: The folder.
         when: When it was last written to, in UTC.
         state: "failed" is a finished run of which no answer was evaluated.
         n_evaluated: Answers with an evaluation so far.
         n_records: Answers that it was to evaluate.
-        judge: Its judge.
         scores: The main ones of a finished run; None where unscored, or only the range is known.
         ranges: Worst and best case of the latter.
         n_findings: Findings that lead its report; None where the run is not finished.

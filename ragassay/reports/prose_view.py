@@ -112,7 +112,6 @@ class ProseBlock:
         kind: Statements; text that states nothing, such as a heading or a reference; the model's
             reasoning, which was not judged.
         text: The text; of statements, the list mark or table rule before the first.
-        sentences: The statements.
     """
 
     kind: BlockKind
@@ -121,12 +120,7 @@ class ProseBlock:
 
 
 def view_prose(evaluation: Evaluation, found: Sequence[FindingCard]) -> tuple[ProseBlock, ...]:
-    """Return an answer block by block; empty where it was not cut into statements.
-
-    Args:
-        evaluation: The answer's.
-        found: The cards of its findings.
-    """
+    """Return an answer block by block; empty where it was not cut into statements."""
     cards: dict[int, list[FindingCard]] = defaultdict(list)
     for card in found:
         cards[card.sentence].append(card)

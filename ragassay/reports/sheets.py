@@ -73,8 +73,6 @@ class Shown:
     """A cell that people see otherwise than a file has it.
 
     Attributes:
-        text: For people.
-        value: For files.
         style: Its weight or colour, where there is one.
         interval: Below the text, faint; in square brackets where a cell is one line.
         notes: Below that; in round brackets.
@@ -132,10 +130,6 @@ class Sheet:
     """Rows with their columns.
 
     Attributes:
-        title: Of the table.
-        columns: In order.
-        rows: Rows with one cell per column.
-        caption: Below the table.
         is_whole: Whether all rows are shown, whatever the limit.
         sections: Headings above rows, by the row's position: of each the page draws title and
             notes, the terminal a line.
@@ -249,12 +243,7 @@ def with_column(sheet: Sheet, key: str, value: Plain) -> Sheet:
 
 
 def joined(sheets: Sequence[Sheet], key: str) -> Sheet:
-    """Return sheets of the same columns as one, with each sheet's title in front of its rows.
-
-    Args:
-        sheets: One or more.
-        key: The name of the column of titles.
-    """
+    """Return sheets of the same columns as one, with each sheet's title in front of its rows."""
     rows = tuple((sheet.title, *row) for sheet in sheets for row in sheet.rows)
     return Sheet("", (Column(key), *sheets[0].columns), rows)
 

@@ -29,7 +29,6 @@ class Progress:
     """A person's progress.
 
     Attributes:
-        n: Items in all.
         n_done: Those that the person said something of.
         left_s: Seconds for the others at the person's pace; None before it is known.
     """
@@ -50,9 +49,6 @@ class _Said:
 
 class Desk:
     """The items of a source with what people said. Threads may share it.
-
-    Args:
-        source: What is reviewed.
 
     Raises:
         InputError: The journal is damaged.
@@ -188,9 +184,7 @@ class Filter:
     """The part of the queue that a person asked to see; an empty field lets everything pass.
 
     Attributes:
-        system: Who wrote the answer.
         evaluator: The kind of verdict.
-        verdict: What the model said, in words.
         state: A key of `STATES`.
         text: Words that the item, its id, its place or its record must have.
         order: A key of `ORDERS`.

@@ -34,9 +34,7 @@ class Doubt:
     Attributes:
         confidence: Of the value or the leaning; None where not given.
         entropy_bits: Of the distribution; None where not given.
-        n_choices: How many values there are.
         spread: How far judges are apart: 0 where they agree, 1 where they could not be further.
-        state: Whether there is a verdict.
         leads: Whether a finding that leads the report is about it.
     """
 

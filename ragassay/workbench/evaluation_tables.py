@@ -29,7 +29,6 @@ class CoverTable:
     Attributes:
         k: The last rank that counts.
         min_rating: The least rating that covers an item; None for what is marked as correct.
-        systems: Their covers.
         correlation: With the official leaderboard; None without one.
     """
 
