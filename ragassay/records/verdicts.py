@@ -76,7 +76,7 @@ class Failure(Frozen):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the judge said that it cannot tell."""
+        """True where the judge said that it cannot tell."""
         return self.reason == "undecided"
 
 
@@ -248,7 +248,7 @@ class VerdictBase(Frozen):
 
     @property
     def state(self) -> VerdictState:
-        """Whether there is a value; and if there is none, whether the judge left it open."""
+        """Decided, or without a value: left open by the judge, or unscored."""
         return "decided" if self.failure is None else self.failure.state
 
 
