@@ -1,4 +1,4 @@
-"""How verdicts, scores and judges are worded, and the tones of labels.
+"""Words for verdicts, scores and judges, and the tones of labels.
 
 What is undecided or unscored, a value, a bounded score, an interval and a judge's name read alike
 on the terminal, the page, in Markdown, CSV and LaTeX: all of them take their words from here.
