@@ -31,14 +31,9 @@ from ragassay.records import (
     SentenceLabel,
     Summary,
 )
-from ragassay.reports.labels import finding_title, one_line, reason_text, without_controls
-from ragassay.reports.text import (
-    count_text,
-    format_interval,
-    headline,
-    score_text,
-    score_title,
-)
+from ragassay.reports.display import format_interval, reason_text, score_text
+from ragassay.reports.labels import finding_title, one_line, without_controls
+from ragassay.reports.text import count_text, headline, score_title
 from ragassay.runs.folder import write_lines, write_pieces, write_whole
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 import zlib
@@ -29,6 +30,39 @@ class Balance(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+
+
+def check_well_formed(*texts: str) -> None:
+    """Fail where an element of a text is not closed, or an id stands twice."""
+    for text in texts:
+        checker = Balance()
+        checker.feed(text)
+        checker.close()
+        assert not checker.open
+        ids = html.document_fromstring(text).xpath("//@id")
+        assert len(ids) == len(set(ids))
+
+
+def check_policy(page: str, *names: str) -> None:
+    """Fail where a page's policy lets through more than its own elements of these names."""
+    tree = html.document_fromstring(page)
+    (policy,) = tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for name in names:
+        text = tree.xpath(f"//{name}[not(@type)]")[0].text
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
+
+
+def check_inert(page: str) -> None:
+    """Fail where text became an element that loads, or an attribute that does something."""
+    tree = html.document_fromstring(page)
+    assert not tree.xpath("//img | //iframe | //object | //embed | //base | //video")
+    names = {name for element in tree.iter() for name in element.attrib}
+    assert not {name for name in names if name.startswith("on")} | names & {"style", "srcdoc"}
+    values = [value for element in tree.iter() for value in element.attrib.values()]
+    assert not [value for value in values if "alert(" in value or "onload" in value]
 
 
 def unpacked(page: str) -> dict[str, list]:

@@ -195,7 +195,8 @@ OPTIONS = {"correctness": "--correctness ", "completeness": "--labeller "}
 def _report(
     found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None], option: str
 ) -> int:
-    from ragassay.reports.text import count_text, format_interval, score_text
+    from ragassay.reports.display import format_interval
+    from ragassay.reports.text import count_text, score_text
 
     if found.measured is not None:
         scores = {

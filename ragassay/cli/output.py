@@ -17,6 +17,7 @@ from ragassay.reports import answer_sheet, headline, score_sheet, system_sheet
 from ragassay.reports.application import application_text
 from ragassay.reports.cascade_view import cascade_lines, usd_text
 from ragassay.reports.certificate import view_certificate
+from ragassay.reports.display import UNDECIDED, count_missing
 from ragassay.reports.findings_view import looks_text, undecided_text, view_cards
 from ragassay.reports.labels import one_line
 from ragassay.reports.panel_view import panel_lines
@@ -146,13 +147,11 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     for kind, table in covers(graded).items():
         print_lines(f"By {kind}s:", style="bold")
         print_sheets(cover_sheet(table))
-    counts = {"given": graded.n_grades, "undecided": graded.n_undecided}
-    counts["unscored"] = graded.n_unscored
-    told = ", ".join(f"{n} {name}" for name, n in counts.items() if n or name == "given")
-    print_lines(f"Grades: {told}.")
+    missing = count_missing(graded.n_undecided, graded.n_unscored)
+    print_lines(f"Grades: {', '.join((f'{graded.n_grades} given', *missing))}.")
     if graded.n_undecided:
         print_lines(
-            "What is undecided only a judge can tell: --escalate MODEL sends just that to one."
+            f"What is {UNDECIDED} only a judge can tell: --escalate MODEL sends just that to one."
         )
     card = graded.run.manifest.grader_card
     if card is not None:

@@ -279,7 +279,7 @@ def _by_evidence(file: CaseFile, run: Run) -> dict[int, SentenceCorrectness]:
             sentence=sentence,
             correct=None if failure else bool(supports),
             evidence=(supports or verdicts)[0].evidence,
-            leaning=CORRECTNESS[leans] if failure and failure.reason == "undecided" else None,
+            leaning=CORRECTNESS[leans] if failure and failure.is_undecided else None,
             failure=failure,
         )
     return decided

@@ -35,20 +35,19 @@ RELEVANT = 0.3
 know three labels; this threshold makes the fourth."""
 
 
-UNWITNESSED = Failure(
-    reason="undecided",
-    detail="leans to contradicts, but no number, direction or negation differs",
+UNWITNESSED = Failure.undecided(
+    "leans to contradicts, but no number, direction or negation differs"
 )
 
-OTHER_LANGUAGE = Failure(
-    reason="undecided", detail="sentence and passage are in two languages; it was measured on one"
+OTHER_LANGUAGE = Failure.undecided(
+    "sentence and passage are in two languages; it was measured on one"
 )
 
 
 def explain_difference(difference: Difference) -> Failure:
     """Return why a claim that seems supported is undecided: a direction or a negation differs."""
     detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
-    return Failure(reason="undecided", detail=detail)
+    return Failure.undecided(detail)
 
 
 def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
@@ -164,7 +163,7 @@ class EncoderVerifier:
         if self.bounds and languages(" ".join(sentences), claim):
             return OTHER_LANGUAGE
         if self.bounds and verdict == "supports" and (words := unconfirmed_roles(claim, sentences)):
-            return Failure(reason="undecided", detail=words)
+            return Failure.undecided(words)
         return None
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:

@@ -57,7 +57,7 @@ LOW, HIGH = RACAR_SCALE
 RULES = "1"
 """Version of the rules; raise it when what they decide changes."""
 
-_NOBODY = Failure(reason="undecided", detail="only a judge can tell: name one with --model")
+_NOBODY = Failure.undecided("only a judge can tell: name one with --model")
 
 
 class EmbeddedPairRater:
@@ -152,7 +152,7 @@ def _lowest(dimension: RacarDimension, pair: QAPair, reason: str) -> RacarRating
 def _open(
     dimension: RacarDimension, pair: QAPair, leaning: int | None = None, why: str = ""
 ) -> RacarRating:
-    failure = Failure(reason="undecided", detail=why) if why else _NOBODY
+    failure = Failure.undecided(why) if why else _NOBODY
     return RacarRating(
         pair=pair.id,
         dimension=dimension,

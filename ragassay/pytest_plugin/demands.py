@@ -14,15 +14,9 @@ from ragassay.model_names import SIGNALS
 from ragassay.prompts import RubricSet, load_rubrics
 from ragassay.pytest_plugin.answers import Assay
 from ragassay.records import UNSCORED_KINDS, Evaluation, Finding, Score
-from ragassay.reports.labels import finding_title, is_serious, one_line, reason_text
-from ragassay.reports.text import (
-    MEASURED,
-    count_text,
-    format_interval,
-    score_group,
-    score_text,
-    verdict_title,
-)
+from ragassay.reports.display import format_interval, reason_text, score_text
+from ragassay.reports.labels import finding_title, is_serious, one_line
+from ragassay.reports.text import MEASURED, count_text, score_group, verdict_title
 from ragassay.results import Result, UnmeasuredError
 from ragassay.runs.gates import parse_thresholds
 

@@ -17,7 +17,8 @@ from ragassay.records.qa import (
     PairPart,
     RacarRating,
 )
-from ragassay.reports.labels import Severity, Tone, unscored_text
+from ragassay.reports.display import Tone, label_tone, unscored_text
+from ragassay.reports.labels import Severity
 from ragassay.reports.text import humanise, join_words
 
 MarkKind = Literal["", "number", "look", "context"]
@@ -157,9 +158,7 @@ def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> P
 def _rating(rating: RacarRating) -> RatingView:
     leaning = None if rating.leaning_rating is None else str(rating.leaning_rating)
     word = unscored_text(rating.failure, leaning)
-    tone: Tone = "unscored"
-    if rating.failure and rating.failure.reason == "undecided":
-        tone = "undecided"
+    tone = label_tone(None, rating.failure)
     if rating.rating is not None:
         word, tone = f"{rating.rating} of {RACAR_SCALE[1]}", TONES[rating.rating]
         if rating.score is not None and abs(rating.score - rating.rating) >= 0.05:

@@ -14,8 +14,9 @@ from ragassay.qa.view import PaperView, QAReport, QAView, view_report
 from ragassay.records import Paper, Score
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import RACAR, IntentSimilarity, PairMeasures, RacarRating
+from ragassay.reports.display import UNDECIDED, UNSCORED, unscored_text
 from ragassay.reports.html import SCRIPT, content_policy, page_environment
-from ragassay.reports.labels import unscored_text, without_controls
+from ragassay.reports.labels import without_controls
 from ragassay.reports.sheets import (
     Column,
     Plain,
@@ -279,7 +280,7 @@ def _pair(pair: PairView) -> Iterator[str]:
         yield f"- Look: {escape(fault.message)}"
         for quote in fault.quotes:
             yield f"  - It says: {escape(quote)}"
-    unscored = [f"{r.title} {r.word}" for r in pair.ratings if r.tone in ("unscored", "undecided")]
+    unscored = [f"{r.title} {r.word}" for r in pair.ratings if r.tone in (UNDECIDED, UNSCORED)]
     if unscored:
         yield f"- Without a rating: {escape(', '.join(unscored))}"
     if pair.closest:

@@ -19,17 +19,17 @@ from ragassay.qa.scores import (
 from ragassay.records import Score
 from ragassay.records.qa import RACAR, IntentSimilarity, PaperMeasures
 from ragassay.reports.charts import Plot, dot_plot
-from ragassay.reports.sheets import Sheet, Shown, none_text, numbers, value_cell, words
-from ragassay.reports.text import (
+from ragassay.reports.display import (
     NBSP,
     NOT_DEFINED,
-    count_text,
     format_bounds,
     format_interval,
     format_share,
     is_number,
     score_text,
 )
+from ragassay.reports.sheets import Sheet, Shown, none_text, numbers, value_cell, words
+from ragassay.reports.text import count_text
 
 
 @dataclass(frozen=True, slots=True)

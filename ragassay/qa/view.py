@@ -36,7 +36,8 @@ from ragassay.records.qa import (
     RacarRating,
 )
 from ragassay.reports.charts import Plot
-from ragassay.reports.text import NOT_DEFINED, count_text, format_share, join_words
+from ragassay.reports.display import NOT_DEFINED, count_missing, format_share
+from ragassay.reports.text import count_text, join_words
 
 MAX_PLOTTED = 60
 """Papers whose plots a page holds: some 20 kB each."""
@@ -269,9 +270,8 @@ def _facts(report: QAReport) -> list[_PaperFacts]:
 def _unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> str:
     """Say what the judge could not tell; empty where it told everything."""
     missing = [one.failure for one in verdicts if one.value is None and one.said is None]
-    n_undecided = sum(bool(one and one.reason == "undecided") for one in missing)
-    parts = ((n_undecided, "undecided"), (len(missing) - n_undecided, "not to be had"))
-    said = join_words(f"{n:,} {word}" for n, word in parts if n)
+    n_undecided = sum(bool(one and one.is_undecided) for one in missing)
+    said = join_words(count_missing(n_undecided, len(missing) - n_undecided, "not to be had"))
     of = count_text(len(verdicts), "judgment")
     return f"Of {of}, {said}: left out of every mean, never counted as zero." if said else ""
 

@@ -49,6 +49,9 @@ FailureReason = Literal[
 ]
 """Why a verdict is missing; "undecided": the judge said that it cannot tell; "unresolved": nothing
 tells what a citation points to."""
+MissingState = Literal["undecided", "unscored"]
+"""The state of a missing verdict: the judge cannot tell, or for any other reason there is none."""
+VerdictState = Literal["decided"] | MissingState
 NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "unresolved", "empty_answer")
 """Reasons that lie in the data: asking again would not help."""
 

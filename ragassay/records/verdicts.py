@@ -15,9 +15,11 @@ from ragassay.records.base import (
     EvidenceSide,
     FailureReason,
     Frozen,
+    MissingState,
     NuggetOrigin,
     RelevanceLabel,
     Verdict,
+    VerdictState,
 )
 from ragassay.records.inputs import Citation, Nugget
 
@@ -56,6 +58,21 @@ class Failure(Frozen):
 
     reason: FailureReason
     detail: str = ""
+
+    @classmethod
+    def undecided(cls, detail: str = "") -> Self:
+        """Return the failure of a judge that cannot tell; the detail says why."""
+        return cls(reason="undecided", detail=detail)
+
+    @property
+    def state(self) -> MissingState:
+        """The state of the missing verdict."""
+        return "undecided" if self.is_undecided else "unscored"
+
+    @property
+    def is_undecided(self) -> bool:
+        """True where the judge said that it cannot tell."""
+        return self.reason == "undecided"
 
 
 FAILED_CALLS = "failed calls"
@@ -213,7 +230,12 @@ class VerdictBase(Frozen):
     @property
     def is_undecided(self) -> bool:
         """Return whether the judge said that it cannot tell."""
-        return self.failure is not None and self.failure.reason == "undecided"
+        return self.state == "undecided"
+
+    @property
+    def state(self) -> VerdictState:
+        """Decided, or without a value: left open by the judge, or unscored."""
+        return "decided" if self.failure is None else self.failure.state
 
 
 class WeighedVerdict(VerdictBase):

@@ -16,9 +16,10 @@ from ragassay.metrics.stats.changes import (
     words_shared,
 )
 from ragassay.records import Evaluation, Finding
+from ragassay.reports.display import difference_text, format_value
 from ragassay.reports.findings_view import FindingCard, view_card
 from ragassay.reports.labels import finding_rank
-from ragassay.reports.text import difference_text, format_value, score_name
+from ragassay.reports.text import score_name
 
 LEAST_GAIN = 0.005
 """Share of its scale by which a score changes before it is listed."""
@@ -75,13 +76,7 @@ class AnswerChangeView:
 
 
 def view_answer_change(answer: AnswerChange, change: Change, place: int = 0) -> AnswerChangeView:
-    """Return the view of a pair of answers.
-
-    Args:
-        answer: The pair.
-        change: The comparison that it belongs to.
-        place: The comparison's place on the page.
-    """
+    """Return the view of a pair of answers."""
     scores, n_unchanged = _moves(answer)
     compared = {score_name(score.key) for score in change.scores}
     moved = [move for move in scores if move.title in compared]

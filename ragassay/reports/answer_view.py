@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ragassay.records import (
     Evaluation,
@@ -15,102 +15,57 @@ from ragassay.records import (
     OwnVerdict,
     RelevanceGrade,
     Score,
-    Signals,
 )
-from ragassay.reports.cascade_view import decided_text, value_text
 from ragassay.reports.charts import spark_path
+from ragassay.reports.display import (
+    NOT_JUDGED,
+    Tone,
+    count_missing,
+    detail_text,
+    format_share,
+    format_value,
+    is_number,
+    label_tone,
+    score_text,
+    unscored_text,
+)
 from ragassay.reports.labels import (
     N_LOOKS,
-    Severity,
-    Tone,
     finding_rank,
-    finding_severity,
-    label_tone,
-    place_text,
     shown_findings,
-    unscored_text,
 )
 from ragassay.reports.panel_view import MemberView, pointing_text, scale_of, view_members
 from ragassay.reports.sentence_view import Chip, SentenceView, chip_of, view_sentences
+from ragassay.reports.sheets import Sheet, score_cell, words
 from ragassay.reports.text import (
-    NOT_JUDGED,
-    format_share,
-    format_value,
     humanise,
-    is_number,
     join_words,
-    rubric_mean,
-    rubric_mean_text,
-    score_group,
-    score_text,
     score_title,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class NuggetView:
-    """A fact that the answer states."""
-
-    text: str
-    sentence: int | None
-    origin: str
-    extractive: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MatchView:
-    """The answer's nugget that states a gold nugget."""
-
-    text: str
-    similarity: str
-
-
-@dataclass(frozen=True, slots=True)
 class GoldView:
-    """A gold nugget: "stated", "missed" or "unscored (reason)", with the judge's verdict."""
+    """A gold nugget: "stated", "missed" or "unscored (reason)", with the judge's verdict.
+
+    Attributes:
+        matches: The answer's nuggets that state it, each with its similarity.
+    """
 
     text: str
     importance: str
     status: str
     tone: Tone
-    matches: tuple[MatchView, ...]
+    matches: tuple[tuple[str, str], ...]
     assignment: Chip | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NuggetsView:
-    """All nuggets of one answer, with notes for the reader."""
-
-    answer: tuple[NuggetView, ...]
-    gold: tuple[GoldView, ...]
-    note: str
-
-
-def view_nuggets(evaluation: Evaluation) -> NuggetsView:
-    """Return an evaluation's nuggets, the gold ones with their outcome."""
-    return NuggetsView(
-        answer=tuple(
-            NuggetView(
-                text=nugget.text,
-                sentence=nugget.sentence,
-                origin="" if nugget.origin == "answer" else nugget.origin,
-                extractive=nugget.method == "extractive",
-            )
-            for nugget in evaluation.nuggets
-        ),
-        gold=_gold(evaluation),
-        note=_note(evaluation),
-    )
-
-
-def _gold(evaluation: Evaluation) -> tuple[GoldView, ...]:
+def view_gold(evaluation: Evaluation) -> tuple[GoldView, ...]:
+    """Return an evaluation's gold nuggets with their outcome."""
     matches: dict[int, list[NuggetMatch]] = defaultdict(list)
     for match in evaluation.matches:
         matches[match.gold].append(match)
-    assigned = {
-        a.gold: chip_of(a.assignment, a.confidence, a.failure, leaning=a.leaning)
-        for a in evaluation.assignments
-    }
+    assigned = {one.gold: chip_of(one) for one in evaluation.assignments}
     fate = _fate_without_match(evaluation)
     views = []
     for position, nugget in enumerate(evaluation.gold_nuggets):
@@ -122,10 +77,10 @@ def _gold(evaluation: Evaluation) -> tuple[GoldView, ...]:
     return tuple(views)
 
 
-def _match(evaluation: Evaluation, match: NuggetMatch) -> MatchView:
+def _match(evaluation: Evaluation, match: NuggetMatch) -> tuple[str, str]:
     known = match.nugget < len(evaluation.nuggets)
     text = evaluation.nuggets[match.nugget].text if known else "(no such nugget in this answer)"
-    return MatchView(text, f"{match.similarity_score:.2f}")
+    return text, f"{match.similarity_score:.2f}"
 
 
 def _fate_without_match(evaluation: Evaluation) -> str:
@@ -165,15 +120,6 @@ class RubricView:
 
 
 @dataclass(frozen=True, slots=True)
-class GapView:
-    """A sentence of a source that the answer hardly covers."""
-
-    document: str
-    text: str
-    nearness: str
-
-
-@dataclass(frozen=True, slots=True)
 class OwnView:
     """A grade, or a verdict of the user's own evaluator; no `place` means the whole answer."""
 
@@ -184,91 +130,52 @@ class OwnView:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreView:
-    """A score of this answer."""
-
-    title: str
-    text: str
-    scored: bool
-    basis: str
-
-
-@dataclass(frozen=True, slots=True)
-class Alert:
-    """A finding; `place` names the sentence unless the message does."""
-
-    message: str
-    place: str
-    severity: Severity
-    sentence: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class AnswerView:
-    """One answer."""
+    """One answer: its evaluation, and what is shown in other words than there.
+
+    Attributes:
+        number: 1-based position in the report; it names the anchors, never an id.
+        scores: All but the rubrics, which are shown with their rationales.
+        own: Verdicts of the user's own evaluators.
+    """
 
     number: int
-    id: str
-    system: str
-    topic: str
-    judge: str
-    question: str
-    answer: str
-    rubric_mean: str
-    rubric_value: float | None
-    recall: str
-    support: str
-    support_value: float | None
-    findings: tuple[Alert, ...]
+    evaluation: Evaluation
+    findings: tuple[Finding, ...]
+    looks: tuple[Finding, ...]
+    n_more_looks: int
     rubrics: tuple[RubricView, ...]
-    scores: tuple[ScoreView, ...]
+    scores: Sheet
     sentences: tuple[SentenceView, ...]
-    nuggets: NuggetsView
+    gold: tuple[GoldView, ...]
+    gold_note: str
+    own: tuple[OwnView, ...]
+    grades: tuple[OwnView, ...]
     not_run: str
-    cover: str = ""
-    looks: tuple[Alert, ...] = ()
-    n_more_looks: int = 0
-    gaps: tuple[GapView, ...] = ()
-    own: tuple[OwnView, ...] = ()
-    grades: tuple[OwnView, ...] = ()
 
 
 def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
-    """Return the view of an evaluation.
-
-    Args:
-        number: 1-based position in the report; it names the anchors, never an id.
-        evaluation: The evaluation.
-    """
-    scores = evaluation.scores
-    mean, support = rubric_mean(scores), scores.get("citations.support")
-    sentences = view_sentences(evaluation)
+    """Return the view of an evaluation, the `number`th of the report."""
     return AnswerView(
         number=number,
-        id=evaluation.record_id,
-        system=evaluation.system or "",
-        topic=evaluation.topic or "",
-        judge=evaluation.judge,
-        question=evaluation.question,
-        answer="" if sentences else evaluation.answer,
-        rubric_mean=rubric_mean_text(scores),
-        rubric_value=mean.value if mean else None,
-        recall=score_text(scores.get("nuggets.recall")),
-        support=score_text(support),
-        cover=score_text(scores["exam.cover"]) if "exam.cover" in scores else "",
-        support_value=support.value if support and is_number(support.value) else None,
-        findings=_alerts(evaluation.heads),
-        looks=_alerts(shown_findings(evaluation, "look")),
+        evaluation=evaluation,
+        findings=_ranked(evaluation.heads),
+        looks=_ranked(shown_findings(evaluation, "look")),
         n_more_looks=max(0, len(evaluation.looks) - N_LOOKS),
         rubrics=tuple(_rubric(judgment, evaluation.scores) for judgment in evaluation.judgments),
-        scores=_scores(evaluation),
-        sentences=sentences,
-        nuggets=view_nuggets(evaluation),
-        not_run=_not_run(evaluation),
-        gaps=_gaps(evaluation.signals),
+        scores=_score_sheet(evaluation),
+        sentences=view_sentences(evaluation),
+        gold=view_gold(evaluation),
+        gold_note=_note(evaluation),
         own=tuple(_own(verdict) for verdict in evaluation.of(OwnVerdict)),
         grades=_grades(evaluation),
+        not_run=_not_run(evaluation),
     )
+
+
+def _ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return findings, the worst kind first."""
+    return tuple(sorted(findings, key=lambda finding: finding_rank(finding.kind)))
 
 
 def _grades(evaluation: Evaluation) -> tuple[OwnView, ...]:
@@ -278,52 +185,26 @@ def _grades(evaluation: Evaluation) -> tuple[OwnView, ...]:
         OwnView(
             title=texts.get(grade.exam_item, grade.exam_item),
             place="" if grade.grader == "rating" else grade.grader,
-            chip=_number_chip(grade),
+            chip=chip_of(grade),
             reason=grade.answer,
         )
         for grade in evaluation.of(ExamGrade)
     )
     direct = (
-        OwnView(score_title(f"relevance.{grade.grader}"), "", _number_chip(grade), "")
+        OwnView(score_title(f"relevance.{grade.grader}"), "", chip_of(grade), "")
         for grade in evaluation.of(RelevanceGrade)
     )
     return (*exam, *direct)
 
 
-def _number_chip(verdict: ExamGrade | RelevanceGrade) -> Chip:
-    """Return the chip of a number, a yes or no, or a failure."""
-    note = decided_text(verdict)
-    chip = chip_of(None, verdict.confidence, verdict.failure, note, verdict.leaning)
-    return chip if verdict.value is None else replace(chip, word=value_text(verdict), tone="plain")
-
-
 def _own(verdict: OwnVerdict) -> OwnView:
     sentence = f"sentence {verdict.sentence}" if verdict.sentence else ""
     marker = f"citation {verdict.marker}" if verdict.marker else ""
-    note, leaning = decided_text(verdict), verdict.leaning
-    chip = chip_of(verdict.label, verdict.confidence, verdict.failure, note, leaning)
-    if verdict.score is not None:
-        chip = replace(chip, word=value_text(verdict), tone="plain")
     return OwnView(
         title=humanise(verdict.evaluator),
         place=", ".join(part for part in (sentence, marker, verdict.criterion) if part),
-        chip=chip,
+        chip=chip_of(verdict),
         reason=verdict.reason,
-    )
-
-
-def _alerts(findings: Sequence[Finding]) -> tuple[Alert, ...]:
-    """Return findings, the worst kind first."""
-    ranked = sorted(findings, key=lambda finding: finding_rank(finding.kind))
-    return tuple(
-        Alert(f.message, place_text(f), finding_severity(f.kind), f.sentence) for f in ranked
-    )
-
-
-def _gaps(signals: Signals | None) -> tuple[GapView, ...]:
-    return tuple(
-        GapView(gap.document, gap.text, f"{gap.nearness:.2f}")
-        for gap in (signals.gaps if signals else ())
     )
 
 
@@ -342,29 +223,24 @@ def _rubric(judgment: Judgment, scores: Mapping[str, Score]) -> RubricView:
         rationale=judgment.rationale,
         shares=tuple(format_share(share) for share in shares),
         spark=spark_path(shares),
-        detail=" ".join(filter(None, (_detail(judgment), decided_text(judgment)))),
+        detail=detail_text(judgment),
         pointing=pointing_text(judgment),
         members=view_members(judgment),
     )
 
 
-def _detail(judgment: Judgment) -> str:
-    return judgment.failure.detail if judgment.failure else ""
-
-
-def _scores(evaluation: Evaluation) -> tuple[ScoreView, ...]:
-    """Return every score but the rubrics, which are shown with their rationales."""
+def _score_sheet(evaluation: Evaluation) -> Sheet:
     judged = {f"rubric.{judgment.rubric}" for judgment in evaluation.judgments}
-    return tuple(
-        ScoreView(
-            title=score_title(key, score.judge),
-            text=score_text(score),
-            scored=is_number(score.value),
-            basis=f"n {score.n}" + (f", {score.n_unscored} unscored" if score.n_unscored else ""),
+    rows = tuple(
+        (
+            score_title(key, score.judge),
+            score_cell(score, has_interval=False),
+            ", ".join((f"n {score.n}", *count_missing(0, score.n_unscored))),
         )
         for key, score in evaluation.scores.items()
-        if not (score_group(key) == "rubric" and key in judged)
+        if key not in judged
     )
+    return Sheet("Scores of this answer", words("Score", "Value", "Of"), rows)
 
 
 def _not_run(evaluation: Evaluation) -> str:

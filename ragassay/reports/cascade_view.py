@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragassay.records import Cascade, Usage, VerdictBase
-from ragassay.reports.labels import label_text, reason_text, unscored_text
-from ragassay.reports.sheets import Sheet, none_text, numbers, value_cell, words
-from ragassay.reports.text import (
-    SHARE_SCALE,
-    count_text,
+from ragassay.records import Cascade, Usage
+from ragassay.reports.display import (
     format_share,
-    format_value,
-    join_words,
-    question_title,
 )
+from ragassay.reports.sheets import Sheet, none_text, numbers, value_cell, words
+from ragassay.reports.text import count_text, join_words, question_title
 
 ESTIMATED = (
     "Had the second judge decided everything: an estimate, kind by kind the cost of a call that "
@@ -109,27 +104,3 @@ def _sheet(cascade: Cascade) -> Sheet:
     )
     title = "What stayed with the first judge and what went on"
     return Sheet(title, (*words("Question"), *numbers(*titles)), rows)
-
-
-def decided_text(verdict: VerdictBase) -> str:
-    """Name the judge that decided, and the first judge's verdict; "" if one judge was sure."""
-    escalation = verdict.escalation
-    if escalation is None:
-        return ""
-    if escalation.failure is not None:
-        reason = reason_text(escalation.failure.reason)
-        return f"{escalation.judge} was to decide, and did not ({reason})"
-    before: VerdictBase | None = getattr(verdict, "escalated_from", None)
-    said = f"; the first judge had said {value_text(before)}" if before is not None else ""
-    return f"decided by {escalation.judge}{said}"
-
-
-def value_text(verdict: VerdictBase) -> str:
-    """Return a verdict's value: a label in words, a number on its scale, or that it failed."""
-    value = verdict.value
-    if value is None:
-        return unscored_text(verdict.failure, verdict.leaning)
-    if isinstance(value, str):
-        return label_text(value)
-    low, high = getattr(verdict, "scale", SHARE_SCALE)
-    return format_value(value, (float(low), float(high)))

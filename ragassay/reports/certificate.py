@@ -8,6 +8,7 @@ from typing import Literal
 
 from ragassay.records import AttackFamily, Audit, TargetTrust, Trust
 from ragassay.reports.labels import finding_title
+from ragassay.reports.sheets import Sheet, Shown, Style, words
 from ragassay.reports.text import (
     count_text,
     join_words,
@@ -27,6 +28,13 @@ WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
     None: (UNTOLD, "?", "unscored"),
 }
 """Word, sign and tone of a verdict: no colour says more than its word."""
+
+STYLES: dict[TrustTone, Style] = {
+    "good": "good",
+    "wary": "wary",
+    "bad": "bad",
+    "unscored": "missing",
+}
 
 NO_ROOM: tuple[str, str, TrustTone] = ("no room", "?", "unscored")
 """For whole answers at the top of the scale: an injection cannot raise them, so nothing is learnt.
@@ -59,7 +67,6 @@ class CertificateView:
     """The certificate.
 
     Attributes:
-        headline: One sentence.
         rubrics: Whether the judge detects damage to each rubric, or dimension of RACAR.
         others: Clinical changes, and text that addresses the judge.
         basis: The data behind the verdicts.
@@ -69,6 +76,17 @@ class CertificateView:
     rubrics: tuple[TrustLine, ...]
     others: tuple[TrustLine, ...]
     basis: str
+
+    @property
+    def sheet(self) -> Sheet:
+        """All lines as a table."""
+        rows = tuple(
+            (line.title, Shown(f"{line.sign} {line.word}", style=STYLES[line.tone]), line.reason)
+            for line in (*self.rubrics, *self.others)
+        )
+        sections = {len(self.rubrics): Shown("")}
+        columns = words("Of", "Judge is", "Why")
+        return Sheet("What this judge can tell", columns, rows, self.basis, sections=sections)
 
 
 def view_certificate(audit: Audit) -> CertificateView:

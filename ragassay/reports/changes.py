@@ -21,19 +21,17 @@ from ragassay.metrics.stats.changes import (
 from ragassay.metrics.stats.leaderboard import ALPHA
 from ragassay.reports.answer_changes import AnswerChangeView, view_answer_change
 from ragassay.reports.comparison import OVERLAP, p_text
-from ragassay.reports.html import CHUNK, content_policy, pack, page_environment
-from ragassay.reports.labels import without_controls
-from ragassay.reports.text import (
+from ragassay.reports.display import (
     NBSP,
     NOT_DEFINED,
-    count_text,
     difference_text,
     format_value,
     interval_text,
-    join_words,
-    score_name,
     score_text,
 )
+from ragassay.reports.html import CHUNK, content_policy, pack, page_environment
+from ragassay.reports.labels import without_controls
+from ragassay.reports.text import count_text, join_words, score_name
 
 PAGE, STYLE, SCRIPT = "compare.html.j2", "compare_style.html.j2", "compare_script.html.j2"
 ROW = "compare_answer.html.j2"

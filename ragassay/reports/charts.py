@@ -10,13 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.records import Score
-from ragassay.reports.text import (
-    format_interval,
-    format_value,
-    score_direction,
-    score_text,
-    score_title,
-)
+from ragassay.reports.display import format_interval, format_value, score_text
+from ragassay.reports.text import score_direction, score_title
 
 MAX_SERIES = 6
 LEFT = 180.0

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragassay.metrics.stats.leaderboard import ALPHA, Leaderboard, LeaderboardRow
+from ragassay.reports.display import (
+    EN_DASH,
+    NOT_DEFINED,
+    decimals_span,
+    decimals_text,
+    format_interval,
+)
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
     Column,
@@ -17,14 +24,7 @@ from ragassay.reports.sheets import (
     unscored_cell,
     words,
 )
-from ragassay.reports.text import (
-    EN_DASH,
-    NOT_DEFINED,
-    decimals_span,
-    decimals_text,
-    format_interval,
-    score_title,
-)
+from ragassay.reports.text import score_title
 
 OVERLAP = "ranges overlap"
 """Stands in place of a rank or a difference that undecided verdicts leave open."""

@@ -17,7 +17,8 @@ from ragassay.metrics.stats.aggregates import Matrix
 from ragassay.metrics.stats.calibration import ReliabilityBin
 from ragassay.metrics.stats.leaderboard import Leaderboard
 from ragassay.records import Score
-from ragassay.reports.labels import label_text, one_line
+from ragassay.reports.display import label_text
+from ragassay.reports.labels import one_line
 from ragassay.reports.text import score_title
 
 if TYPE_CHECKING:

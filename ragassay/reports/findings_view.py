@@ -17,6 +17,7 @@ from ragassay.records import (
     Summary,
     outlines_of,
 )
+from ragassay.reports.display import UNDECIDED, precision_text, reason_text
 from ragassay.reports.labels import (
     JUDGED,
     N_LOOKS,
@@ -27,19 +28,12 @@ from ragassay.reports.labels import (
     finding_title,
     is_serious,
     place_text,
-    reason_text,
     shown_findings,
 )
 from ragassay.reports.marked import Piece, marked, marked_claim, marked_passage
 from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
-from ragassay.reports.text import (
-    count_text,
-    findings_text,
-    headline,
-    join_words,
-    precision_text,
-    verdict_title,
-)
+from ragassay.reports.sheets import Sheet, Shown, words
+from ragassay.reports.text import count_text, findings_text, headline, join_words, verdict_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +143,7 @@ WORTH_A_LOOK = (
 
 FLAG = "--escalate"
 
-UNDECIDED = (
+UNDECIDED_NOTE = (
     "verdicts are those on which the judge, as it was measured, is not right often enough. They "
     "are not missing at random: a score with many of them is shown as its range, from all of them "
     "wrong to all of them right."
@@ -157,27 +151,18 @@ UNDECIDED = (
 
 
 @dataclass(frozen=True, slots=True)
-class FindingItem:
-    """A finding and its answer."""
-
-    number: int
-    record: str
-    place: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """All findings of a kind; `n` is the summary's count, which may exceed the list.
+    """All findings of a kind, those that are listed as a table.
 
-    `measured` says how often such findings are right.
+    Attributes:
+        n: The summary's count, which may exceed the list by `n_unlisted`.
+        measured: How often such findings are right.
     """
 
     title: str
-    severity: Severity
     n: int
     n_unlisted: int
-    items: tuple[FindingItem, ...]
+    sheet: Sheet
     measured: str = ""
 
 
@@ -188,22 +173,24 @@ def view_findings(
 
     Of what is worth a look, the likeliest `N_LOOKS` of an answer are listed.
     """
-    listed: dict[str, list[tuple[Finding, FindingItem]]] = defaultdict(list)
-    for number, evaluation in enumerate(evaluations, start=1):
+    listed: dict[str, list[tuple[str, Finding]]] = defaultdict(list)
+    for evaluation in evaluations:
         for finding in shown_findings(evaluation, level):
-            place = place_text(finding)
-            item = FindingItem(number, evaluation.record_id, place, finding.message)
-            listed[finding.kind].append((finding, item))
+            listed[finding.kind].append((evaluation.record_id, finding))
     counts = summary.findings if level == "head" else summary.looks
     kinds = {*listed, *(kind for kind, n in counts.items() if n)}
     groups: list[FindingGroup] = []
     for kind in sorted(kinds, key=finding_rank):
-        found = [finding for finding, _ in listed.get(kind, ())]
-        items = tuple(item for _, item in listed.get(kind, ()))
-        n = max(counts.get(kind, 0), len(items))
-        title, severity = finding_title(kind, n), finding_severity(kind)
-        measured = measured_text(found)
-        groups.append(FindingGroup(title, severity, n, n - len(items), items, measured))
+        found = listed.get(kind, ())
+        n = max(counts.get(kind, 0), len(found))
+        title = finding_title(kind, n)
+        rows = tuple(
+            (record, Shown(one.message, notes=tuple(filter(None, [place_text(one)]))))
+            for record, one in found
+        )
+        sheet = Sheet(title, words("Answer", "Finding"), rows)
+        measured = measured_text([one for _, one in found])
+        groups.append(FindingGroup(title, n, n - len(found), sheet, measured))
     return tuple(groups)
 
 
@@ -222,7 +209,7 @@ def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
     rest = [refused] if refused else []
     rest += [f"{count_text(n, 'finding')} worth a look" for n in [sum(summary.looks.values())] if n]
     if summary.n_undecided:
-        rest.append(count_text(summary.n_undecided, "undecided verdict"))
+        rest.append(count_text(summary.n_undecided, f"{UNDECIDED} verdict"))
     where = f"{n:,} answers" if n > 1 else "this answer"
     return f"Nothing serious leads in {where}{'; ' if rest else ''}{join_words(rest)}."
 
@@ -289,7 +276,11 @@ def _counted(name: str, n: int) -> str:
 
 def undecided_note(summary: Summary) -> str:
     """Say what undecided verdicts are, and who can decide them."""
-    return UNDECIDED if summary.cascade else f"{UNDECIDED} A second judge can decide them: {FLAG}."
+    return (
+        UNDECIDED_NOTE
+        if summary.cascade
+        else f"{UNDECIDED_NOTE} A second judge can decide them: {FLAG}."
+    )
 
 
 def looks_text(summary: Summary, evaluations: Iterable[Outlined] = ()) -> str:
@@ -313,4 +304,4 @@ def undecided_text(summary: Summary) -> str:
     if not summary.n_undecided:
         return ""
     mend = "" if summary.cascade else f": name a judge ({FLAG}) for them"
-    return f"{summary.n_undecided:,} undecided{mend}"
+    return f"{summary.n_undecided:,} {UNDECIDED}{mend}"

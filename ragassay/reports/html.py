@@ -28,6 +28,7 @@ from ragassay.reports.answer_view import view_answer
 from ragassay.reports.application import application_text
 from ragassay.reports.cascade_view import ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
+from ragassay.reports.display import UNDECIDED, UNSCORED, judged_by_text, reason_text
 from ragassay.reports.findings_view import (
     WORTH_A_LOOK,
     FindingCard,
@@ -44,7 +45,13 @@ from ragassay.reports.index import (
     view_lines,
     view_source,
 )
-from ragassay.reports.labels import finding_rank, finding_title, reason_text, without_controls
+from ragassay.reports.labels import (
+    finding_rank,
+    finding_severity,
+    finding_title,
+    place_text,
+    without_controls,
+)
 from ragassay.reports.panel_view import INDEPENDENT
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, who_text
@@ -80,7 +87,6 @@ class Packed:
     """A list in chunks, each a JSON array, deflated (RFC 1950) and in base64.
 
     Attributes:
-        name: Names the list in the page.
         chunks: All of `CHUNK` members but the last; to be read once.
     """
 
@@ -89,11 +95,7 @@ class Packed:
 
 
 class Packer:
-    """Packs a list while it grows: of a list of thousands, only one chunk is in memory unpacked.
-
-    Args:
-        name: Names the list in the page.
-    """
+    """Packs a list while it grows: of a list of thousands, only one chunk is in memory unpacked."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -163,8 +165,7 @@ LEVELS: tuple[FindingLevel, ...] = ("head", "look")
 STATES = (
     ("heads", "a finding that leads"),
     ("looks", "something worth a look"),
-    ("undecided", "undecided verdicts"),
-    ("unscored", "unscored verdicts"),
+    *((state, f"{state} verdicts") for state in (UNDECIDED, UNSCORED)),
     ("none", "nothing found"),
 )
 """What answers may be filtered by, beside the kinds of findings."""
@@ -179,16 +180,7 @@ def html_pieces(
     audit: Audit | None = None,
     repeats: Repeats | None = None,
 ) -> Iterator[str]:
-    """Render a run as a page for a browser or a printer.
-
-    Args:
-        manifest: The run's manifest.
-        summary: The run in numbers.
-        evaluations: One for each answer, in display order; may be empty.
-        failures: Records without an evaluation.
-        rejections: Lines that could not be read.
-        audit: The judge's audit; None without one.
-        repeats: The judge measured against itself; None where it was not.
+    """Render a run as a page for a browser or a printer; of no evaluation it is a page too.
 
     Returns:
         An HTML document in pieces, for one of many answers is large. Same input, same bytes.
@@ -329,6 +321,11 @@ def page_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["reason"] = reason_text
+    environment.filters |= {
+        "reason": reason_text,
+        "place": place_text,
+        "severity": finding_severity,
+        "judged_by": judged_by_text,
+    }
     environment.globals |= SAID
     return environment

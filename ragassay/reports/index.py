@@ -9,24 +9,21 @@ from dataclasses import dataclass
 from ragassay.metrics.stats.aggregates import question_of
 from ragassay.metrics.stats.intervals import mean_interval
 from ragassay.records import Document, Evaluation, Outlined, Score, Summary
-from ragassay.reports.findings_view import FindingCard
-from ragassay.reports.labels import is_serious
-from ragassay.reports.sentence_view import article_url
-from ragassay.reports.text import (
-    MAIN_SCORES,
-    RUBRIC_MEAN,
+from ragassay.reports.display import (
+    UNDECIDED,
+    UNSCORED,
     format_bounds,
     format_interval,
     is_number,
-    rubric_mean,
     score_text,
-    score_title,
 )
+from ragassay.reports.findings_view import FindingCard
+from ragassay.reports.labels import is_serious
+from ragassay.reports.sentence_view import article_url
+from ragassay.reports.text import MAIN_SCORES, RUBRIC_MEAN, rubric_mean, score_title
 
 MAIN = ("", "exam.cover", *(key for key in MAIN_SCORES if key != "nuggets.f1"))
 """Scores that the page's head and its list of answers show; "" is the mean of the rubrics."""
-
-UNSCORED = "unscored"
 
 MOST_SOURCE_CHARS = 6_000
 """Characters of a source that the page holds: an abstract is whole, a full text is not."""
@@ -74,8 +71,8 @@ def index_answer(
         "question": e.question,
         "heads": [finding.kind for finding in e.heads],
         "looks": [finding.kind for finding in e.looks],
-        "undecided": len(e.undecided),
-        "unscored": sum(v.failure is not None and not v.is_undecided for v in e.verdicts),
+        UNDECIDED: len(e.undecided),
+        UNSCORED: sum(verdict.state == UNSCORED for verdict in e.verdicts),
         "scores": [_value(e, key) for key in columns],
         "shown": [_text(e, key) for key in main_columns(columns)],
         "sources": sources,
@@ -118,10 +115,7 @@ class Bar:
 
     Attributes:
         low: Lower end of the 95 % interval.
-        high: Its upper end.
         worst: Lower end of what unscored verdicts leave open; None without any.
-        best: Its upper end.
-        detail: The score in words.
     """
 
     title: str

@@ -1,51 +1,15 @@
-"""Words and tones for labels, failures and findings; text made safe to show."""
+"""The kinds of findings in words and in reading order; text made safe to show."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal, NamedTuple
 
-from ragassay.records import Failure, FailureReason, Finding, FindingLevel, Outlined
+from ragassay.records import Finding, FindingLevel, Outlined
+from ragassay.reports.display import label_text
 from ragassay.safe_text import CONTROLS, REORDERING
 
-Tone = Literal["good", "plain", "weak", "bad", "undecided", "unscored"]
 Severity = Literal["serious", "caution", "note"]
-
-LABEL_TONES: dict[str, Tone] = {
-    "required": "good",
-    "borderline": "plain",
-    "unnecessary": "weak",
-    "inappropriate": "bad",
-    "supports": "good",
-    "neutral": "plain",
-    "not_relevant": "weak",
-    "contradicts": "bad",
-    "invalid": "bad",
-    "not_attributable": "weak",
-    "correct": "good",
-    "not_supported": "weak",
-    "support": "good",
-    "partial_support": "plain",
-    "not_support": "weak",
-    "stated": "good",
-    "missed": "weak",
-}
-
-FAILURE_REASONS: dict[FailureReason, str] = {
-    "rate_limit": "rate limit",
-    "timeout": "time-out",
-    "server_error": "server error",
-    "connection": "no connection",
-    "unparsable": "unparsable reply",
-    "cut": "reply cut",
-    "refused": "refused",
-    "too_long": "prompt too long",
-    "no_evidence": "no evidence found",
-    "unresolved": "not resolved",
-    "empty_answer": "empty answer",
-    "undecided": "undecided",
-    "error": "error",
-}
 
 
 class FindingWording(NamedTuple):
@@ -180,28 +144,6 @@ JUDGED = frozenset(
 _SPACES = dict.fromkeys((0x09, 0x0A, 0x0D, 0x2028, 0x2029), " ")
 _ONE_LINE = dict.fromkeys((*CONTROLS, *REORDERING), "\ufffd") | _SPACES
 _PAGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-
-
-def label_text(label: str) -> str:
-    """Return a label as words: "not_relevant" becomes "not relevant"."""
-    return label.replace("_", " ")
-
-
-def label_tone(label: str | None) -> Tone:
-    """Return a label's tone; a missing one is unscored, an unknown one plain."""
-    return "unscored" if label is None else LABEL_TONES.get(label, "plain")
-
-
-def reason_text(reason: str) -> str:
-    """Return a failure's reason as words."""
-    return {**FAILURE_REASONS}.get(reason, label_text(reason))
-
-
-def unscored_text(failure: Failure | None, leaning: str | None = None) -> str:
-    """Return the text in place of a missing verdict: "unscored (time-out)", or "undecided"."""
-    if failure and failure.reason == "undecided":
-        return f"undecided, leans to {label_text(leaning)}" if leaning else "undecided"
-    return f"unscored ({reason_text(failure.reason) if failure else 'not judged'})"
 
 
 def finding_title(kind: str, n: int = 2) -> str:

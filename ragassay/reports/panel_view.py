@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from ragassay.metrics.stats.joint_judgments import DISPUTED_POINTS
 from ragassay.records import Judgment, PanelAgreement, PanelMember, PanelPair, Score
-from ragassay.reports.labels import unscored_text
-from ragassay.reports.sheets import Column, Sheet, Shown, none_text, numbers, score_cell
-from ragassay.reports.text import (
-    count_text,
+from ragassay.reports.display import (
     format_interval,
     format_value,
     is_number,
     score_text,
+    unscored_text,
 )
+from ragassay.reports.sheets import Column, Sheet, Shown, none_text, numbers, score_cell
+from ragassay.reports.text import count_text
 
 INDEPENDENT = (
     "Only ratings that each judge gave alone are independent: their agreement says how reliable "

@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from ragassay.records.base import Frozen
+from ragassay.reports.display import SHARE_SCALE, format_value, range_text
 from ragassay.reports.labels import one_line
-from ragassay.reports.text import (
-    SHARE_SCALE,
-    count_text,
-    format_value,
-    range_text,
-    score_group,
-    score_name,
-)
+from ragassay.reports.text import count_text, score_group, score_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,13 +29,10 @@ class PastRun(Frozen):
     """A run of a folder.
 
     Attributes:
-        name: Name of its folder.
-        path: The folder.
         when: When it was last written to, in UTC.
         state: "failed" is a finished run of which no answer was evaluated.
         n_evaluated: Answers with an evaluation so far.
         n_records: Answers that it was to evaluate.
-        judge: Its judge.
         scores: The main ones of a finished run; None where unscored, or only the range is known.
         ranges: Worst and best case of the latter.
         n_findings: Findings that lead its report; None where the run is not finished.

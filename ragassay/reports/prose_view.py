@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ragassay.records import Evaluation
+from ragassay.reports.display import UNDECIDED, UNSCORED, Tone
 from ragassay.reports.findings_view import FindingCard
-from ragassay.reports.labels import Tone
 from ragassay.reports.marked import Piece, marked, marked_passage
 from ragassay.reports.sentence_view import (
     Chip,
@@ -33,14 +33,14 @@ STATES: dict[State, str] = {
     "wrong": "a finding leads",
     "look": "worth a look",
     "good": "supported",
-    "open": "undecided",
-    "unscored": "unscored",
+    "open": UNDECIDED,
+    "unscored": UNSCORED,
     "": "nothing said of it",
 }
 """Words for the marks."""
 
 
-_STATE_OF: dict[Tone, State] = {"good": "good", "undecided": "open", "unscored": "unscored"}
+_STATE_OF: dict[Tone, State] = {"good": "good", UNDECIDED: "open", UNSCORED: "unscored"}
 """The mark of a sentence by the tones of its verdicts, the first that is there."""
 
 
@@ -112,7 +112,6 @@ class ProseBlock:
         kind: Statements; text that states nothing, such as a heading or a reference; the model's
             reasoning, which was not judged.
         text: The text; of statements, the list mark or table rule before the first.
-        sentences: The statements.
     """
 
     kind: BlockKind
@@ -121,12 +120,7 @@ class ProseBlock:
 
 
 def view_prose(evaluation: Evaluation, found: Sequence[FindingCard]) -> tuple[ProseBlock, ...]:
-    """Return an answer block by block; empty where it was not cut into statements.
-
-    Args:
-        evaluation: The answer's.
-        found: The cards of its findings.
-    """
+    """Return an answer block by block; empty where it was not cut into statements."""
     cards: dict[int, list[FindingCard]] = defaultdict(list)
     for card in found:
         cards[card.sentence].append(card)

@@ -9,8 +9,16 @@ from typing import Protocol
 from ragassay.records import Bound, CardFigure, FileStamp, Manifest, ModelCard, Summary, Usage
 from ragassay.records.run import PromptStamp
 from ragassay.reports.cascade_view import usd_text
-from ragassay.reports.sheets import Sheet, numbers, words
-from ragassay.reports.text import NBSP, NOT_DEFINED, count_text, format_share, format_span
+from ragassay.reports.display import (
+    NBSP,
+    NOT_DEFINED,
+    UNDECIDED,
+    UNSCORED,
+    format_share,
+    format_span,
+)
+from ragassay.reports.sheets import Sheet, Shown, numbers, words
+from ragassay.reports.text import count_text
 
 UNKNOWN_JUDGE = (
     "Nothing is known about this judge: it comes without figures on data that it had not seen. "
@@ -19,8 +27,8 @@ UNKNOWN_JUDGE = (
 NO_FIGURES = "This judge has a card, but no figure on data that it had not seen."
 
 BOUNDS_NOTE = (
-    "Bounds: a verdict that is less sure is undecided, a finding only worth a look. Of those above "
-    "at most the named share is wrong, with probability 1 - delta over such data."
+    f"Bounds: a verdict that is less sure is {UNDECIDED}, a finding only worth a look. Of those "
+    "above at most the named share is wrong, with probability 1 - delta over such data."
 )
 
 
@@ -36,15 +44,6 @@ class JudgeView:
     figures: Sheet
     limits: tuple[str, ...]
     bounds: Sheet
-
-
-@dataclass(frozen=True, slots=True)
-class ProvenanceRow:
-    """A name and a value; `code` where the value is for machines."""
-
-    name: str
-    value: str
-    code: bool = False
 
 
 def who_text(manifest: Manifest, summary: Summary) -> str:
@@ -152,70 +151,66 @@ def _ends_text(figure: CardFigure) -> str:
     return "" if None in ends else f"{figure.low:.3g}{NBSP}to{NBSP}{figure.high:.3g}"
 
 
-def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ...]:
+def provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
     """Return everything in the manifest, and the run's cost."""
+    card = manifest.card.digest if manifest.card else ""
     rows = [
-        ProvenanceRow("ragassay", manifest.ragassay),
-        ProvenanceRow("Judge", manifest.judge),
-        ProvenanceRow("Judge, SHA-256", manifest.judge_digest, code=True),
-        *((ProvenanceRow("All but the rubrics", manifest.base),) if manifest.base else ()),
-        *(ProvenanceRow("Judge of the rubrics too", seat.judge) for seat in manifest.panel),
-        *((ProvenanceRow("Second judge", manifest.second.judge),) if manifest.second else ()),
-        ProvenanceRow("Judge's card, digest", manifest.card.digest if manifest.card else "", True),
-        *(
-            (
-                ProvenanceRow("Rater of the rubrics", manifest.rater),
-                ProvenanceRow("Rater, SHA-256", manifest.rater_digest, code=True),
-            )
-            if manifest.rater
-            else ()
-        ),
-        ProvenanceRow("Verifier", manifest.verifier),
-        ProvenanceRow("Verifier, SHA-256", manifest.verifier_digest, code=True),
-        ProvenanceRow("Correctness", manifest.correctness),
-        ProvenanceRow("Embedder", manifest.embedder),
-        ProvenanceRow("Embedder, SHA-256", manifest.embedder_digest, code=True),
-        ProvenanceRow("Prompts, SHA-256", manifest.prompts_sha256, code=True),
-        *(_prompt(stamp) for stamp in manifest.prompts),
-        *(
-            ProvenanceRow(f"Your own: {name}, SHA-256", digest, code=True)
-            for name, digest in manifest.own.items()
-        ),
-        *(
-            (ProvenanceRow("Answered by", "\n".join(manifest.answered_by), code=True),)
-            if manifest.answered_by
-            else ()
-        ),
+        ("ragassay", Shown(manifest.ragassay)),
+        ("Judge", Shown(manifest.judge)),
+        ("Judge, SHA-256", _code(manifest.judge_digest)),
+        *[("All but the rubrics", Shown(manifest.base))] * bool(manifest.base),
+        *(("Judge of the rubrics too", Shown(seat.judge)) for seat in manifest.panel),
+        *(("Second judge", Shown(one.judge)) for one in [manifest.second] if one),
+        ("Judge's card, digest", _code(card)),
+        *[
+            ("Rater of the rubrics", Shown(manifest.rater)),
+            ("Rater, SHA-256", _code(manifest.rater_digest)),
+        ]
+        * bool(manifest.rater),
+        ("Verifier", Shown(manifest.verifier)),
+        ("Verifier, SHA-256", _code(manifest.verifier_digest)),
+        ("Correctness", Shown(manifest.correctness)),
+        ("Embedder", Shown(manifest.embedder)),
+        ("Embedder, SHA-256", _code(manifest.embedder_digest)),
+        ("Prompts, SHA-256", _code(manifest.prompts_sha256)),
+        *(("Compiled prompt", Shown(_prompt_text(stamp))) for stamp in manifest.prompts),
+        *((f"Your own: {name}, SHA-256", _code(digest)) for name, digest in manifest.own.items()),
+        *[("Answered by", _code("\n".join(manifest.answered_by)))] * bool(manifest.answered_by),
         *_file("Answers", manifest.answers),
         *_file("Corpus", manifest.corpus),
-        ProvenanceRow("Settings", _pairs(manifest.settings), code=True),
-        ProvenanceRow("Packages", _pairs(manifest.packages), code=True),
-        ProvenanceRow("Cost", usage_text(usage)),
+        ("Settings", _code(_pairs(manifest.settings))),
+        ("Packages", _code(_pairs(manifest.packages))),
+        ("Cost", Shown(usage_text(usage))),
     ]
-    return tuple(row if row.value else ProvenanceRow(row.name, "not recorded") for row in rows)
+    recorded = ((name, value if value.text else Shown("not recorded")) for name, value in rows)
+    return Sheet("What this run rests on", words("What", "Which"), tuple(recorded))
 
 
-def _prompt(stamp: PromptStamp) -> ProvenanceRow:
+def _code(value: str) -> Shown:
+    return Shown(value, style="code")
+
+
+def _prompt_text(stamp: PromptStamp) -> str:
     """Return a compiled prompt's agent, and its figures on held-out data."""
     about = f"{stamp.agent} ({', '.join(stamp.rubrics)})" if stamp.rubrics else stamp.agent
     text = f"{about}: found by {stamp.optimizer} for {stamp.model}"
     if stamp.before is not None and stamp.after is not None:
         figures = (
-            "unscored" if score.value is None else f"{score.value:.3f}"
+            UNSCORED if score.value is None else f"{score.value:.3f}"
             for score in (stamp.before, stamp.after)
         )
         text += f", {stamp.metric} {' -> '.join(figures)} on {stamp.after.n} items"
     if not stamp.is_better:
         text += "; it did no better than the shipped one, and was kept anyway"
-    return ProvenanceRow("Compiled prompt", f"{text} (SHA-256 {stamp.sha256[:12]})")
+    return f"{text} (SHA-256 {stamp.sha256[:12]})"
 
 
-def _file(name: str, stamp: FileStamp | None) -> tuple[ProvenanceRow, ...]:
+def _file(name: str, stamp: FileStamp | None) -> tuple[tuple[str, Shown], ...]:
     if stamp is None:
-        return (ProvenanceRow(name, "none"),)
+        return ((name, Shown("none")),)
     form = f", {stamp.format}" if stamp.format else ""
     text = f"{stamp.name} ({count_text(stamp.n_items, 'item')}{form})"
-    return (ProvenanceRow(name, text), ProvenanceRow(f"{name}, SHA-256", stamp.sha256, code=True))
+    return ((name, Shown(text)), (f"{name}, SHA-256", _code(stamp.sha256)))
 
 
 def _pairs(values: Mapping[str, str | int | float | bool | None]) -> str:

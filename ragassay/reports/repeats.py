@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ragassay.metrics.papers.answer_scores import LIKERT
 from ragassay.records import RepeatFigure, Repeats
+from ragassay.reports.display import format_interval, format_value, score_text
 from ragassay.reports.sheets import (
     Column,
     Sheet,
@@ -16,14 +17,7 @@ from ragassay.reports.sheets import (
     score_cells,
     score_columns,
 )
-from ragassay.reports.text import (
-    count_text,
-    format_interval,
-    format_value,
-    join_words,
-    question_title,
-    score_text,
-)
+from ragassay.reports.text import count_text, join_words, question_title
 
 NOTHING_REPEATED = (
     "No model was asked: instruments give the same verdict every time, so nothing was asked twice."

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -14,7 +13,6 @@ from ragassay.records import (
     RecordFailure,
     Rejection,
     Repeats,
-    Score,
     Summary,
     outlines_of,
 )
@@ -29,49 +27,24 @@ from ragassay.reports.findings_view import (
     view_open,
 )
 from ragassay.reports.panel_view import PanelView, view_panel
-from ragassay.reports.provenance import JudgeView, ProvenanceRow, view_judges, view_provenance
+from ragassay.reports.provenance import JudgeView, provenance_sheet, view_judges
 from ragassay.reports.repeats import confidence_text, repeats_sheet
-from ragassay.reports.run_sheets import averages_sheet, cost_sheet, every_score_sheet, system_sheet
+from ragassay.reports.run_sheets import (
+    averages_sheet,
+    cost_sheet,
+    every_score_sheet,
+    score_sheet,
+    system_sheet,
+)
 from ragassay.reports.sheets import Sheet
 from ragassay.reports.text import (
-    format_bounds,
-    format_interval,
-    group_title,
     headline,
-    is_number,
     join_words,
-    score_direction,
     score_group,
-    score_text,
-    score_title,
     shortfall,
 )
 
 UNKNOWN = "Nothing is known of how often this judge is right."
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
-    """A score as a row of a table; `judge` only where it differs from its group's."""
-
-    title: str
-    direction: str
-    value: str
-    scored: bool
-    interval: str
-    n: int
-    n_unscored: int
-    bounds: str
-    judge: str
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreGroup:
-    """Scores with the same part before the dot."""
-
-    title: str
-    judge: str
-    rows: tuple[ScoreRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +60,8 @@ class ReportView:
     unscored: tuple[str, ...]
     undecided: tuple[str, ...]
     undecided_note: str
-    scores: tuple[ScoreGroup, ...]
+    scores: Sheet
+    judged_scores: Sheet
     averages: Sheet
     plots: tuple[Plot, ...]
     panel: PanelView | None
@@ -102,7 +76,7 @@ class ReportView:
     n_answers: int
     failures: tuple[RecordFailure, ...]
     rejections: tuple[Rejection, ...]
-    provenance: tuple[ProvenanceRow, ...]
+    provenance: Sheet
     costs: Sheet
 
 
@@ -127,7 +101,8 @@ def view_report(
         unscored=open_lines.unscored,
         undecided=open_lines.undecided,
         undecided_note=undecided_note(summary),
-        scores=view_scores(summary.scores),
+        scores=score_sheet(summary, "headings"),
+        judged_scores=score_sheet(summary, "column"),
         averages=averages_sheet(summary),
         plots=view_plots(summary),
         panel=view_panel(summary.panel),
@@ -142,7 +117,7 @@ def view_report(
         n_answers=len(evaluations),
         failures=tuple(failures),
         rejections=tuple(rejections),
-        provenance=view_provenance(manifest, summary.usage),
+        provenance=provenance_sheet(manifest, summary.usage),
         costs=cost_sheet(summary),
     )
 
@@ -159,34 +134,6 @@ def belief_text(report: ReportView) -> str:
         else UNKNOWN
     )
     return f"{cards} {NOT_AUDITED}"
-
-
-def view_scores(scores: Mapping[str, Score]) -> tuple[ScoreGroup, ...]:
-    """Return scores by group, in their given order."""
-    grouped: dict[str, dict[str, Score]] = defaultdict(dict)
-    for key, score in scores.items():
-        grouped[score_group(key)][key] = score
-    return tuple(_group(name, members) for name, members in grouped.items())
-
-
-def _group(name: str, scores: Mapping[str, Score]) -> ScoreGroup:
-    judges = Counter(score.judge for score in scores.values() if score.judge)
-    judge = judges.most_common(1)[0][0] if judges else ""
-    rows = tuple(
-        ScoreRow(
-            title=score_title(key, score.judge),
-            direction="lower is better" if score_direction(key) == "lower" else "",
-            value=score_text(score),
-            scored=is_number(score.value),
-            interval=format_interval(score),
-            n=score.n,
-            n_unscored=score.n_unscored,
-            bounds=format_bounds(score),
-            judge="" if score.judge == judge else score.judge or "no model asked",
-        )
-        for key, score in scores.items()
-    )
-    return ScoreGroup(group_title(name), judge, rows)
 
 
 def view_plots(summary: Summary) -> tuple[Plot, ...]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Literal
 
 from ragassay.records import FAILED_CALLS, Outlined, Score, Summary, Usage
+from ragassay.reports.display import format_interval, is_number, judge_text, judged_by_text
 from ragassay.reports.labels import is_serious
 from ragassay.reports.sheets import (
+    Cell,
     Column,
     Sheet,
     Shown,
@@ -21,10 +25,8 @@ from ragassay.reports.sheets import (
 from ragassay.reports.text import (
     MAIN_SCORES,
     RUBRIC_MEAN,
-    format_interval,
     group_title,
     humanise,
-    is_number,
     rubric_mean,
     rubric_mean_text,
     score_direction,
@@ -46,37 +48,56 @@ PART_TITLES: Mapping[str, str] = {
 """Titles of what is no part of an evaluation; a part has its own name."""
 
 
-def score_sheet(summary: Summary) -> Sheet:
-    """Return the scores of a run: title, mean over answers, 95 % interval, n, unscored."""
-    keys = list(summary.scores)
-    starts = (i for i in range(1, len(keys)) if score_group(keys[i]) != score_group(keys[i - 1]))
-    rows = tuple(
-        (
-            _titled(key, score),
-            score_cell(score, has_interval=False),
-            format_interval(score),
-            score.n,
-            unscored_cell(score),
-        )
-        for key, score in summary.scores.items()
+JudgePlace = Literal["caption", "headings", "column"]
+"""Where a table of scores names the judges."""
+
+
+def score_sheet(summary: Summary, judges: JudgePlace = "caption") -> Sheet:
+    """Return the scores of a run by group: title, mean over answers, 95 % interval, n, unscored.
+
+    Args:
+        summary: The run in numbers.
+        judges: Where judges are named; with "headings", a judge that is not its group's stands
+            below its score.
+    """
+    scores = summary.scores
+    rows: list[tuple[Cell, ...]] = []
+    sections: dict[int, Shown] = {}
+    for group in dict.fromkeys(map(score_group, scores)):
+        own = {key: score for key, score in scores.items() if score_group(key) == group}
+        judge = next(iter(Counter(s.judge for s in own.values() if s.judge).most_common(1)), ("",))
+        sections[len(rows)] = Shown(group_title(group), notes=(judged_by_text(judge[0]),))
+        for key, score in own.items():
+            is_other = judges == "headings" and score.judge != judge[0]
+            notes = (
+                *("lower is better",) * (score_direction(key) == "lower"),
+                *(judge_text(score.judge),) * is_other,
+            )
+            rows.append(
+                (
+                    Shown(score_title(key, score.judge), notes=notes),
+                    *(judge_text(score.judge),) * (judges == "column"),
+                    *(score_cell(score, has_interval=False), format_interval(score)),
+                    *(score.n, unscored_cell(score)),
+                )
+            )
+    columns = (
+        *words("Score", *("Judge",) * (judges == "column")),
+        *numbers("Mean", "95 % interval", "n" if judges == "caption" else "Answers", "Unscored"),
     )
-    columns = (*words("Score"), *numbers("Mean", "95 % interval", "n", "Unscored"))
-    title = "Scores, means over answers"
-    return Sheet(title, columns, rows, _judges_text(summary), sections=frozenset(starts))
+    caption = _judges_text(scores) if judges == "caption" else ""
+    return Sheet("Scores, means over answers", columns, tuple(rows), caption, sections=sections)
 
 
-def _titled(key: str, score: Score) -> Shown:
-    way = ("lower is better",) if score_direction(key) == "lower" else ()
-    return Shown(score_title(key, score.judge), notes=way)
-
-
-def _judges_text(summary: Summary) -> str:
+def _judges_text(scores: Mapping[str, Score]) -> str:
     judges: dict[str, list[str]] = {}
-    for key, score in summary.scores.items():
+    for key, score in scores.items():
         groups = judges.setdefault(score.judge, [])
         if score.judge and group_title(score_group(key)) not in groups:
             groups.append(group_title(score_group(key)))
-    lines = [f"{', '.join(groups)}: judged by {judge}" for judge, groups in judges.items() if judge]
+    lines = [
+        f"{', '.join(groups)}: {judged_by_text(judge)}" for judge, groups in judges.items() if judge
+    ]
     return "; ".join(lines)
 
 

@@ -16,16 +16,21 @@ from ragassay.records import (
     EvidenceSearch,
     EvidenceSpan,
     EvidenceVerdict,
-    Failure,
-    NuggetVerdict,
     SearchEnd,
     SearchQuery,
     SentenceCorrectness,
-    SentenceLabel,
+    VerdictBase,
 )
-from ragassay.reports.cascade_view import decided_text
-from ragassay.reports.labels import Tone, label_text, label_tone, reason_text, unscored_text
-from ragassay.reports.text import format_share
+from ragassay.reports.display import (
+    NOT_JUDGED,
+    UNSCORED,
+    Tone,
+    detail_text,
+    format_share,
+    label_tone,
+    reason_text,
+    value_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +43,16 @@ class Chip:
     detail: str = ""
 
 
-def chip_of(
-    label: str | None,
-    confidence: float | None,
-    failure: Failure | None,
-    note: str = "",
-    leaning: str | None = None,
-) -> Chip:
-    """Return the chip of a label, or of its failure; the note is its detail."""
-    is_open = failure is not None and failure.reason == "undecided"
+def chip_of(verdict: VerdictBase | None) -> Chip:
+    """Return the chip of a verdict, or of its failure; None was not judged."""
+    if verdict is None:
+        return Chip(NOT_JUDGED, UNSCORED)
+    value = verdict.value
     return Chip(
-        word=unscored_text(failure, leaning) if label is None else label_text(label),
-        tone="undecided" if is_open else label_tone(label),
-        confidence="" if confidence is None else format_share(confidence),
-        detail=" ".join(part for part in (failure.detail if failure else "", note) if part),
+        word=value_text(verdict),
+        tone="plain" if isinstance(value, float | int) else label_tone(value, verdict.failure),
+        confidence="" if verdict.confidence is None else format_share(verdict.confidence),
+        detail=detail_text(verdict),
     )
 
 
@@ -199,7 +200,7 @@ def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
         SentenceView(
             index=index,
             text=known[index].text if index in known else "(no such sentence in this answer)",
-            label=_label(labels.get(index)) if labels else None,
+            label=chip_of(labels.get(index)) if labels else None,
             evidence=_evidence(evidence.get(index, ()), titles) if evidence else None,
             citations=_citations(known.get(index), citations[index], titles),
             search=searches.get(index),
@@ -241,40 +242,26 @@ def article_url(document: str) -> str:
     return ""
 
 
-def _label(label: SentenceLabel | None) -> Chip:
-    if label is None:
-        return chip_of(None, None, None)
-    note = decided_text(label)
-    return chip_of(label.label, label.confidence, label.failure, note, label.leaning)
-
-
-def _chip(verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict) -> Chip:
-    note = decided_text(verdict)
-    return chip_of(verdict.verdict, verdict.confidence, verdict.failure, note, verdict.leaning)
-
-
 def _evidence(
     verdicts: Sequence[EvidenceVerdict], titles: Mapping[str, str]
 ) -> tuple[VerdictView, ...]:
     """Return the verdicts in order; if nobody judged, one that says so."""
     return tuple(
         VerdictView(
-            chip=_chip(verdict),
+            chip=chip_of(verdict),
             side=verdict.side,
             passage=view_passage(verdict.evidence, titles),
             difference=verdict.difference,
             spans=tuple((span.start, span.end) for span in verdict.spans),
         )
         for verdict in verdicts
-    ) or (VerdictView(chip_of(None, None, None)),)
+    ) or (VerdictView(chip_of(None)),)
 
 
 def _correctness(found: SentenceCorrectness, titles: Mapping[str, str]) -> VerdictView:
-    chip = chip_of(found.value, None, found.failure, leaning=found.leaning)
     score = "" if found.score is None else f"{found.score:.2f}"
-    return VerdictView(
-        replace(chip, confidence=score), passage=view_passage(found.evidence, titles)
-    )
+    chip = replace(chip_of(found), confidence=score)
+    return VerdictView(chip, passage=view_passage(found.evidence, titles))
 
 
 def _citations(
@@ -287,20 +274,18 @@ def _citations(
     missing: Sequence[Citation] = () if sentence is None else sentence.citations
     views = [
         VerdictView(
-            chip=_chip(verdict),
+            chip=chip_of(verdict),
             marker=verdict.citation.marker,
             target=verdict.citation.document or "",
             passage=view_passage(verdict.evidence, titles),
-            nuggets=tuple((n.nugget, _chip(n)) for n in verdict.nuggets),
+            nuggets=tuple((n.nugget, chip_of(n)) for n in verdict.nuggets),
             difference=verdict.difference,
             spans=tuple((span.start, span.end) for span in verdict.spans),
         )
         for verdict in verdicts
     ]
     views += [
-        VerdictView(
-            chip_of(None, None, None), marker=citation.marker, target=citation.document or ""
-        )
+        VerdictView(chip_of(None), marker=citation.marker, target=citation.document or "")
         for citation in missing
         if citation not in judged
     ]

@@ -9,13 +9,12 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.records import Score
-from ragassay.reports.labels import one_line
-from ragassay.reports.text import (
+from ragassay.reports.display import (
     NBSP,
     NOT_DEFINED,
     format_bounds,
@@ -23,13 +22,14 @@ from ragassay.reports.text import (
     is_number,
     score_text,
 )
+from ragassay.reports.labels import one_line
 
 if TYPE_CHECKING:
     from rich.containers import Lines
     from rich.table import Table
     from rich.text import Text
 
-Style = Literal["", "strong", "missing", "faint", "good", "wary", "bad", "undone"]
+Style = Literal["", "strong", "missing", "faint", "good", "wary", "bad", "undone", "code"]
 RICH_STYLES: dict[Style, str] = {
     "": "",
     "strong": "bold",
@@ -39,6 +39,7 @@ RICH_STYLES: dict[Style, str] = {
     "wary": "yellow",
     "bad": "bold red",
     "undone": "dim strike",
+    "code": "",
 }
 
 NEEDS_BOOKTABS = "% Needs \\usepackage{booktabs}.\n"
@@ -72,8 +73,6 @@ class Shown:
     """A cell that people see otherwise than a file has it.
 
     Attributes:
-        text: For people.
-        value: For files.
         style: Its weight or colour, where there is one.
         interval: Below the text, faint; in square brackets where a cell is one line.
         notes: Below that; in round brackets.
@@ -95,7 +94,7 @@ class Shown:
         """The cell in one line."""
         interval = f" [{self.interval}]" if self.interval else ""
         notes = f" ({', '.join(self.notes)})" if self.notes else ""
-        return f"{self.text}{interval}{notes}"
+        return f"{self.text}{interval}{notes}".replace("\n", "; ")
 
 
 Cell = Plain | Shown
@@ -131,12 +130,9 @@ class Sheet:
     """Rows with their columns.
 
     Attributes:
-        title: Of the table.
-        columns: In order.
-        rows: Rows with one cell per column.
-        caption: Below the table.
         is_whole: Whether all rows are shown, whatever the limit.
-        sections: Positions of rows above which the terminal draws a line.
+        sections: Headings above rows, by the row's position: of each the page draws title and
+            notes, the terminal a line.
     """
 
     title: str
@@ -144,7 +140,7 @@ class Sheet:
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
     is_whole: bool = False
-    sections: frozenset[int] = frozenset()
+    sections: Mapping[int, Shown] = field(default_factory=dict)
 
     @property
     def heads(self) -> tuple[Column, ...]:
@@ -247,12 +243,7 @@ def with_column(sheet: Sheet, key: str, value: Plain) -> Sheet:
 
 
 def joined(sheets: Sequence[Sheet], key: str) -> Sheet:
-    """Return sheets of the same columns as one, with each sheet's title in front of its rows.
-
-    Args:
-        sheets: One or more.
-        key: The name of the column of titles.
-    """
+    """Return sheets of the same columns as one, with each sheet's title in front of its rows."""
     rows = tuple((sheet.title, *row) for sheet in sheets for row in sheet.rows)
     return Sheet("", (Column(key), *sheets[0].columns), rows)
 
@@ -278,7 +269,7 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
     for place, row in enumerate(sheet.shown):
         if place == n_most:
             break
-        if place in sheet.sections:
+        if place and place in sheet.sections:
             table.add_section()
         is_same = [
             c.is_once and row[i : i + 1] == above[i : i + 1] for i, c in enumerate(sheet.heads)
@@ -328,10 +319,16 @@ def sheet_markdown(sheet: Sheet) -> str:
     """Return a sheet as a table of GitHub's Markdown, without its title, ending in a newline."""
     rows = [[escape(column.title) for column in sheet.heads]]
     rows.append(["---:" if column.is_number else "---" for column in sheet.heads])
-    rows += ([escape(cell.line) for cell in row] for row in sheet.shown)
+    rows += ([_marked_up(cell) for cell in row] for row in sheet.shown)
     head, rule, *body = (" | ".join(row) for row in rows)
     lines = (f"| {head} |", f"|{rule.replace(' ', '')}|", *(f"| {row} |" for row in body))
     return "\n".join(lines) + "\n"
+
+
+def _marked_up(cell: Shown) -> str:
+    if "bold" not in RICH_STYLES[cell.style] or not cell.text.strip():
+        return escape(cell.line)
+    return f"**{escape(cell.text)}** {escape(replace(cell, text='').line)}".rstrip()
 
 
 def escape(text: str) -> str:

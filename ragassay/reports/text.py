@@ -1,4 +1,4 @@
-"""The names of scores, the form of numbers and differences, and the headline."""
+"""The names of scores, and the headline."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ from statistics import fmean
 
 from ragassay.evaluators import OURS, Direction, Wording
 from ragassay.metrics.stats.changes import SERIOUS_KEY
-from ragassay.metrics.stats.leaderboard import PairTest
 from ragassay.model_names import SIGNALS
-from ragassay.records import UNSCORED_KINDS, Finding, Score, Summary
-from ragassay.reports.labels import REFUSAL, finding_rank, finding_title, is_serious, reason_text
+from ragassay.records import UNSCORED_KINDS, Score, Summary
+from ragassay.reports.display import reason_text, score_text
+from ragassay.reports.labels import REFUSAL, finding_rank, finding_title, is_serious
 
-NBSP = "\u00a0"
-EN_DASH = "\u2013"
-NOT_DEFINED = "n/a"
-SHARE_SCALE = (0.0, 1.0)
-NOT_JUDGED = "unscored (not judged)"
 RUBRIC_MEAN = "Rubric mean"
 AVERAGES_NOTE = (
     "Scores and systems are means over answers. Over questions, the answers to a question are "
@@ -101,105 +96,6 @@ def score_direction(key: str) -> Direction | None:
     """Return the better direction of a score; None if neither is, or if it is unknown."""
     known = SCORES.get(key) or GROUPS.get(score_group(key))
     return known.direction if known else None
-
-
-def is_number(value: float | None) -> bool:
-    """Return whether there is a finite number to show."""
-    return value is not None and math.isfinite(value)
-
-
-def format_share(share: float) -> str:
-    r"""Return a share as per cent; a value near 0 or 1 is never rounded to it.
-
-    Example:
-        >>> format_share(0.9996)
-        '>99.9\xa0%'
-    """
-    if 0 < share < 0.0005:
-        return f"<0.1{NBSP}%"
-    if 0.9995 <= share < 1:
-        return f">99.9{NBSP}%"
-    edge = 0 < share < 0.01 or 0.99 < share < 1
-    return f"{share * 100 + 0.0:.{1 if edge else 0}f}{NBSP}%"
-
-
-def format_value(value: float | None, scale: tuple[float, float] = SHARE_SCALE) -> str:
-    """Return a number on its scale: per cent on 0 to 1, otherwise two decimals; or "n/a"."""
-    if value is None or not math.isfinite(value):
-        return NOT_DEFINED
-    return format_share(value) if tuple(scale) == SHARE_SCALE else f"{value:.2f}"
-
-
-def format_span(low: float | None, high: float | None, scale: tuple[float, float]) -> str:
-    """Return two ends of a range, the unit once, as in "62-71 %"; "n/a" if an end is missing."""
-    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
-        return NOT_DEFINED
-    first, last = format_value(low, scale), format_value(high, scale)
-    unit = f"{NBSP}%"
-    if first.endswith(unit) and last.endswith(unit):
-        first = first.removesuffix(unit)
-    # A dash next to a minus sign would look like another minus.
-    return f"{first}{' to ' if low < 0 else EN_DASH}{last}"
-
-
-def decimals_text(value: float | None, digits: int = 3, is_signed: bool = False) -> str:
-    """Return a number that is neither a share nor a rating, as "0.123" or "+0.123"; or "n/a"."""
-    if value is None:
-        return NOT_DEFINED
-    return f"{value + 0.0:{'+' if is_signed else ''}.{digits}f}"
-
-
-def decimals_span(score: Score | PairTest, digits: int = 3, is_signed: bool = False) -> str:
-    """Return the 95 % interval of such a number; "n/a" where it has none."""
-    if score.low is None or score.high is None:
-        return NOT_DEFINED
-    low, high = (decimals_text(end, digits, is_signed) for end in (score.low, score.high))
-    # A dash next to a sign would look like another sign.
-    return f"{low}{' to ' if is_signed or score.low < 0 else EN_DASH}{high}"
-
-
-def precision_text(finding: Finding) -> str:
-    """Return the measured precision of a finding of its kind, with its interval where known."""
-    low, high = finding.precision_low, finding.precision_high
-    interval = "" if None in (low, high) else f" ({format_span(low, high, (0, 1))})"
-    return f"{format_share(finding.precision or 0.0)}{interval}"
-
-
-def format_interval(score: Score) -> str:
-    """Return the 95 % interval; "n/a" where undefined, and where only a range is known."""
-    return NOT_DEFINED if score.is_open else format_span(score.low, score.high, score.scale)
-
-
-def format_bounds(score: Score) -> str:
-    """Return the range that unscored verdicts leave open; empty without any, or if it is shown.
-
-    Which end is the worst depends on the direction, so both are named.
-    """
-    if not score.n_unscored or score.is_open:
-        return ""
-    worst, best = (format_value(end, score.scale) for end in (score.worst, score.best))
-    return f"worst{NBSP}{worst}, best{NBSP}{best}"
-
-
-def score_text(score: Score | None) -> str:
-    """Return the value of a score, its range, or "unscored (reason)"."""
-    if score is None:
-        return NOT_JUDGED
-    if is_number(score.value):
-        return format_value(score.value, score.scale)
-    if score.is_open and score.range is not None:
-        return range_text(*score.range, score.scale)
-    if score.n_unscored:
-        return f"unscored ({score.n_unscored} of {score.n + score.n_unscored} missing)"
-    return "unscored (none to score)"
-
-
-def range_text(low: float, high: float, scale: tuple[float, float]) -> str:
-    """Return the least and largest value that a score can have: "0 to 83 %"."""
-    first, last = format_value(low, scale), format_value(high, scale)
-    unit = f"{NBSP}%"
-    start = first.removesuffix(unit) if last.endswith(unit) else first
-    return f"{start}{NBSP}to{NBSP}{last}"
 
 
 def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
@@ -332,33 +228,9 @@ def headline(summary: Summary) -> str:
 RUBRIC_KEY = "rubric.mean"
 """The mean of an answer's rubrics, as a score."""
 
-MINUS = "\u2212"
 NAMES = {SERIOUS_KEY: "Answers with a serious finding", RUBRIC_KEY: RUBRIC_MEAN}
 
 
 def score_name(key: str) -> str:
     """Return the title of a score, or of what is compared like one."""
     return NAMES.get(key) or score_title(key)
-
-
-def difference_text(difference: float | None, scale: tuple[float, float]) -> str:
-    """Return a difference with its sign: of shares in points of a hundred, else two decimals."""
-    if difference is None:
-        return NOT_DEFINED
-    number = signed_text(difference, scale)
-    return f"{number}{NBSP}points" if tuple(scale) == SHARE_SCALE else number
-
-
-def interval_text(test: PairTest, scale: tuple[float, float]) -> str:
-    """Return the interval of a difference, without its unit; empty without one."""
-    if test.low is None or test.high is None:
-        return ""
-    return f"{signed_text(test.low, scale)} to {signed_text(test.high, scale)}"
-
-
-def signed_text(difference: float, scale: tuple[float, float]) -> str:
-    """Return the number of a difference; of shares in points of a hundred, without the unit."""
-    is_share = tuple(scale) == SHARE_SCALE
-    number = f"{abs(difference) * 100:.0f}" if is_share else f"{abs(difference):.2f}"
-    sign = "" if not float(number) else "+" if difference > 0 else MINUS
-    return f"{sign}{number}"

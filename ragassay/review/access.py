@@ -26,7 +26,6 @@ class Door:
     """Lets in who has the token.
 
     Attributes:
-        port: The server's port.
         token: The secret of the address.
     """
 

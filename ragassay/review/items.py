@@ -10,14 +10,14 @@ from typing import ClassVar, Literal
 from pydantic import JsonValue
 
 from ragassay.errors import InputError
-from ragassay.records import Review
-from ragassay.reports.labels import Tone
+from ragassay.records import MissingState, Review
+from ragassay.reports.display import Tone
 from ragassay.runs.journal import Journal
 
 Value = str | float | bool
 """What can be said of an item with one key."""
 
-State = Literal["undecided", "unscored", "judges", "leads"]
+State = MissingState | Literal["judges", "leads"]
 """What makes an item worth a look: nobody could tell, nobody said, judges differ, or its finding
 leads the report."""
 
@@ -29,7 +29,6 @@ class Choice:
     Attributes:
         value: What the journal then holds.
         word: How it is shown.
-        tone: Its colour.
         hint: When to choose it; may be empty.
     """
 
@@ -64,19 +63,14 @@ class ReviewItem:
         record: The answer, or the query of a bank.
         item: The verdict's item, or the id of the bank's.
         field: What a choice says: "label", "rating" or "removed".
-        kind: The evaluator in words.
         place: Where it is: "sentence 2, citation 1"; empty for the whole.
         subject: What is judged, as a line of text.
-        system: Who wrote the answer; may be empty.
         said: What the model said, as one of the choices; None where it said nothing.
         leaning: What it leant to instead.
-        word: What it said, as shown.
-        tone: The colour of that.
         choices: What a person can say with one key.
         edits: What a person can write: "label", "text", "answers", "texts".
         written: The texts that a list has, where the verdict is one.
         confidence: The model's; empty where not given.
-        why: Its reason.
         states: What makes it worth a look.
         worth: How much; the highest comes first.
         because: The same in words.
@@ -134,10 +128,7 @@ class Beside:
 
     Attributes:
         text: What it is about.
-        place: Where.
         word: What was said of it.
-        tone: The colour of that.
-        why: The reason.
         about: Of the item that it is, to go there; None where it is none.
         is_asked: Whether it is the one in question.
     """
@@ -176,8 +167,6 @@ class View:
     """The surroundings of an item.
 
     Attributes:
-        question: The question, or the query.
-        lines: The answer or passage.
         passages: Evidence of the item.
         sections: Everything else that was said of the answer.
         asks: What is asked of the answer: a rubric's question.
@@ -197,10 +186,7 @@ class ReviewSource(ABC):
     """The subject of a review: a run, a graded file or a test bank.
 
     Attributes:
-        name: Its name.
         noun: What its texts are: "answer", "passage", "item".
-        items: In the file's order.
-        journal: What people said of it.
     """
 
     name: str

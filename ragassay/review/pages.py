@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragassay.records import Review
-from ragassay.reports.labels import Tone, without_controls
+from ragassay.reports.display import Tone
+from ragassay.reports.labels import without_controls
 from ragassay.review.items import ReviewItem
 from ragassay.review.session import ORDERS, STATES, Desk, Filter, options, queue
 

@@ -89,12 +89,6 @@ async def serve_until_done(
 ) -> Desk:
     """Serve the page, in a running loop, until a person says that it is done.
 
-    Args:
-        source: What a run waits for.
-        who: A name to suggest to whoever opens the page.
-        opens: Whether to open the page in a browser.
-        on_ready: Called once requests are accepted.
-
     Returns:
         What people said.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 
 from ragassay.records import Review, standing
-from ragassay.reports.labels import label_text
+from ragassay.reports.display import UNDECIDED, UNSCORED, label_text
 from ragassay.review.items import ReviewItem, ReviewSource
 
 PAUSE_S = 300
@@ -29,7 +29,6 @@ class Progress:
     """A person's progress.
 
     Attributes:
-        n: Items in all.
         n_done: Those that the person said something of.
         left_s: Seconds for the others at the person's pace; None before it is known.
     """
@@ -50,9 +49,6 @@ class _Said:
 
 class Desk:
     """The items of a source with what people said. Threads may share it.
-
-    Args:
-        source: What is reviewed.
 
     Raises:
         InputError: The journal is damaged.
@@ -171,8 +167,8 @@ STATES: Mapping[str, tuple[str, States]] = {
     "todo": ("not yet reviewed by me", lambda desk, item, who: not desk.is_done(item, who)),
     "done": ("reviewed by me", lambda desk, item, who: desk.is_done(item, who)),
     "open": (
-        "undecided or unscored",
-        lambda desk, item, who: "undecided" in item.states or "unscored" in item.states,
+        f"{UNDECIDED} or {UNSCORED}",
+        lambda desk, item, who: not {UNDECIDED, UNSCORED}.isdisjoint(item.states),
     ),
     "judges": ("judges differ", lambda desk, item, who: "judges" in item.states),
     "people": ("people differ", lambda desk, item, who: desk.people_differ(item)),
@@ -188,9 +184,7 @@ class Filter:
     """The part of the queue that a person asked to see; an empty field lets everything pass.
 
     Attributes:
-        system: Who wrote the answer.
         evaluator: The kind of verdict.
-        verdict: What the model said, in words.
         state: A key of `STATES`.
         text: Words that the item, its id, its place or its record must have.
         order: A key of `ORDERS`.

@@ -18,11 +18,7 @@ class Submission(Frozen):
 
     Attributes:
         id: Made by the browser, so that sending it again adds nothing.
-        who: The person.
-        n: Number of the item.
         field: What is said: the item's own field, one of its edits, "removed", "note", "added".
-        value: The choice, or the text.
-        why: The reason.
         undoes: The review that is taken back.
     """
 

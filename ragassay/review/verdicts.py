@@ -7,13 +7,23 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from ragassay.records import VERDICT_SETS, EvidenceSpan, Verdict, VerdictBase
-from ragassay.reports.cascade_view import decided_text
-from ragassay.reports.labels import Tone, label_text, label_tone, reason_text
-from ragassay.reports.text import SHARE_SCALE, format_share, humanise, verdict_title
+from ragassay.records import VERDICT_SETS, EvidenceSpan, Verdict, VerdictBase, VerdictState
+from ragassay.reports.display import (
+    SHARE_SCALE,
+    UNDECIDED,
+    UNSCORED,
+    Tone,
+    decided_text,
+    format_share,
+    label_text,
+    label_tone,
+    unscored_text,
+)
+from ragassay.reports.text import humanise, verdict_title
 from ragassay.review.items import Choice, Opinion, ReviewItem, State, Value
 
-LEADS, UNDECIDED, DIFFERS, UNSCORED, UNSURE = 3.0, 2.0, 2.0, 1.5, 1.0
+LEADS, DIFFERS, UNSURE = 3.0, 2.0, 1.0
+MISSING: dict[VerdictState, float] = {UNDECIDED: 2.0, UNSCORED: 1.5}
 """How much each counts at most. What leads a report is read by everybody, so it comes first."""
 
 
@@ -24,10 +34,7 @@ class Doubt:
     Attributes:
         confidence: Of the value or the leaning; None where not given.
         entropy_bits: Of the distribution; None where not given.
-        n_choices: How many values there are.
         spread: How far judges are apart: 0 where they agree, 1 where they could not be further.
-        is_undecided: Whether the judge said that it cannot tell.
-        is_unscored: Whether there is no verdict for another reason.
         leads: Whether a finding that leads the report is about it.
     """
 
@@ -35,8 +42,7 @@ class Doubt:
     entropy_bits: float | None = None
     n_choices: int = 2
     spread: float = 0.0
-    is_undecided: bool = False
-    is_unscored: bool = False
+    state: VerdictState = "decided"
     leads: bool = False
 
     @property
@@ -51,8 +57,7 @@ class Doubt:
         """The worth of a look; 0 where nothing speaks for it."""
         parts = (
             LEADS * self.leads,
-            UNDECIDED * self.is_undecided,
-            UNSCORED * self.is_unscored,
+            MISSING.get(self.state, 0.0),
             DIFFERS * (0.5 + self.spread / 2) * (self.spread > 0),
             UNSURE * self.uncertainty,
         )
@@ -61,28 +66,19 @@ class Doubt:
     @property
     def states(self) -> tuple[State, ...]:
         """The states that speak for it."""
-        known: tuple[tuple[State, bool], ...] = (
-            ("leads", self.leads),
-            ("undecided", self.is_undecided),
-            ("unscored", self.is_unscored),
-            ("judges", self.spread > 0),
-        )
-        return tuple(state for state, holds in known if holds)
+        missing: tuple[State, ...] = () if self.state == "decided" else (self.state,)
+        return ("leads",) * self.leads + missing + ("judges",) * (self.spread > 0)
 
     @property
     def because(self) -> tuple[str, ...]:
         """The same in words."""
-        words = tuple(STATES[state] for state in self.states)
-        return (*words, "unsure") if self.uncertainty >= 0.5 and not self.is_undecided else words
+        words = tuple(STATES.get(state, state) for state in self.states)
+        is_unsure = self.uncertainty >= 0.5 and self.state != UNDECIDED
+        return (*words, "unsure") if is_unsure else words
 
 
-STATES: dict[State, str] = {
-    "leads": "leads the report",
-    "undecided": "undecided",
-    "unscored": "unscored",
-    "judges": "judges differ",
-}
-"""What speaks for a look, in words."""
+STATES: dict[State, str] = {"leads": "leads the report", "judges": "judges differ"}
+"""What speaks for a look in other words than its own name."""
 
 
 def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
@@ -145,8 +141,7 @@ def item_of(
         entropy_bits=verdict.entropy_bits,
         n_choices=len(choices),
         spread=_spread(verdict, [one for _, one in voices], len(choices)),
-        is_undecided=verdict.is_undecided,
-        is_unscored=verdict.failure is not None and not verdict.is_undecided,
+        state=verdict.state,
         leads=leads,
     )
     return ReviewItem(
@@ -161,7 +156,7 @@ def item_of(
         said=said,
         leaning=_leaning(verdict, choices),
         word=word_of(verdict),
-        tone="undecided" if verdict.is_undecided else tone_of(verdict),
+        tone=tone_of(verdict),
         choices=choices,
         edits=(field_of(choices), *(("texts",) if choices == RIGHT else ())),
         written=texts_of(verdict),
@@ -213,8 +208,7 @@ def field_of(choices: Sequence[Choice]) -> str:
 def word_of(verdict: VerdictBase) -> str:
     """Return a verdict in a word or two: its label or rating, or why there is none."""
     if verdict.failure is not None:
-        reason = verdict.failure.reason
-        return "undecided" if reason == "undecided" else f"unscored ({reason_text(reason)})"
+        return unscored_text(verdict.failure)
     if verdict.said is None:
         texts = texts_of(verdict)
         return f"{len(texts)} written" if texts else "none"
@@ -227,7 +221,7 @@ def word_of(verdict: VerdictBase) -> str:
 def tone_of(verdict: VerdictBase) -> Tone:
     """Return the colour of a verdict."""
     if verdict.failure is not None:
-        return "undecided" if verdict.is_undecided else "unscored"
+        return verdict.failure.state
     return tone_of_value(verdict.said)
 
 

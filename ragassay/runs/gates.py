@@ -13,6 +13,7 @@ from ragassay.metrics.stats.changes import SERIOUS_KEY, Change, ScoreChange, fin
 from ragassay.model_names import SIGNALS
 from ragassay.records import Evaluation, Finding, Summary
 from ragassay.reports.changes import change_text
+from ragassay.reports.display import UNDECIDED
 from ragassay.reports.labels import is_serious
 from ragassay.reports.text import MEASURED, RUBRIC_KEY, count_text, rubric_mean, score_name
 
@@ -56,7 +57,7 @@ class Threshold:
             return "reached", ""
         if high < self.least:
             return "below", f"{told}, below {self.least:g}"
-        return "unmeasured", f"{told}, around {self.least:g}: name a judge for what is undecided"
+        return "unmeasured", f"{told}, around {self.least:g}: name a judge for what is {UNDECIDED}"
 
 
 def parse_thresholds(

@@ -13,11 +13,18 @@ from ragassay.reports.certificate import (
     WORDS,
     WORST_FIRST,
     TrustLine,
-    TrustTone,
     basis_text,
     certificate_groups,
     target_title,
     view_certificate,
+)
+from ragassay.reports.display import (
+    NOT_DEFINED,
+    SHARE_SCALE,
+    count_missing,
+    format_interval,
+    is_number,
+    signed_text,
 )
 from ragassay.reports.html import content_policy, page_environment
 from ragassay.reports.labels import without_controls
@@ -27,7 +34,6 @@ from ragassay.reports.sheets import (
     Column,
     Sheet,
     Shown,
-    Style,
     csv_text,
     escape,
     numbers,
@@ -36,15 +42,7 @@ from ragassay.reports.sheets import (
     value_cell,
     words,
 )
-from ragassay.reports.text import (
-    NOT_DEFINED,
-    SHARE_SCALE,
-    format_interval,
-    humanise,
-    is_number,
-    score_text,
-    signed_text,
-)
+from ragassay.reports.text import humanise, score_text
 from ragassay.studies.certificate import CHANCE
 
 ATTACK_TITLES = {
@@ -105,12 +103,6 @@ MEASURES_NOTE = (
 )
 VARIANTS: tuple[Variant, ...] = ("benign", "subtle", "extreme")
 MEASURES = ("benign", "damaged", "detection", "auroc", "lift", "optimism_error")
-STYLES: dict[TrustTone, Style] = {
-    "good": "good",
-    "wary": "wary",
-    "bad": "bad",
-    "unscored": "missing",
-}
 
 
 def render_audit_html(audit: Audit) -> str:
@@ -163,14 +155,7 @@ def figures_csv(audit: Audit) -> str:
 
 def certificate_sheet(audit: Audit) -> Sheet:
     """Return the certificate as a table."""
-    view = view_certificate(audit)
-    rows = tuple(
-        (line.title, Shown(f"{line.sign} {line.word}", style=STYLES[line.tone]), line.reason)
-        for line in (*view.rubrics, *view.others)
-    )
-    sections = frozenset([len(view.rubrics)] if view.rubrics else [])
-    title = "What this judge can tell"
-    return Sheet(title, words("Of", "Judge is", "Why"), rows, view.basis, sections=sections)
+    return view_certificate(audit).sheet
 
 
 def ratings_sheet(audit: Audit, has_intervals: bool = True) -> Sheet:
@@ -245,8 +230,7 @@ def _lift(figure: AttackFigure) -> float:
 
 def _pairs(figure: AttackFigure) -> str:
     n_failed = figure.detection.n_unscored - figure.n_undecided
-    counts = (figure.n_undecided, "undecided"), (n_failed, "unscored")
-    others = ", ".join(f"+{n:,} {word}" for n, word in counts if n)
+    others = ", ".join(f"+{text}" for text in count_missing(figure.n_undecided, n_failed))
     return f"{figure.detection.n:,}" + (f" ({others})" if others else "")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ragassay.metrics.papers.answer_scores import share
 from ragassay.records import AttackFamily, Score, Severity, TargetTrust, Trust
+from ragassay.reports.display import UNDECIDED
 from ragassay.studies.audit_scores import (
     DamagedPair,
     detection_score,
@@ -185,7 +186,7 @@ def _detection_reason(
     n_failed = sum(score.n_unscored for score in detection.values()) - n_open
     known: dict[Severity, Score] = {k: s for k, s in detection.items() if s.value is not None}
     if not known and n_open:
-        return f"Undecided on every pair ({n_open})."
+        return f"{UNDECIDED.capitalize()} on every pair ({n_open})."
     if not known:
         return f"No pair could be scored ({n_failed} failed)."
     found = " and ".join(
@@ -197,7 +198,7 @@ def _detection_reason(
     if optimism >= NOTED_OPTIMISM:
         parts.append(f"extreme damage is rated {optimism:.1f} points too high")
     if n_open:
-        parts.append(f"{n_open} of {len(pairs) - n_failed} undecided")
+        parts.append(f"{n_open} of {len(pairs) - n_failed} {UNDECIDED}")
     if n_failed:
         parts.append(f"{n_failed} more unscored")
     return f"{'; '.join(parts)}."

@@ -10,6 +10,7 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.metrics.stats.aggregates import Matrix
 from ragassay.records import Record, Score
+from ragassay.reports.display import NBSP, decimals_span, decimals_text
 from ragassay.reports.figures import heatmap_plot
 from ragassay.reports.html import content_policy, page_environment
 from ragassay.reports.labels import without_controls
@@ -25,7 +26,7 @@ from ragassay.reports.sheets import (
     sheet_latex,
     words,
 )
-from ragassay.reports.text import NBSP, count_text, decimals_span, decimals_text, join_words
+from ragassay.reports.text import count_text, join_words
 from ragassay.runs.compare import file_stem, write_files
 from ragassay.studies.ratings import Favourite, SelfPreference, excess_verdict
 

@@ -12,6 +12,7 @@ from ragassay.metrics.papers.rankings import Ranking, rankings, relabel_answers
 from ragassay.metrics.stats.alignment import Alignment, align_labels
 from ragassay.metrics.stats.panel_agreement import erring_pairs, ratings_alone
 from ragassay.records import Evaluation, HumanLabel, Manifest, PanelPair, Rejection
+from ragassay.reports.display import decimals_span, decimals_text
 from ragassay.reports.figures import can_plot, confusion_plot, ranking_plot, reliability_plot
 from ragassay.reports.labels import label_text
 from ragassay.reports.sheets import (
@@ -28,7 +29,7 @@ from ragassay.reports.sheets import (
     sheet_latex,
     with_column,
 )
-from ragassay.reports.text import count_text, decimals_span, decimals_text, humanise, score_title
+from ragassay.reports.text import count_text, humanise, score_title
 from ragassay.runs.compare import file_stem, write_files
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.pooling import Clusters, Encode, with_pooled_scores

@@ -12,7 +12,7 @@ from ragassay.metrics.papers.rationales import (
     RubricReasons,
 )
 from ragassay.records import Score
-from ragassay.reports.labels import label_text
+from ragassay.reports.display import format_value, label_text
 from ragassay.reports.sheets import (
     Plain,
     Sheet,
@@ -24,7 +24,6 @@ from ragassay.reports.sheets import (
     sheet_markdown,
     words,
 )
-from ragassay.reports.text import format_value
 
 RULES = {
     "recited": "Words recited from the rubric",

@@ -9,6 +9,7 @@ from ragassay.metrics.papers.strategies import PERTURBED, RubricRobustness, Stra
 from ragassay.perturbations.damage import Inversion, mode_rating
 from ragassay.prompts import Rubric
 from ragassay.records import Record, Score
+from ragassay.reports.display import SHARE_SCALE, decimals_text, format_value
 from ragassay.reports.labels import label_text, one_line
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
@@ -23,7 +24,7 @@ from ragassay.reports.sheets import (
     sheet_markdown,
     words,
 )
-from ragassay.reports.text import SHARE_SCALE, count_text, decimals_text, format_value
+from ragassay.reports.text import count_text
 
 Place = tuple[str, str]
 """A record's id and a rubric's name."""

@@ -21,6 +21,7 @@ from ragassay.metrics.stats.calibration import Calibration, calibration
 from ragassay.metrics.stats.correlation import correlate_scores
 from ragassay.metrics.stats.intervals import mean_score
 from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, OwnTask, Score
+from ragassay.reports.display import UNDECIDED
 
 MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
 
@@ -168,7 +169,7 @@ def _abstaining(
     questions = [item.question for item in items]
     return [
         TrustFigure(name, mean_over_questions(hits, questions))
-        for name, hits in (("accuracy, undecided as wrong", right), ("share decided", told))
+        for name, hits in ((f"accuracy, {UNDECIDED} as wrong", right), ("share decided", told))
     ]
 
 

@@ -20,8 +20,6 @@ class GraderPair:
 
     Attributes:
         kind: The kind of item, or "all".
-        first: The first grader.
-        second: The second.
         covered: Whether an item is covered, the first's verdicts as the truth.
         ratings: Their ratings; None where one of them does not rate.
     """
@@ -220,7 +218,6 @@ class LabelledPassage:
     """A passage that people judged.
 
     Attributes:
-        query_id: The query.
         judgment: The highest of its judgments.
         label: By its grades; None without a grade.
     """
@@ -253,7 +250,6 @@ class AnnotatorTables:
 
     Attributes:
         min_answers: The least number of items that a passage must cover.
-        by_grade: Grade by grade.
         binary: By the least label that counts as relevant, people's labels as the truth.
     """
 

@@ -71,9 +71,7 @@ class ExamPlan:
     """A plan of what is written for each query.
 
     Attributes:
-        kinds: Kinds of items.
         number: Items of a query, or of each of its parts.
-        origin: What they are written from.
         with_facets: Whether queries that have parts get items by part.
         with_answers: Whether questions come with answers.
         n_documents: Documents of the corpus that are read for a query.
@@ -168,14 +166,6 @@ async def write_testbanks(
     """Write the banks of all jobs into a file.
 
     Finished items are kept next to `out`: a killed run continues, and what failed is tried again.
-
-    Args:
-        jobs: From `exam_jobs`.
-        plan: What the jobs were made by.
-        tools: The graph's context.
-        out: The file.
-        collection: Name of the queries' collection.
-        listen: Receives progress events.
 
     Raises:
         FatalModelError: The model is unavailable.

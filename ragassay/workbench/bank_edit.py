@@ -30,7 +30,6 @@ class ItemChanges:
 
     Attributes:
         item: Name of an item; see `item_of`.
-        text: Its new text.
         answers: Its known answers, or those of the new item.
         secret: Whether systems may not see it.
         remove: Whether it is left out.

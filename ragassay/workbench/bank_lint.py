@@ -46,9 +46,6 @@ class Lint:
     """A flaw of an item.
 
     Attributes:
-        query: The query's id.
-        item: The item's id.
-        text: Its text.
         kind: What is wrong, a key of `TITLES`.
         why: What shows it.
         mend: How to mend it.

@@ -103,9 +103,6 @@ def merged_banks(files: Sequence[Sequence[RubricBank]]) -> MergedBanks:
     """Merge banks: items with one id become one, with the known answers and the history of all.
 
     An item of a later bank keeps how it was made, as its own info.
-
-    Args:
-        files: The banks of each file.
     """
     found: dict[tuple[str, str, str], RubricBank] = {}
     conflicts: list[str] = []

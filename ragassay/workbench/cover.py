@@ -164,10 +164,8 @@ class SystemCover:
         cover_se: Its standard error over queries; None for fewer than two.
         normalised: Mean over queries of covered items by the items that any graded passage covers;
             a query where none is covered has no value and is left out. None where all are.
-        normalised_se: Its standard error.
         n_queries: Queries for which the system has a passage in the top k.
         n_ungraded: Passages in the top k without a grade: they cover nothing.
-        original: The original's numbers.
     """
 
     system: str
@@ -202,8 +200,6 @@ class _QueryCover:
     """One query of one system.
 
     Attributes:
-        own: Of the system's passages.
-        every: Of all graded passages.
         others: Of the passages that are not the system's.
         verdicts: Items that some passage has a verdict on.
     """

@@ -57,7 +57,6 @@ class GradedFile:
     """A graded file, and the test banks behind it.
 
     Attributes:
-        queries: Graded passages.
         banks: Test banks; empty where none were given.
         rejections: Lines, passages and banks that could not be read.
     """
@@ -135,7 +134,6 @@ class SystemFiles:
         rankings: Those of run files; None for those in the graded file.
         labels: Labels of passages, in place of grades; None for grades.
         official: The official leaderboard; None where it is not known.
-        rejections: Lines that could not be read.
     """
 
     rankings: Rankings | None = None

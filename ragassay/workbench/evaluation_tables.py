@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragassay.metrics.stats.correlation import RankCorrelation
+from ragassay.reports.display import NOT_DEFINED
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
     Cell,
@@ -16,7 +17,6 @@ from ragassay.reports.sheets import (
     score_columns,
     sheet_latex,
 )
-from ragassay.reports.text import NOT_DEFINED
 from ragassay.workbench.agreement import AnnotatorTables, GradeTable
 from ragassay.workbench.cover import SystemCover
 from ragassay.workbench.leaderboards import RubricBoard
@@ -29,7 +29,6 @@ class CoverTable:
     Attributes:
         k: The last rank that counts.
         min_rating: The least rating that covers an item; None for what is marked as correct.
-        systems: Their covers.
         correlation: With the official leaderboard; None without one.
     """
 

@@ -26,7 +26,6 @@ class PassageGrade:
     """One grader's grade of a passage, item by item.
 
     Attributes:
-        kind: What the passage was graded by.
         model: The grading model; may be empty.
         prompt_class: May be empty.
         correct: Items that the passage covers, each once.
@@ -100,7 +99,6 @@ class GradeFilter:
     here the class must be equal.
 
     Attributes:
-        model: The grading model.
         prompt_class: The class of the grading prompt.
         items: What was graded by.
         self_rated: Whether items were rated from 0 to 5.

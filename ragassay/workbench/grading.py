@@ -47,10 +47,6 @@ class Graded:
 
     Attributes:
         queries: As they were read, grades added; a passage that failed has no new ones.
-        grader: Name of what graded.
-        run: The run behind them.
-        n_grades: Grades that were given.
-        n_unscored: Grades that failed.
         n_undecided: Grades that the grader left open.
     """
 

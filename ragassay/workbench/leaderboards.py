@@ -182,7 +182,6 @@ class RubricRow:
     """A system's place.
 
     Attributes:
-        system: Its name.
         rank: 1 is the best; equal means share a rank. None without a mean.
         score: Mean over queries that have a relevant passage; `n` counts them.
         score_se: Its standard error; None for fewer than two queries.

@@ -48,15 +48,11 @@ class CheckedItem:
     """An item's grade of a passage, with what was extracted for it.
 
     Attributes:
-        query_id: The query.
-        item: The item's id.
         text: Its text; empty where unknown.
-        paragraph_id: The passage.
         rating: None where unscored, or not rated.
         is_covered: None where unscored, or not graded.
         extracted: The text; None where no grade has one.
         relevance: The passage's judgment or direct rating; None where unknown.
-        passage: Its text.
     """
 
     query_id: str
@@ -157,7 +153,6 @@ class Grid:
     """The items of a query by its passages.
 
     Attributes:
-        query_id: The query.
         items: The columns: items with their texts.
         passages: The rows, those with the highest grades first.
         cells: By passage and item; a missing one was not graded.
@@ -200,13 +195,10 @@ class MissingPassage:
     """A relevant passage that no item covers.
 
     Attributes:
-        query_id: The query.
-        paragraph_id: The passage.
         relevance: Its judgment or direct rating.
         best_rating: The highest of its items; None without one.
         n_items: Items that it was graded by.
         n_unscored: Those that have no grade: one of them could cover it.
-        text: The passage.
     """
 
     query_id: str
@@ -268,8 +260,6 @@ class ItemUse:
     """An item, and the share of passages that cover it.
 
     Attributes:
-        query_id: The query.
-        item: The item's id.
         text: Its text; empty where unknown.
         finding: "any" where every graded passage covers it, and not all are relevant; "spurious"
             where some non-relevant passage does; "none" where no passage does; else empty.

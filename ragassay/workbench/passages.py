@@ -37,9 +37,7 @@ class Passages:
 
     Attributes:
         queries: The passages of each query, with ranks, judgments and earlier grades.
-        texts: The queries' texts, by id.
         items: The items of each query's test bank.
-        rejections: What could not be read.
         note: A note for the user on how the corpus is searched.
     """
 

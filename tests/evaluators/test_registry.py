@@ -39,7 +39,7 @@ from ragassay.records import (
     SentenceNuggets,
     VerdictBase,
 )
-from ragassay.reports.cascade_view import value_text
+from ragassay.reports.display import value_text
 from ragassay.reports.findings_view import view_open
 from ragassay.reports.text import group_title, humanise, question_title, score_title, verdict_title
 from ragassay.runs.audit_job import PART_OF

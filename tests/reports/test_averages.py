@@ -36,7 +36,9 @@ def test_reports_say_which_average_is_which(run, summary):
         assert "Over questions" in report
         assert "means over answers" in report
         assert "46\u00a0%" in report
-    assert "| Cohesion | 3.40 \\[2.90\u20133.90\\] | 0.12 \\[2.90\u20133.90\\] | n/a |" in text
+    assert (
+        "| Cohesion | **3.40** \\[2.90\u20133.90\\] | **0.12** \\[2.90\u20133.90\\] | n/a |" in text
+    )
 
 
 def test_runs_of_earlier_versions_show_what_they_have(run):

@@ -23,7 +23,8 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.reports import render_html, render_markdown
-from ragassay.reports.cascade_view import cascade_lines, decided_text, usd_text, view_cascade
+from ragassay.reports.cascade_view import cascade_lines, usd_text, view_cascade
+from ragassay.reports.display import decided_text
 
 HOSTILE = "<script>alert('x')</script> | **bold**"
 ONE = AnswerSentence(index=1, text="x", start=0, end=1)
@@ -126,7 +127,9 @@ def test_a_verdict_says_who_decided_and_what_had_been_said(evaluations):
 def test_markdown_shows_the_cascade_and_keeps_its_tables(manifest, evaluations):
     text = render_markdown(manifest, summary_of(evaluations), evaluations)
     assert "## The cascade\n" in text
-    row = "| Rubric ratings | 3 | 1 (33\N{NO-BREAK SPACE}%) | 1 | 1 | 1,050 | 0.0012 USD | 0.0036"
+    row = (
+        "| Rubric ratings | 3 | 1 (33\N{NO-BREAK SPACE}%) | **1** | 1 | 1,050 | 0.0012 USD | 0.0036"
+    )
     assert row in text
     assert "| Sentence labels | 3 |" in text
     assert "decided by b; the first judge had said 2.00" in text

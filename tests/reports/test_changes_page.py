@@ -11,7 +11,7 @@ import pytest
 from answers import answer
 from browsing import browse, chromium, overflow, serious_faults, until  # noqa: F401
 from lxml import html
-from pages import Balance, unpacked
+from pages import check_well_formed, unpacked
 
 from ragassay.metrics.stats.changes import Change, find_changes
 from ragassay.records import AnswerSentence, Evaluation, Finding
@@ -139,9 +139,7 @@ def test_the_worst_change_is_the_first_row():
     assert len(rows) == 90
     assert "worse" in words_of(rows[0])
     assert "better" in words_of(rows[-1])
-    checker = Balance()
-    checker.feed("".join(rows))
-    assert not checker.open
+    check_well_formed("".join(rows))
 
 
 def test_the_page_loads_nothing_and_starts_nothing_from_data(texts):

@@ -20,9 +20,10 @@ from ragassay.records import (
     SentenceCorrectness,
 )
 from ragassay.reports import answer_sheet, headline, render_html, render_markdown
-from ragassay.reports.cascade_view import value_text
+from ragassay.reports.display import value_text
 from ragassay.reports.findings_view import (
     UNMEASURED,
+    FindingGroup,
     looks_text,
     measured_text,
     sure_text,
@@ -30,6 +31,7 @@ from ragassay.reports.findings_view import (
     view_findings,
     view_open,
 )
+from ragassay.reports.marked import marked_claim, marked_passage
 
 DOUBT = Failure(reason="undecided", detail="leans to contradicts at 0.71; it is right only often")
 OPEN = {"confidence": 0.71, "leaning": "contradicts", "failure": DOUBT}
@@ -65,6 +67,10 @@ def pages(run, *answers: Evaluation, **changed: object) -> tuple[str, str]:
     return render_html(*given), render_markdown(*given)
 
 
+def messages_of(group: FindingGroup) -> list[str]:
+    return [message.text for _, message in group.sheet.shown]
+
+
 def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     summary = summarize([ANSWER], 1, 0, 0)
     assert summary.findings == {"contradicted_citation": 1, "invalid_citation": 1}
@@ -73,11 +79,8 @@ def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     assert looks_text(summary) == "Worth a look: 1 contradicted citation."
     assert next(answer_sheet([ANSWER]).shown)[-1].text == "2"
     heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "look")
-    assert [[item.message for item in group.items] for group in heads] == [
-        [HEAD.message],
-        [NOWHERE.message],
-    ]
-    assert [[item.message for item in group.items] for group in looks] == [[LOOK.message]]
+    assert [messages_of(group) for group in heads] == [[HEAD.message], [NOWHERE.message]]
+    assert [messages_of(group) for group in looks] == [[LOOK.message]]
 
 
 def test_undecided_verdicts_have_a_count_of_their_own():
@@ -207,7 +210,7 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
     assert list(answer.looks) == [*ordered, rule]
     summary = summarize([answer], 1, 0, 0)
     (group, unlisted) = view_findings(summary, [answer], "look")
-    assert [item.message for item in group.items] == [one.message for one in ordered[:5]]
+    assert messages_of(group) == [one.message for one in ordered[:5]]
     assert (group.n, group.n_unlisted, unlisted.n_unlisted) == (7, 2, 1)
     line = "The likeliest 5 of each answer are shown, 3 more are not."
     assert looks_text(summary, [answer]).endswith(f". {line}")
@@ -231,3 +234,19 @@ def test_a_measured_precision_ranks_before_confidence():
     supports = verdict.model_copy(update={"leaning": "supports"})
     answer = answer.model_copy(update={"verdicts": (supports,)})
     assert answer.likelihood_of(finding("number_not_in_source", "M.", **linked)) == 0
+
+
+WORDS = "the source says 46 years, the answer 64 years"
+
+
+def test_the_numbers_that_differ_are_marked_on_both_sides():
+    claim = "Mean age was 64 years."
+    passage = (
+        "The mean age group was older adults. Of 120 men the mean was 46 years. All went home."
+    )
+    assert [one.text for one in marked_claim(claim, WORDS) if one.mark] == ["64 years"]
+    pieces = marked_passage(passage, claim, WORDS)
+    assert "".join(one.text for one in pieces) == passage
+    assert [one.text for one in pieces if one.mark == "against"] == ["46 years"]
+    # The sentence that has the number is shown, though another shares more words.
+    assert "Of 120 men the mean was " in [one.text for one in pieces if one.mark == "close"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import random
 import re
 from collections import Counter
@@ -11,7 +9,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 from lxml import html
-from pages import Balance, unfolded, unpacked
+from pages import check_inert, check_policy, check_well_formed, unfolded, unpacked
 
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Document, Evaluation, Finding, Summary
@@ -57,15 +55,11 @@ class TestUntrustedText:
         calm = render_html(run.manifest, Summary(**dict.fromkeys(COUNTS, 0)), ())
         own = html.document_fromstring(unfolded(calm))
         assert len(tree.xpath("//script")) == len(own.xpath("//script")) == 1
-        assert not tree.xpath("//img | //iframe | //object | //embed | //base | //video")
         assert len(tree.xpath("//form")) == len(own.xpath("//form")) == 1
         assert tree.xpath("//script")[0].text == own.xpath("//script")[0].text
 
-    def test_becomes_no_attribute(self, tree):
-        names = {name for element in tree.iter() for name in element.attrib}
-        assert not {name for name in names if name.startswith("on")} | names & {"style", "srcdoc"}
-        values = [value for element in tree.iter() for value in element.attrib.values()]
-        assert not [value for value in values if "alert(" in value or "onload" in value]
+    def test_becomes_no_attribute_and_loads_nothing(self, page):
+        check_inert(unfolded(page))
 
     def test_is_not_evaluated_as_a_template(self, page):
         whole = unfolded(page)
@@ -117,25 +111,14 @@ class TestSelfContained:
         code = "".join(e.text for e in tree.xpath("//style | //script"))
         assert not re.search(r"url\(|@import|https?:|//[a-z]|fetch\(|innerHTML|eval\(", code)
 
-    def test_policy_lets_through_only_the_own_style_and_script(self, tree):
-        (policy,) = tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
-        assert policy.startswith("default-src 'none'; ")
-        assert "unsafe" not in policy
-        for name in ("style", "script"):
-            text = tree.xpath(f"//{name}")[0].text
-            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-            assert f"{name}-src 'sha256-{digest}'" in policy
+    def test_policy_lets_through_only_the_own_style_and_script(self, page):
+        check_policy(page, "style", "script")
 
     def test_is_well_formed(self, page):
-        for text in (page, unfolded(page)):
-            checker = Balance()
-            checker.feed(text)
-            checker.close()
-            assert not checker.open
+        check_well_formed(page, unfolded(page))
 
-    def test_ids_are_unique_and_links_arrive(self, tree, run):
+    def test_links_arrive(self, tree, run):
         ids = tree.xpath("//@id")
-        assert len(ids) == len(set(ids))
         inside = [href for href in tree.xpath("//a/@href") if not href.startswith(ARTICLES)]
         places = {href[1:] for href in inside if "=" not in href}
         assert {"wrong", "why", "believe", "left-out"} == places <= set(ids)

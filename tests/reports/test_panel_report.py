@@ -119,7 +119,7 @@ def test_markdown_shows_the_panel_and_keeps_its_tables(manifest, evaluations):
     text = render_markdown(manifest, summarize(evaluations, 3, 0, 0), evaluations)
     assert "## The panel\n" in text
     assert "openai/b 4.00 (2.00 before it heard the others), pointing to 1, 3: " in text
-    assert "| openai/b | 4.00 |" in text
+    assert "| openai/b | **4.00** |" in text
     assert "1 (1 changed)" in text
     assert HOSTILE not in text
     assert "| Judge of the rubrics too | openai/b |" in text

@@ -6,30 +6,35 @@ import math
 import subprocess
 import sys
 
-import pytest
+from case_tables import each_case
 
 import ragassay.reports as reports
 from ragassay.records import Finding, Score, Summary
 from ragassay.reports.charts import LEFT, RIGHT_SINGLE, dot_plot, spark_path
-from ragassay.reports.labels import finding_rank, finding_title, place_text, reason_text
-from ragassay.reports.sentence_view import article_url
-from ragassay.reports.text import (
+from ragassay.reports.display import (
+    difference_text,
     format_bounds,
     format_share,
     format_span,
     format_value,
+    reason_text,
+    score_text,
+)
+from ragassay.reports.labels import finding_rank, finding_title, place_text
+from ragassay.reports.sentence_view import article_url
+from ragassay.reports.text import (
     headline,
     lost_text,
     rubric_mean,
     score_direction,
-    score_text,
+    score_name,
     score_title,
     shortfall,
 )
 
 
-@pytest.mark.parametrize(
-    ("share", "text"),
+@each_case(
+    "share, text",
     [
         (0.0, "0 %"),
         (1.0, "100 %"),
@@ -56,7 +61,7 @@ def test_spans_name_the_unit_once():
     assert format_span(None, 0.4, (0.0, 1.0)) == "n/a"
 
 
-@pytest.mark.parametrize("value", [None, math.nan])
+@each_case("value", [None, math.nan])
 def test_a_score_without_a_value_is_unscored(value):
     assert score_text(Score(value=value, n=0)) == "unscored (none to score)"
     assert score_text(Score(value=value, n=0, n_unscored=3)) == "unscored (3 of 3 missing)"
@@ -181,8 +186,8 @@ def test_the_import_brings_neither_jinja_nor_rich():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(
-    ("document", "url"),
+@each_case(
+    "document, url",
     [
         ("31180123", "https://pubmed.ncbi.nlm.nih.gov/31180123/"),
         ("10.1000/a(b)<c>", "https://doi.org/10.1000/a%28b%29%3Cc%3E"),
@@ -194,3 +199,27 @@ def test_the_import_brings_neither_jinja_nor_rich():
 )
 def test_only_pmids_and_dois_are_addresses(document, url):
     assert article_url(document) == url
+
+
+LIKERT = (1.0, 5.0)
+
+
+@each_case(
+    "difference, scale, text",
+    [
+        (0.124, (0.0, 1.0), "+12\u00a0points"),
+        (-0.5, (0.0, 1.0), "\u221250\u00a0points"),
+        (-0.004, (0.0, 1.0), "0\u00a0points"),
+        (-0.004, LIKERT, "0.00"),
+        (-0.25, LIKERT, "\u22120.25"),
+        (None, LIKERT, "n/a"),
+    ],
+)
+def test_a_difference_has_a_sign_unless_it_is_shown_as_nothing(difference, scale, text):
+    assert difference_text(difference, scale) == text
+
+
+def test_what_is_compared_like_a_score_has_a_title():
+    assert score_name("findings.serious") == "Answers with a serious finding"
+    assert score_name("rubric.mean") == "Rubric mean"
+    assert score_name("nuggets.recall") == "Nugget recall"

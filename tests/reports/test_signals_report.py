@@ -8,7 +8,7 @@ from pages import unfolded
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import FileStamp, Judgment, Manifest, Signals, SourceGap
 from ragassay.reports import render_html, render_markdown
-from ragassay.reports.provenance import UNKNOWN_JUDGE, view_judges, view_provenance
+from ragassay.reports.provenance import UNKNOWN_JUDGE, provenance_sheet, view_judges
 
 HOSTILE = "<script>alert('x')</script> | **bold**"
 GAP = SourceGap(document="999", text=HOSTILE, nearness=0.213)
@@ -51,7 +51,8 @@ def test_what_rates_in_the_judges_place_is_named_with_what_is_known_of_it():
     judge, rater = view_judges(MANIFEST)
     assert (judge.role, rater.role, rater.model) == ("Judged", "Rated the rubrics", MANIFEST.rater)
     assert rater.notice == UNKNOWN_JUDGE
-    rows = {row.name: row.value for row in view_provenance(MANIFEST, summarize([], 0, 0, 0).usage)}
+    sheet = provenance_sheet(MANIFEST, summarize([], 0, 0, 0).usage)
+    rows = {name.text: value.text for name, value in sheet.shown}
     assert rows["Rater of the rubrics"] == MANIFEST.rater
     assert rows["Rater, SHA-256"] == "abc"
     alone = MANIFEST.model_copy(update={"rater": "", "rater_digest": ""})

@@ -22,7 +22,7 @@ from ragassay.records import (
     SentenceCorrectness,
 )
 from ragassay.reports import render_html, render_markdown
-from ragassay.reports.answer_view import view_nuggets
+from ragassay.reports.answer_view import view_gold
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import view_judges
 from ragassay.reports.sentence_view import view_sentences
@@ -83,7 +83,7 @@ def test_a_citation_shows_the_nuggets_that_it_was_merged_from():
 
 
 def test_a_gold_nugget_shows_what_the_judge_said_of_it():
-    first, second = view_nuggets(EVALUATION).gold
+    first, second = view_gold(EVALUATION)
     assert first.assignment and second.assignment
     assert (first.assignment.word, first.assignment.confidence) == ("partial support", "70\xa0%")
     assert "time-out" in second.assignment.word

@@ -93,9 +93,7 @@ def merged_citations(
                 evidence=evidence,
                 nuggets=tuple(own),
                 usage=usage,
-                leaning=_leaning(own, rule)
-                if unscored and unscored.reason == "undecided"
-                else None,
+                leaning=_leaning(own, rule) if unscored and unscored.is_undecided else None,
                 failure=unscored,
             )
         )

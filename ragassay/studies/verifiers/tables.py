@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from ragassay.models.fitted_models import FittedThresholds
 from ragassay.prompts.model_forms import VerifierKinds
 from ragassay.records import Score
+from ragassay.reports.display import NOT_DEFINED
 from ragassay.reports.sheets import Cell, Column, Sheet, number, score_cells, score_columns
-from ragassay.reports.text import NOT_DEFINED
 from ragassay.studies.verifiers.claims import VerifierFigures
 from ragassay.studies.verifiers.sentences import FIGURES, Separated
 from ragassay.studies.verifiers.support import Curve, Supported

@@ -24,7 +24,7 @@ class TestMarkdown:
         assert "The paper does not have “7”." in text
         assert "**this study**?" in text
         assert "- Without a rating: Relevance undecided, leans to 2, Accuracy unscored" in text
-        assert "| Accuracy | 1.60 | n/a |  | 2 | 1 (worst" in text
+        assert "| Accuracy | **1.60** | n/a |  | 2 | 1 (worst" in text
 
     def test_untrusted_text_is_no_markup(self, report, texts):
         text = render_qa_markdown(report)
