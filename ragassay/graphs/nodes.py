@@ -136,8 +136,10 @@ async def _reading(file: CaseFile, judge: BaseJudge, run: Run) -> Reading | None
     """
     key = reading_key(run, judge.name, file)
     with suppress(ModelError):
-        reading, _ = await run.store.once(key, lambda: judge.read(file.case, run.agents), READING)
-        return reading
+        async with run.store.once(key, READING) as work:
+            if work.is_new:
+                work.result = await judge.read(file.case, run.agents)
+        return work.result
     return None
 
 

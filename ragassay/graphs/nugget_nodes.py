@@ -69,18 +69,18 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
     run, window = run_of(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
 
-    async def ask() -> Created:
-        return await run.judge.ask(
-            run.agents.creator, question=state.question, documents=window, known=known
-        )
-
     shown = (document.model_dump_json() for document in window)
     key = hash_of(run.identity, "write_nuggets", state.question, *known, "", *shown)
-    found, is_new = await run.store.once(key, ask, CREATED)
+    async with run.store.once(key, CREATED) as work:
+        if work.is_new:
+            work.result = await run.judge.ask(
+                run.agents.creator, question=state.question, documents=window, known=known
+            )
+    found = work.result
     facts = tuple(Nugget(text=fact, method="model") for fact in found.facts)
     if found.not_carried and not facts:
         facts = await in_thread(_closest_sentence, state.question, window, run)
-    runtime.stream_writer({"done": 1, "usage": found.usage if is_new else Usage()})
+    runtime.stream_writer({"done": 1, "usage": found.usage if work.is_new else Usage()})
     return {
         "facts": facts,
         "n_read": state.n_read + 1,
@@ -111,22 +111,20 @@ async def merge_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
 
 async def rate_importance(task: ImportanceTask, runtime: Runtime[Run]) -> Update:
     """Rate the importance of one nugget."""
-    run = run_of(runtime)
-
-    async def ask() -> tuple[NuggetImportance, Usage]:
-        found = await run.judge.ask(
-            run.agents.importance_scorer,
-            question=task.question,
-            facts=task.facts,
-            position=task.position,
-        )
-        rated = NuggetImportance(task.position, found.importance, found.confidence)
-        return rated, found.usage
-
-    position = str(task.position)
-    key = hash_of(run.identity, "rate_importance", task.question, position, *task.facts)
-    (rated, usage), is_new = await run.store.once(key, ask, RATED)
-    runtime.stream_writer({"done": 1, "usage": usage if is_new else Usage()})
+    run, position = run_of(runtime), task.position
+    key = hash_of(run.identity, "rate_importance", task.question, str(position), *task.facts)
+    async with run.store.once(key, RATED) as work:
+        if work.is_new:
+            found = await run.judge.ask(
+                run.agents.importance_scorer,
+                question=task.question,
+                facts=task.facts,
+                position=position,
+            )
+            rated = NuggetImportance(position, found.importance, found.confidence)
+            work.result = rated, found.usage
+    rated, usage = work.result
+    runtime.stream_writer({"done": 1, "usage": usage if work.is_new else Usage()})
     return {"importances": [rated], "usage": usage}
 
 

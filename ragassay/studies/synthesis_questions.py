@@ -280,10 +280,10 @@ async def with_papers(
 
 
 async def _find_papers(record: Record, search: PaperSearch, store: Store) -> tuple[Document, ...]:
-    async def find() -> tuple[Document, ...]:
-        return await in_thread(search.find, record.question)
-
-    return (await store.once(search.key(record.question), find, PAPERS))[0]
+    async with store.once(search.key(record.question), PAPERS) as work:
+        if work.is_new:
+            work.result = await in_thread(search.find, record.question)
+    return work.result
 
 
 def has_text(sources: Sequence[Document]) -> bool:
