@@ -13,7 +13,7 @@ from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import CaseFile
 from ragassay.graphs.base import failure_of, pause_before_retry
 from ragassay.graphs.case import question_key
-from ragassay.judges import BaseJudge, Question
+from ragassay.judges import BaseJudge, Question, Reply
 from ragassay.metrics.stats.uncertainty import Condition
 from ragassay.records import Failure, Usage, VerdictBase
 from ragassay.records.evaluation import AnyVerdict
@@ -59,7 +59,7 @@ class CaseQuestion(Question):
             return "second"
         return judge.name if judge in self.run.judge.members else ""
 
-    async def ask(self, judge: BaseJudge) -> Sequence[VerdictBase] | Failure:
+    async def ask(self, judge: BaseJudge) -> Reply:
         """Ask one judge; return its verdicts, or why there are none.
 
         Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import Any
 
@@ -85,21 +86,28 @@ def node_of(task: Task) -> str:
 
 
 async def ask(task: Task, runtime: Runtime[Run]) -> Update:
-    """Have the judges answer one question.
+    """Have the judges answer one question, in rounds: those that are asked together.
 
-    An error that ends the run is left to `dispatch`: LangGraph would break off the questions beside
-    this one, which are paid for.
+    An error that ends the run is left to `dispatch`, when all of a round have answered: LangGraph
+    would break off the questions beside this one, which are paid for.
     """
     run = run_of(runtime)
     file, evaluator = opened_file(task.case, run), run.evaluator(task.evaluator)
     subject = evaluator.known_items(file, run)[task.item]
     question = CaseQuestion(evaluator, task.item, subject, file, run, runtime.stream_writer)
+    rounds: Any = run.judges.rounds(question)
+    replies: Any = None
     try:
-        verdicts = await run.judges.answer(question)
+        while True:
+            calls = [one.ask(judge) for one, judge in rounds.send(replies)]
+            replies = await asyncio.gather(*calls, return_exceptions=True)
+            if errors := [one for one in replies if isinstance(one, BaseException)]:
+                raise errors[0]
+    except StopIteration as end:
+        return {"verdicts": {VerdictKey(one.evaluator, one.item): one for one in end.value}}
     except FatalModelError as error:
         run.files.break_off(task.case, error)
         return {}
-    return {"verdicts": {VerdictKey(one.evaluator, one.item): one for one in verdicts}}
 
 
 async def check_citations(state: State, runtime: Runtime[Run]) -> Update:
