@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import dspy
 
-from ragassay.agents.base import Agent, AgentRequest, CompactAdapter, read_call
+from ragassay.agents.base import Agent, AgentRequest, CompactAdapter
 from ragassay.agents.context import fence_mark, fence_text, mark_of
-from ragassay.agents.sampling import choice_distribution
+from ragassay.agents.sampling import ModelCall, choice_distribution
 from ragassay.errors import UnparsableReplyError
 from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.models.gateway import meter_calls
@@ -182,7 +182,7 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
     messages = [{"role": "system", "content": chat.system}, {"role": "user", "content": user}]
     lm = dspy.settings.lm
     with meter_calls() as meter:
-        is_yes, share = await read_call(lm, messages, {"max_tokens": N_TOKENS}, _read_yes)
+        is_yes, share = await ModelCall(lm, messages, {"max_tokens": N_TOKENS}, _read_yes).draw()
     supports = is_yes if share is None else share > chat.threshold
     verdict = "supports" if supports else "not_attributable"
     if share is None:

@@ -31,16 +31,19 @@ class HostedJudge(BaseJudge):
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
         """Ask for a rating, with what was measured in the prompt; or have signals rate."""
+        import dspy
+
         if self.signals and answer.signals and self.rates_by_signals(rubric.name):
             return await self.signals.rate(rubric, answer, agents)
         case, facts = answer.case, ""
         if answer.signals:
             texts = [sentence.text for sentence in case.sentences]
             facts = facts_text(answer.signals, rubric.name, texts)
-        judgment: Judgment = await self.ask(
-            agents.judge, case=case, rubric=rubric, facts=facts, others=others
-        )
-        return judgment
+        with dspy.context(lm=self.model):
+            rated: Any = await agents.judge.acall(
+                case=case, rubric=rubric, facts=facts, others=others
+            )
+        return rated
 
     def rates_by_signals(self, rubric: str) -> bool:
         """Return whether signals rate in its place."""
