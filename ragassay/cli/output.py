@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragassay.process import run_sync
 from ragassay.records import (
     Audit,
     Evaluation,
@@ -106,7 +106,7 @@ class Terminal(Presenter):
             second = request.tools.settings.judge.escalated_to or ""
             print_plan(request.plan(), request.models, self.as_json, second)
             raise typer.Exit
-        return run_sync(request.run(folder_of(options), self))
+        return asyncio.run(request.run(folder_of(options), self))
 
 
 def print_run(
