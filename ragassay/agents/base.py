@@ -211,12 +211,15 @@ class Agent(dspy.Module):
     """An agent with one predictor.
 
     Args:
-        signature: Its typed inputs and outputs; the instruction comes from the prompts.
+        signature: In place of the class's; the instruction comes from the prompts.
         prompt: Key of the prompt, if it is not the agent's name.
     """
 
     name: ClassVar[str]
     """Key of the agent's prompt."""
+
+    signature: ClassVar[Any] = None
+    """Its typed inputs and outputs, where these are always the same."""
 
     adapter: ClassVar[SharedPrefixAdapter] = ADAPTER
     """The adapter that renders its prompts."""
@@ -225,11 +228,11 @@ class Agent(dspy.Module):
     """True if the agent reads a distribution off its reply. Log-probabilities of long replies cost
     more processor time than all else."""
 
-    def __init__(self, signature: Any, prompt: str = "") -> None:
+    def __init__(self, signature: Any = None, prompt: str = "") -> None:
         super().__init__()
         self.prompt = prompt or self.name
         task = load_prompts().agents[self.prompt].task
-        self.predict = dspy.Predict(_set_instruction(signature, task))
+        self.predict = dspy.Predict(_set_instruction(signature or self.signature, task))
 
     def use(self, compiled: CompiledPrompt) -> None:
         """Use a compiled prompt in place of the shipped one.
@@ -259,12 +262,24 @@ class Agent(dspy.Module):
         """Return the request of a call, without making it; takes the agent's arguments."""
         raise NotImplementedError
 
-    def asking(
-        self, read: Callable[[dspy.Prediction, Usage], Any], /, **inputs: str
-    ) -> AgentRequest:
-        """Return a request with the predictor's signature and examples."""
+    @property
+    def instructions(self) -> str:
+        """What it asks for, in the shipped or the compiled prompt."""
         predictor: Any = self.predict
-        return AgentRequest(predictor.signature, inputs, tuple(predictor.demos), read)
+        return predictor.signature.instructions
+
+    def asking(
+        self,
+        read: Callable[[dspy.Prediction, Usage], Any],
+        signature: Any = None,
+        n_parts: int = 1,
+        /,
+        **inputs: str,
+    ) -> AgentRequest:
+        """Return a request with the predictor's examples, and its signature or another."""
+        predictor: Any = self.predict
+        demos = tuple(predictor.demos)
+        return AgentRequest(signature or predictor.signature, inputs, demos, read, n_parts)
 
     def aforward(self, *args: Any, **kwargs: Any) -> Awaitable[Any]:
         """Ask a model; take `request`'s arguments, return the result of its `read`.

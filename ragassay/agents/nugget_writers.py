@@ -49,10 +49,8 @@ class NuggetWriter(Agent):
     """Lists the nuggets of a sentence."""
 
     name = "nugget_writer"
+    signature = ListFacts
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(ListFacts)
 
     def request(self, case: Case, origin: NuggetOrigin, index: int, sentence: str) -> AgentRequest:
         """Split one sentence into nuggets.
@@ -102,10 +100,8 @@ class AnswerNuggetizer(Agent):
     """Lists the nuggets of an answer, or of a reference, that is read as a whole."""
 
     name = "answer_nuggetizer"
+    signature = ListAnswerFacts
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(ListAnswerFacts)
 
     def request(self, case: Case, origin: NuggetOrigin, sentences: Sequence[str]) -> AgentRequest:
         """Split a text into nuggets.
@@ -189,10 +185,8 @@ class NuggetCreator(Agent):
     """
 
     name = "nugget_creator"
+    signature = CreateNuggets
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(CreateNuggets)
 
     def request(
         self, question: str, documents: Sequence[Document], known: Sequence[str]
@@ -257,10 +251,8 @@ class FactLister(Agent):
     """Lists the facts of neighbouring sentences of a document."""
 
     name = "fact_lister"
+    signature = ListPassageFacts
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(ListPassageFacts)
 
     def request(self, case: Case, passage: str) -> AgentRequest:
         """List the facts of a passage.

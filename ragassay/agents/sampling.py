@@ -22,6 +22,7 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
+from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.models.decisions import decide
 from ragassay.records import Usage
 
@@ -266,6 +267,42 @@ def _source(name: str, found: dspy.Prediction, choices: Iterable[str]) -> Usage:
     """Say where the distribution over a reply's labels comes from; by default there is none."""
     kind = "rating" if isinstance(found[next(iter(choices))], int) else "label"
     return Usage(confidence_from=(name or f"the written {kind} alone",))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A label of a reply, with the probabilities of all labels.
+
+    Attributes:
+        label: What was written.
+        weights: As `choice_distribution` returns them.
+    """
+
+    label: str
+    weights: Mapping[str, float] | None
+
+    @classmethod
+    def of(cls, found: dspy.Prediction, field: str, labels: Iterable[object]) -> Choice:
+        """Read the label in a field, one of `labels`."""
+        names = list(map(str, labels))
+        weights = choice_distribution(found.get("logprobs"), field, names)
+        return cls(str(found[field]), weights)
+
+    @property
+    def sureness(self) -> dict[str, Any]:
+        """The label's `confidence` and the distribution's `entropy_bits`; None where unknown."""
+        weights = self.weights
+        return {
+            "confidence": round(weights[self.label], 4) if weights else None,
+            "entropy_bits": rounded_bits(weights.values() if weights else None),
+        }
+
+    @property
+    def mean(self) -> float:
+        """The expectation over the labels, which are numbers; the written one where unknown."""
+        if not self.weights:
+            return float(self.label)
+        return sum(float(label) * share for label, share in self.weights.items())
 
 
 _LEAD = ' \t\r\n":'

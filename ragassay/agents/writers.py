@@ -70,10 +70,8 @@ class ExamWriter(Agent):
     """Writes all items of a query, or of one part of it, in one call."""
 
     name = "exam_writer"
+    signature = _signature("questions", False, False, False, 10)
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(_signature("questions", False, False, False, 10))
 
     def request(
         self,
@@ -152,10 +150,8 @@ class Synthesizer(Agent):
     """Writes the synthesis of a question's papers in one call."""
 
     name = "synthesizer"
+    signature = WriteSynthesis
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(WriteSynthesis)
 
     def request(self, question: str, sources: Sequence[Document], words: int = 200) -> AgentRequest:
         """Write the synthesis.
@@ -206,10 +202,8 @@ class Paraphraser(Agent):
     """Paraphrases a sentence in more words."""
 
     name = "paraphraser"
+    signature = Restate
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(Restate)
 
     def request(self, sentence: str) -> AgentRequest:
         """Say a sentence again.
