@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
+from ragassay.graphs.base import Update
 from ragassay.graphs.case import opened_file
 from ragassay.graphs.evidence_state import (
     Answered,
@@ -30,6 +30,7 @@ from ragassay.records import (
     Document,
     EvidenceSearch,
     EvidenceSide,
+    Failure,
     SearchEnd,
     SearchQuery,
     Usage,
@@ -37,9 +38,6 @@ from ragassay.records import (
 from ragassay.retrievers.evidence import N_CANDIDATES
 from ragassay.retrievers.literature import Literature
 from ragassay.tracing import step_span
-
-Update = dict[str, Any]
-"""A part of the state."""
 
 DRAFT = TypeAdapter(Draft)
 SEARCH = TypeAdapter(tuple[Report, tuple[str, ...]])
@@ -78,6 +76,11 @@ async def write_query(task: QueryTask, runtime: Runtime[Run]) -> Update:
     return {"drafts": [work.result]}
 
 
+def leave_unasked(task: QueryTask, failure: Failure) -> Update:
+    """Record that a sentence has no queries: it is searched for as it stands."""
+    return {"drafts": [Draft(task.item, task.round, failure=failure)]}
+
+
 async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
     """Let an agent search for evidence on a sentence."""
     run = run_of(runtime)
@@ -106,6 +109,11 @@ async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
             await look(query)
     runtime.stream_writer({"done": 1, "usage": report.usage if work.is_new else Usage()})
     return {"reports": [report], "answered": notebook.answered, "pool": notebook.pool}
+
+
+def leave_unsearched(task: QueryTask, failure: Failure) -> Update:
+    """Record that an agent failed: the other sentences' hits are used."""
+    return {"reports": [Report(task.item, failure=failure)]}
 
 
 async def retrieve(state: EvidenceState, runtime: Runtime[Run]) -> Update:
@@ -210,6 +218,11 @@ async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Run]) -> Upd
                 work.result = SufficiencyJudgment(task.item, task.key, is_enough, judged.usage)
     runtime.stream_writer({"done": 1, "usage": work.result.usage if work.is_new else Usage()})
     return {"judgments": [work.result]}
+
+
+def leave_unjudged(task: SufficiencyTask, failure: Failure) -> Update:
+    """Record that it was not judged whether passages are enough: the search goes on."""
+    return {"judgments": [SufficiencyJudgment(task.item, task.key, failure=failure)]}
 
 
 async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Command
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
-from ragassay.graphs.base import failure_of, make_drawn, retry_policies
+from ragassay.graphs.base import Update, add_call, make_drawn
 from ragassay.records import Document, Failure, Usage
 from ragassay.text.search import condense
 
@@ -95,19 +93,21 @@ def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
     builder = StateGraph(
         ExamState, context_schema=Run, input_schema=ExamJob, output_schema=ExamItems
     )
-    on_failure: Any = leave_unwritten  # LangGraph's types do not allow for it.
-    builder.add_node(
+    add_call(
+        builder,
         "write_exam",
         write_exam,
-        retry_policy=retry_policies(max_attempts),
-        error_handler=on_failure,
+        leave_unwritten,
+        given=ExamState,
+        goto=END,
+        max_attempts=max_attempts,
     )
     builder.add_edge(START, "write_exam")
     builder.add_edge("write_exam", END)
     return make_drawn(builder.compile(name="write_exam"))
 
 
-async def write_exam(state: ExamState, runtime: Runtime[Run]) -> dict[str, Any]:
+async def write_exam(state: ExamState, runtime: Runtime[Run]) -> Update:
     """Write the items."""
     run = run_of(runtime)
     # LangGraph's own tools pass plain JSON.
@@ -131,13 +131,6 @@ async def write_exam(state: ExamState, runtime: Runtime[Run]) -> dict[str, Any]:
     }
 
 
-def leave_unwritten(state: ExamState, error: NodeError, runtime: Runtime[Run]) -> Command[Any]:
-    """Count a failed call: the query has no items.
-
-    Raises:
-        FatalModelError: The run cannot go on.
-    """
-    failure = failure_of(error.error)
-    runtime.stream_writer({"done": 1, "failed": 1})
-    nothing = {"texts": (), "answers": (), "n_unfounded": 0}
-    return Command(update=nothing | {"failures": [failure]}, goto=END)
+def leave_unwritten(state: ExamState, failure: Failure) -> Update:
+    """Count a failed call: the query has no items."""
+    return {"texts": (), "answers": (), "n_unfounded": 0, "failures": [failure]}

@@ -16,6 +16,7 @@ from ragassay.evaluators.build_run import ready_run, run_of
 from ragassay.evaluators.cases import CaseFile, Task, VerdictKey
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.graphs.asking import CaseQuestion
+from ragassay.graphs.base import Update
 from ragassay.graphs.case import Input, State, open_file, opened_file, reading_key, updated_file
 from ragassay.judges import BaseJudge
 from ragassay.process import in_thread
@@ -23,9 +24,6 @@ from ragassay.records import Reading, Record
 from ragassay.retrievers.citation_warnings import citation_findings
 from ragassay.retrievers.literature import can_look_up
 from ragassay.tracing import step_span
-
-Update = dict[str, Any]
-"""A part of the state."""
 
 READING = TypeAdapter(Reading)
 

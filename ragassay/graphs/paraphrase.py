@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 import dspy
-from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Command, Send
+from langgraph.types import Send
 
 from ragassay.agents.writers import Paraphraser
-from ragassay.graphs.base import failure_of, make_drawn, retry_policies
+from ragassay.graphs.base import Update, add_call, make_drawn
 from ragassay.models.gateway import JudgeLM
-from ragassay.records import Paraphrase
+from ragassay.records import Failure, Paraphrase
 
 
 @dataclass(frozen=True)
@@ -71,15 +70,15 @@ def build_paraphrase_graph(max_attempts: int = 5) -> ParaphraseGraph:
         input_schema=Sentences,
         output_schema=Paraphrased,
     )
-    # LangGraph's types allow neither for handlers that take the error nor for this task.
-    on_failure: Any = file_failed_paraphrase
-    say_again: Any = paraphrase
-    builder.add_node(
+    add_call(
+        builder,
         "paraphrase",
-        say_again,
-        input_schema=SentenceTask,
-        retry_policy=retry_policies(max_attempts),
-        error_handler=on_failure,
+        paraphrase,
+        leave_unsaid,
+        given=SentenceTask,
+        goto=END,
+        max_attempts=max_attempts,
+        event=lambda update: {"paraphrase": update["paraphrases"][0]},
     )
     builder.add_conditional_edges(START, route_sentences, ["paraphrase", END])
     builder.add_edge("paraphrase", END)
@@ -91,7 +90,7 @@ def route_sentences(state: Sentences) -> list[Send] | str:
     return [Send("paraphrase", SentenceTask(text)) for text in state.sentences] or END
 
 
-async def paraphrase(task: SentenceTask, runtime: Runtime[ParaphraseTools]) -> dict[str, Any]:
+async def paraphrase(task: SentenceTask, runtime: Runtime[ParaphraseTools]) -> Update:
     """Paraphrase one sentence."""
     tools = runtime.context
     with dspy.context(lm=tools.lm):
@@ -100,14 +99,6 @@ async def paraphrase(task: SentenceTask, runtime: Runtime[ParaphraseTools]) -> d
     return {"paraphrases": [found]}
 
 
-def file_failed_paraphrase(
-    task: SentenceTask, error: NodeError, runtime: Runtime[ParaphraseTools]
-) -> Command[Any]:
-    """Record a sentence that the model failed to paraphrase.
-
-    Raises:
-        FatalModelError: The model is unavailable.
-    """
-    found = Paraphrase(sentence=task.sentence, failure=failure_of(error.error))
-    runtime.stream_writer({"paraphrase": found})
-    return Command(update={"paraphrases": [found]}, goto=END)
+def leave_unsaid(task: SentenceTask, failure: Failure) -> Update:
+    """Record a sentence that the model failed to paraphrase."""
+    return {"paraphrases": [Paraphrase(sentence=task.sentence, failure=failure)]}

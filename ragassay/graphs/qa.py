@@ -15,7 +15,13 @@ from langgraph.types import Send
 from pydantic import TypeAdapter
 
 from ragassay.agents.qa_writer import FaultyPair, WrittenPair, WrittenPairs
-from ragassay.graphs.base import failure_of, make_drawn, pause_before_retry, retry_policies
+from ragassay.graphs.base import (
+    Update,
+    failure_of,
+    make_drawn,
+    pause_before_retry,
+    retry_policies,
+)
 from ragassay.graphs.qa_parts import (
     PairRules,
     low_ratings,
@@ -39,9 +45,6 @@ from ragassay.process import in_thread
 from ragassay.records import RACAR, Failure, Paper, QAPair, RacarRating, Usage
 from ragassay.store import hash_of
 from ragassay.text.keywords import find_keywords
-
-Update = dict[str, Any]
-"""A part of the state."""
 
 STATE = TypeAdapter(QAState)
 TASK = TypeAdapter(RatingTask)

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import dspy
-from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Command, Send
+from langgraph.types import Send
 
 from ragassay.agents.labellers import RationaleAuditor, ReasonLabels
-from ragassay.graphs.base import failure_of, make_drawn, retry_policies
+from ragassay.graphs.base import Update, add_call, make_drawn
 from ragassay.metrics.papers.rationales import JudgedReason
 from ragassay.models.gateway import JudgeLM
 from ragassay.prompts import Rubric
@@ -76,15 +75,15 @@ def build_reason_graph(max_attempts: int = 5) -> ReasonGraph:
     builder = StateGraph(
         ReasonState, context_schema=ReasonTools, input_schema=Reasons, output_schema=CheckedReasons
     )
-    # LangGraph's types allow neither for handlers that take the error nor for this task.
-    on_failure: Any = file_failed_check
-    check: Any = check_reason
-    builder.add_node(
+    add_call(
+        builder,
         "check_reason",
-        check,
-        input_schema=JudgedReason,
-        retry_policy=retry_policies(max_attempts),
-        error_handler=on_failure,
+        check_reason,
+        leave_unchecked,
+        given=JudgedReason,
+        goto=END,
+        max_attempts=max_attempts,
+        event=lambda update: {"checked": update["checked"][0]},
     )
     builder.add_conditional_edges(START, route_reasons, ["check_reason", END])
     builder.add_edge("check_reason", END)
@@ -96,7 +95,7 @@ def route_reasons(state: Reasons) -> list[Send] | str:
     return [Send("check_reason", one) for one in state.reasons] or END
 
 
-async def check_reason(one: JudgedReason, runtime: Runtime[ReasonTools]) -> dict[str, Any]:
+async def check_reason(one: JudgedReason, runtime: Runtime[ReasonTools]) -> Update:
     """Check one reason."""
     tools = runtime.context
     with dspy.context(lm=tools.lm):
@@ -113,14 +112,6 @@ async def check_reason(one: JudgedReason, runtime: Runtime[ReasonTools]) -> dict
     return {"checked": [checked]}
 
 
-def file_failed_check(
-    one: JudgedReason, error: NodeError, runtime: Runtime[ReasonTools]
-) -> Command[Any]:
-    """Record a reason that the model failed to check.
-
-    Raises:
-        FatalModelError: The model is unavailable.
-    """
-    checked = CheckedReason(one.id, failure=failure_of(error.error))
-    runtime.stream_writer({"checked": checked})
-    return Command(update={"checked": [checked]}, goto=END)
+def leave_unchecked(one: JudgedReason, failure: Failure) -> Update:
+    """Record a reason that the model failed to check."""
+    return {"checked": [CheckedReason(one.id, failure=failure)]}

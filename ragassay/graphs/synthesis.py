@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
-from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Command
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
-from ragassay.graphs.base import failure_of, make_drawn, retry_policies
+from ragassay.graphs.base import Update, add_call, make_drawn
 from ragassay.records import Document, Failure, Usage
 from ragassay.text.search import condense
 
@@ -83,19 +81,21 @@ def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
         input_schema=SynthesisJob,
         output_schema=SynthesisText,
     )
-    on_failure: Any = leave_unwritten  # LangGraph's types do not allow for it.
-    builder.add_node(
+    add_call(
+        builder,
         "write_synthesis",
         write_synthesis,
-        retry_policy=retry_policies(max_attempts),
-        error_handler=on_failure,
+        leave_unwritten,
+        given=SynthesisState,
+        goto=END,
+        max_attempts=max_attempts,
     )
     builder.add_edge(START, "write_synthesis")
     builder.add_edge("write_synthesis", END)
     return make_drawn(builder.compile(name="write_synthesis"))
 
 
-async def write_synthesis(state: SynthesisState, runtime: Runtime[Run]) -> dict[str, Any]:
+async def write_synthesis(state: SynthesisState, runtime: Runtime[Run]) -> Update:
     """Write the synthesis from what fits into a prompt of the papers."""
     run = run_of(runtime)
     # LangGraph's own tools pass plain JSON.
@@ -110,12 +110,6 @@ async def write_synthesis(state: SynthesisState, runtime: Runtime[Run]) -> dict[
     return {"text": found.text, "usage": found.usage}
 
 
-def leave_unwritten(state: SynthesisState, error: NodeError, runtime: Runtime[Run]) -> Command[Any]:
-    """Record a failed call: the question has no synthesis by this model.
-
-    Raises:
-        FatalModelError: The run cannot go on.
-    """
-    failure = failure_of(error.error)
-    runtime.stream_writer({"done": 1, "failed": 1})
-    return Command(update={"text": "", "failures": [failure]}, goto=END)
+def leave_unwritten(state: SynthesisState, failure: Failure) -> Update:
+    """Record a failed call: the question has no synthesis by this model."""
+    return {"text": "", "failures": [failure]}
