@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.evaluators.base import Run
-from ragassay.graphs.paraphrase import ParaphraseTools, Sentences, build_paraphrase_graph
+from ragassay.graphs.each import Items, ParaphraseTools, SentenceTask, build_paraphrase_graph
 from ragassay.model_names import INSTRUMENTS, is_embedded_base, split_endpoint
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter, limit_calls
@@ -139,10 +139,10 @@ async def _ask_paraphraser(
     graph = build_paraphrase_graph(settings.judge.max_attempts)
     tools = ParaphraseTools(JudgeLM(with_base_model(settings)))
     stream: AsyncIterator[Any] = graph.astream(
-        Sentences(tuple(sentences)), context=tools, stream_mode="custom"
+        Items(tuple(map(SentenceTask, sentences))), context=tools, stream_mode="custom"
     )
     async for chunk in stream:
-        yield chunk["paraphrase"]
+        yield chunk["result"]
 
 
 def _redundant(job: AuditJob, rephrase: Rephrase) -> dict[str, DamagedAnswer]:

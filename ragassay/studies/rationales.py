@@ -14,7 +14,7 @@ from typing import Any
 from ragassay.errors import InputError
 from ragassay.files import read_small, read_yaml
 from ragassay.formats import read_labels, read_records
-from ragassay.graphs.rationales import CheckedReason, Reasons, ReasonTools, build_reason_graph
+from ragassay.graphs.each import CheckedReason, Items, ReasonTools, build_reason_graph
 from ragassay.metrics.papers.rationales import (
     CRITERIA,
     JudgedReason,
@@ -316,13 +316,13 @@ async def _ask_auditor(
         return
     graph = build_reason_graph(settings.judge.max_attempts)
     stream: AsyncIterator[Any] = graph.astream(
-        Reasons(reasons),
+        Items(reasons),
         {"max_concurrency": settings.n_slots},
         context=tools,
         stream_mode="custom",
     )
     async for chunk in stream:
-        yield chunk["checked"]
+        yield chunk["result"]
 
 
 def _parts(one: JudgedReason) -> tuple[str, ...]:
