@@ -10,7 +10,7 @@ import dspy
 from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import fence_mark, fence_text, mark_of, source_lines
+from ragassay.agents.context import fence_mark, fence_text, mark_of, sources_context
 from ragassay.prompts import load_prompts
 from ragassay.records import (
     Case,
@@ -118,10 +118,9 @@ class AnswerNuggetizer(Agent):
         text = case.judged_answer if origin == "answer" else " ".join(sentences)
 
         def read(found: dspy.Prediction, usage: Usage) -> SentenceNuggets:
-            facts = dict.fromkeys(" ".join(fact.split()) for fact in found.facts)
             nuggets = [
                 Nugget(text=fact, origin=origin, method="model", sentence=_place(fact, sentences))
-                for fact in facts
+                for fact in _distinct(found.facts)
                 if is_carried(fact, text, text)
             ] or [
                 Nugget(text=sentence, origin=origin, method="extractive", sentence=i)
@@ -200,17 +199,14 @@ class NuggetCreator(Agent):
         """
 
         def read(found: dspy.Prediction, usage: Usage) -> Created:
-            plain = (" ".join(fact.split()) for fact in found.facts)
-            facts = [fact for fact in dict.fromkeys(plain) if fact]
+            facts = [fact for fact in _distinct(found.facts) if fact]
             carried = [fact for fact in facts if is_carried_by(fact, documents)]
             return Created(tuple(carried), tuple(f for f in facts if f not in carried), usage)
 
         mark = fence_mark([question, *known, *(d.title + d.text for d in documents)])
-        words = load_prompts().context
-        parts = [words.question, fence_text(question, mark)]
-        parts += [words.sources, fence_text(source_lines(documents), mark)]
+        context = sources_context(question, documents, mark)
         listed = "\n".join(f"- {fact}" for fact in known)
-        return self.asking(read, context="\n".join(parts), known=fence_text(listed, mark))
+        return self.asking(read, context=context, known=fence_text(listed, mark))
 
 
 def is_carried_by(fact: str, documents: Sequence[Document]) -> bool:
@@ -262,7 +258,7 @@ class FactLister(Agent):
         """
 
         def read(found: dspy.Prediction, usage: Usage) -> PassageFacts:
-            facts = dict.fromkeys(" ".join(fact.split()) for fact in found.facts)
+            facts = _distinct(found.facts)
             carried = [fact for fact in facts if is_carried(fact, passage, passage)]
             return PassageFacts(tuple(carried or sentences_of(passage)), usage)
 

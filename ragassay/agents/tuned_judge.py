@@ -56,16 +56,16 @@ class AnswerReader(Agent):
 
     def request(self, case: Case, n: int) -> AgentRequest:
         """Say what the n-th sentence is."""
-        return self.asking(_sure_mark, context=read_context(case, n))
+
+        def read(found: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
+            return sure_mark(found.mark, Choice.of(found, "mark", MARKS).weights), usage
+
+        return self.asking(read, context=read_context(case, n))
 
     def messages(self, case: Case, n: int) -> list[dict[str, str]]:
         """Return the prompt for a sentence as the model sees it, for training."""
         inputs: dict[str, Any] = {"context": read_context(case, n)}
         return self.adapter.format(self.predict.signature, [], inputs)
-
-
-def _sure_mark(found: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
-    return sure_mark(found.mark, Choice.of(found, "mark", MARKS).weights), usage
 
 
 def sure_mark(given: Mark, weights: Mapping[str, float] | None) -> Mark:

@@ -13,7 +13,7 @@ import dspy
 from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import fence_mark, fence_text, source_lines
+from ragassay.agents.context import fence_mark, fence_text, source_lines, sources_context
 from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts
 from ragassay.records import Document, Paraphrase, Usage
@@ -168,11 +168,9 @@ class Synthesizer(Agent):
                 raise UnparsableReplyError(f"no synthesis of words in {text[:80]!r}")
             return WrittenSynthesis(text, usage)
 
-        known = load_prompts().context
         mark = fence_mark([question, *(d.title + d.text for d in sources)])
-        parts = [known.question, fence_text(question, mark)]
-        parts += [known.sources, fence_text(source_lines(sources), mark)]
-        return self.asking(read, context="\n".join(parts), words=str(words))
+        context = sources_context(question, sources, mark)
+        return self.asking(read, context=context, words=str(words))
 
 
 _MOST_CHARS = load_prompts().agents["paraphraser"].restatement_chars

@@ -79,11 +79,13 @@ class BaseJudge(ABC):
         name: LiteLLM name of the model that rates; as the settings write it.
         lm: Answers all questions but ratings; None where instruments decide what they can.
         rating_lm: Rates the rubrics, where another model than `lm` does.
+        signals: Rates by measurements, in its place or with it; None where nothing does.
     """
 
     name: str
     lm: JudgeLM | None = None
     rating_lm: JudgeLM | None = None
+    signals: BaseJudge | None = None
 
     def rounds(self, question: Question) -> Rounds:
         """Decide who is asked a question; a failure becomes an unscored verdict."""
@@ -164,7 +166,7 @@ class BaseJudge(ABC):
 
     def rates_by_signals(self, rubric: str) -> bool:
         """Return whether signals take part in its rating of a rubric."""
-        return False
+        return self.signals is not None and self.signals.rates_by_signals(rubric)
 
     def calls_model(self, rubric: str) -> bool:
         """Return whether its rating of a rubric takes a model call."""
@@ -193,7 +195,7 @@ class BaseJudge(ABC):
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
         """Return the name of the signal rater that takes part; "" where none does."""
-        return ""
+        return self.signals.signal_rater(rubrics) if self.signals else ""
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
         """Return who rates the rubrics, for reports."""

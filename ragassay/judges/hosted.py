@@ -45,20 +45,12 @@ class HostedJudge(BaseJudge):
             )
         return rated
 
-    def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether signals rate in its place."""
-        return self.signals is not None and self.signals.rates_by_signals(rubric)
-
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
         """Return what signals depend on, where they rate, or else the signals that it is shown."""
         if self.signals:
             yield from self.signals.rating_inputs(rubric, answer)
         elif answer.signals:
             yield answer.signals.model_dump_json()
-
-    def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater in its place."""
-        return self.signals.signal_rater(rubrics) if self.signals else ""
 
 
 TUNED_RUBRICS = "yescieval"
@@ -128,10 +120,6 @@ class FineTunedJudge(BaseJudge):
             reading: Any = await agents.reader.acall(case=case)
         return reading
 
-    def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether signals take part."""
-        return self.signals is not None and self.signals.rates_by_signals(rubric)
-
     def calls_model(self, rubric: str) -> bool:
         """Return whether it is asked: how sentences hang together signals tell better alone."""
         is_asked = _is_trained(rubric) and rubric not in BEYOND_SENTENCES
@@ -149,10 +137,6 @@ class FineTunedJudge(BaseJudge):
         yield from reading.marks if reading else ()
         if _is_trained(rubric.name):
             yield papers_shown(answer.case, self._source_chars)
-
-    def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater that rates with it."""
-        return self.signals.signal_rater(rubrics) if self.signals else ""
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
         """Name both, where signals take part."""
