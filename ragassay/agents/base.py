@@ -264,7 +264,7 @@ class Agent(dspy.Module):
 
     @property
     def instructions(self) -> str:
-        """What it asks for, in the shipped or the compiled prompt."""
+        """The instruction, of the shipped or of the compiled prompt."""
         predictor: Any = self.predict
         return predictor.signature.instructions
 
