@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from ragassay.agents.agent_set import Agents
+from ragassay.agents.agent_set import Agents, agents_left_out, use_compiled
 from ragassay.errors import FatalModelError
 from ragassay.evaluators.cases import CaseFile, OpenFiles, Task, VerdictKey
-from ragassay.evaluators.compiled import agents_left_out, use_compiled
-from ragassay.evaluators.grading import Grading
-from ragassay.evaluators.models import Models, Retrieval
+from ragassay.evaluators.models import Grading, Models, Retrieval
 from ragassay.evaluators.words import Words
 from ragassay.judges import BaseJudge, Cascade
 from ragassay.metrics.stats.joint_judgments import joint_name

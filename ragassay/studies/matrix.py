@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.synthesis import WORDS
+from ragassay.graphs.writing import WORDS
 from ragassay.metrics.stats.aggregates import Matrix, question_of
 from ragassay.models.limiter import RunLimiter
 from ragassay.process import run_sync
