@@ -6,10 +6,10 @@ import asyncio
 import hashlib
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -83,6 +83,20 @@ Row = tuple[str, bytes]
 """A key, and the finished work as JSON."""
 
 
+class Work(Generic[T]):
+    """The work of a key, inside `Store.once`.
+
+    Attributes:
+        result: What was found out; whoever does the work sets it.
+        is_new: Whether it is to be done here.
+    """
+
+    result: T
+
+    def __init__(self) -> None:
+        self.is_new = True
+
+
 class Store:
     """Finished work and calls under way, by key.
 
@@ -104,33 +118,36 @@ class Store:
             with opened_first(path):
                 self._file = _connect(path)
 
-    async def once(
-        self, key: str, ask: Callable[[], Awaitable[T]], kind: TypeAdapter[T]
-    ) -> tuple[T, bool]:
-        """Return the work of a key, and whether it was done here: a failure is not kept.
+    @asynccontextmanager
+    async def once(self, key: str, kind: TypeAdapter[T]) -> AsyncIterator[Work[T]]:
+        """Yield the work of a key: finished, or to be done inside and then kept.
+
+        Whoever comes while it is being done waits, and gets the result. Where it fails, nothing is
+        kept, and whoever waits does it again.
 
         Args:
             key: Hash of everything that the work depends on.
-            ask: Does the work. Whoever waits for a call that fails makes one of its own.
             kind: The work's type.
 
         Raises:
             StorageError: The work cannot be kept.
         """
-        loop = asyncio.get_running_loop()
+        work, loop = Work[T](), asyncio.get_running_loop()
         while call := self._calls.get((loop, key)):
             await asyncio.wait([call])
             if not call.cancelled():
-                return call.result(), False
+                work.result, work.is_new = call.result(), False
+                yield work
+                return
         call = self._calls[loop, key] = loop.create_future()
         try:
-            found = await self.get(key, kind)
-            is_new = found is None
-            if found is None:
-                found = await ask()
-                self.keep(key, found, kind)
-            call.set_result(found)
-            return found, is_new
+            known = await self.get(key, kind)
+            if known is not None:
+                work.result, work.is_new = known, False
+            yield work
+            if work.is_new:
+                self.keep(key, work.result, kind)
+            call.set_result(work.result)
         finally:
             del self._calls[loop, key]
             call.cancel()

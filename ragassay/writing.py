@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from ragassay.api import Progress, check
 from ragassay.files import line_limit
 from ragassay.graphs.qa_state import QAJob
-from ragassay.graphs.synthesis import WORDS
+from ragassay.graphs.writing import WORDS
 from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
 from ragassay.process import run_sync
 from ragassay.qa.evaluate import papers_of

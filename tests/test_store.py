@@ -7,6 +7,7 @@ import errno
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
@@ -18,6 +19,14 @@ from ragassay.store import Store, opened_first, opened_store
 
 LABELS = [SentenceLabel(sentence=1, label="required")]
 TEXT = TypeAdapter(str)
+
+
+async def once(store: Store, key: str, ask: Any, kind: TypeAdapter[str]) -> tuple[str, bool]:
+    """Do the work of a key, unless it is finished or under way; tell whether it was done here."""
+    async with store.once(key, kind) as work:
+        if work.is_new:
+            work.result = await ask()
+    return work.result, work.is_new
 
 
 async def refuse() -> str:
@@ -32,19 +41,19 @@ async def test_finished_work_is_there_after_a_restart(tmp_path):
     with opened_store(tmp_path / "v.sqlite") as store:
         assert store.is_empty
         assert await store.get("1", VERDICTS) is None
-        assert await store.once("2", answer, TEXT) == ("a verdict", True)
+        assert await once(store, "2", answer, TEXT) == ("a verdict", True)
         store.keep("1", LABELS, VERDICTS)
     with opened_store(tmp_path / "v.sqlite") as store:
         assert await store.get("1", VERDICTS) == LABELS
-        assert await store.once("2", refuse, TEXT) == ("a verdict", False)
+        assert await once(store, "2", refuse, TEXT) == ("a verdict", False)
         assert dict(store.all_rows()).keys() == {"1", "2"}
         assert store.rows(["2", "3"]) == [("2", b'"a verdict"')]
 
 
 async def test_without_a_file_nothing_is_kept():
     with opened_store(None) as store:
-        assert await store.once("key", answer, TEXT) == ("a verdict", True)
-        assert await store.once("key", answer, TEXT) == ("a verdict", True)
+        assert await once(store, "key", answer, TEXT) == ("a verdict", True)
+        assert await once(store, "key", answer, TEXT) == ("a verdict", True)
         assert store.is_empty
 
 
@@ -54,9 +63,9 @@ async def test_a_call_that_fails_is_not_kept(tmp_path):
 
     with opened_store(tmp_path / "v.sqlite") as store:
         with pytest.raises(TimeoutError):
-            await store.once("key", fail, TEXT)
+            await once(store, "key", fail, TEXT)
         assert store.is_empty
-        assert await store.once("key", answer, TEXT) == ("a verdict", True)
+        assert await once(store, "key", answer, TEXT) == ("a verdict", True)
 
 
 async def test_verdicts_of_all_kinds_are_read_as_what_they_were(tmp_path):
@@ -90,7 +99,7 @@ async def test_a_changed_row_stops_the_run_and_is_named(tmp_path):
     with opened_store(tmp_path / "v.sqlite") as store:
         store.add_rows([("key", b'{"labels": 1}')])
         with pytest.raises(StorageError, match=r"v\.sqlite .*delete"):
-            await store.once("key", answer, TEXT)
+            await once(store, "key", answer, TEXT)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +136,7 @@ async def test_a_call_under_way_is_waited_for(store):
         await answered.wait()
         return "a verdict"
 
-    both = [asyncio.create_task(store.once("key", ask, TEXT)) for _ in range(2)]
+    both = [asyncio.create_task(once(store, "key", ask, TEXT)) for _ in range(2)]
     await asyncio.sleep(0)
     answered.set()
     assert await asyncio.gather(*both) == [("a verdict", True), ("a verdict", False)]
@@ -136,9 +145,9 @@ async def test_a_call_under_way_is_waited_for(store):
 
 async def test_other_calls_do_not_wait(store):
     async def ask() -> str:
-        return (await store.once("another", answer, TEXT))[0]
+        return (await once(store, "another", answer, TEXT))[0]
 
-    assert await store.once("key", ask, TEXT) == ("a verdict", True)
+    assert await once(store, "key", ask, TEXT) == ("a verdict", True)
 
 
 async def test_who_waits_for_a_call_that_fails_makes_one_again(store):
@@ -148,9 +157,9 @@ async def test_who_waits_for_a_call_that_fails_makes_one_again(store):
         await failed.wait()
         raise TimeoutError
 
-    first = asyncio.create_task(store.once("key", fail, TEXT))
+    first = asyncio.create_task(once(store, "key", fail, TEXT))
     await asyncio.sleep(0)
-    second = asyncio.create_task(store.once("key", answer, TEXT))
+    second = asyncio.create_task(once(store, "key", answer, TEXT))
     await asyncio.sleep(0)
     failed.set()
     with pytest.raises(TimeoutError):
@@ -163,9 +172,9 @@ async def test_who_waits_for_a_call_that_is_cancelled_makes_one_again(store):
         await asyncio.sleep(60)
         return "never"
 
-    first = asyncio.create_task(store.once("key", wait, TEXT))
+    first = asyncio.create_task(once(store, "key", wait, TEXT))
     await asyncio.sleep(0)
-    second = asyncio.create_task(store.once("key", answer, TEXT))
+    second = asyncio.create_task(once(store, "key", answer, TEXT))
     await asyncio.sleep(0)
     first.cancel()
     assert await second == ("a verdict", True)
@@ -178,9 +187,9 @@ def test_a_new_event_loop_does_not_wait_for_an_old_one():
         await asyncio.sleep(60)
         return "never"
 
-    task = old.create_task(store.once("key", wait, TEXT))
+    task = old.create_task(once(store, "key", wait, TEXT))
     old.run_until_complete(asyncio.sleep(0))
-    assert asyncio.run(store.once("key", answer, TEXT)) == ("a verdict", True)
+    assert asyncio.run(once(store, "key", answer, TEXT)) == ("a verdict", True)
     task.cancel()
     old.run_until_complete(asyncio.gather(task, return_exceptions=True))
     old.close()

@@ -6,14 +6,20 @@ import functools
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 import dspy
 import pydantic
 
 from ragassay.agents.replies import is_refusal, read_reply, required_fields, value_of
-from ragassay.agents.sampling import ask_judge
-from ragassay.errors import CutReplyError, RefusedError, SettingsError, UnparsableReplyError
+from ragassay.agents.sampling import (
+    ModelCall,
+    add_distribution,
+    choices_of,
+    first_reply,
+    note_logprobs,
+)
+from ragassay.errors import RefusedError, SettingsError, UnparsableReplyError
 from ragassay.models.gateway import meter_calls
 from ragassay.models.prompt_caching import SharedPrompt
 from ragassay.prompts import load_prompts
@@ -175,53 +181,6 @@ def _drop_titles(node: Any) -> Any:
     }
 
 
-T = TypeVar("T")
-
-
-async def read_call(
-    lm: Any,
-    messages: Sequence[Mapping[str, Any]],
-    options: Mapping[str, Any],
-    read: Callable[[Mapping[str, Any]], T],
-) -> T:
-    """Return what is read of a model's reply.
-
-    Args:
-        lm: The model.
-        messages: The prompt.
-        options: The call's options.
-        read: Reads a reply; a reply that was cut may still be whole enough.
-
-    Raises:
-        CutReplyError: The reply was cut, and again with twice the tokens.
-        ModelError: The call failed, or its reply cannot be read.
-    """
-    reply = (await lm.acall(messages=messages, **options))[0]
-    try:
-        return read(reply)
-    except UnparsableReplyError:
-        if not reply.get("is_cut"):
-            raise
-    bound = options.get("max_tokens") or lm.kwargs.get("max_tokens")
-    if bound:
-        # Of a model that is now known to reason, the gateway multiplies it further.
-        longer = {**options, "max_tokens": bound * 2}
-        reply = (await lm.acall(messages=messages, **longer))[0]
-        try:
-            return read(reply)
-        except UnparsableReplyError:
-            if not reply.get("is_cut"):
-                raise
-    raise CutReplyError(_cut_words(lm.model, reply["text"], bound))
-
-
-def _cut_words(model: str, text: str, bound: int | None) -> str:
-    """Return what to do about a reply that was cut."""
-    what = "its reasoning took all its tokens" if not text.strip() else f"it ends {text[-60:]!r}"
-    told = "raise --max-reply-tokens" if bound else "give --model-option max_tokens=N"
-    return f"the reply of {model} was cut: {what}; {told}"
-
-
 ADAPTER = SharedPrefixAdapter()
 
 NO_LOGPROBS: Mapping[str, None] = {"logprobs": None, "top_logprobs": None}
@@ -252,12 +211,15 @@ class Agent(dspy.Module):
     """An agent with one predictor.
 
     Args:
-        signature: Its typed inputs and outputs; the instruction comes from the prompts.
+        signature: In place of the class's; the instruction comes from the prompts.
         prompt: Key of the prompt, if it is not the agent's name.
     """
 
     name: ClassVar[str]
     """Key of the agent's prompt."""
+
+    signature: ClassVar[Any] = None
+    """Its typed inputs and outputs, where these are always the same."""
 
     adapter: ClassVar[SharedPrefixAdapter] = ADAPTER
     """The adapter that renders its prompts."""
@@ -266,11 +228,11 @@ class Agent(dspy.Module):
     """True if the agent reads a distribution off its reply. Log-probabilities of long replies cost
     more processor time than all else."""
 
-    def __init__(self, signature: Any, prompt: str = "") -> None:
+    def __init__(self, signature: Any = None, prompt: str = "") -> None:
         super().__init__()
         self.prompt = prompt or self.name
         task = load_prompts().agents[self.prompt].task
-        self.predict = dspy.Predict(_set_instruction(signature, task))
+        self.predict = dspy.Predict(_set_instruction(signature or self.signature, task))
 
     def use(self, compiled: CompiledPrompt) -> None:
         """Use a compiled prompt in place of the shipped one.
@@ -300,12 +262,24 @@ class Agent(dspy.Module):
         """Return the request of a call, without making it; takes the agent's arguments."""
         raise NotImplementedError
 
-    def asking(
-        self, read: Callable[[dspy.Prediction, Usage], Any], /, **inputs: str
-    ) -> AgentRequest:
-        """Return a request with the predictor's signature and examples."""
+    @property
+    def instructions(self) -> str:
+        """The instruction, of the shipped or of the compiled prompt."""
         predictor: Any = self.predict
-        return AgentRequest(predictor.signature, inputs, tuple(predictor.demos), read)
+        return predictor.signature.instructions
+
+    def asking(
+        self,
+        read: Callable[[dspy.Prediction, Usage], Any],
+        signature: Any = None,
+        n_parts: int = 1,
+        /,
+        **inputs: str,
+    ) -> AgentRequest:
+        """Return a request with the predictor's examples, and its signature or another."""
+        predictor: Any = self.predict
+        demos = tuple(predictor.demos)
+        return AgentRequest(signature or predictor.signature, inputs, demos, read, n_parts)
 
     def aforward(self, *args: Any, **kwargs: Any) -> Awaitable[Any]:
         """Ask a model; take `request`'s arguments, return the result of its `read`.
@@ -321,6 +295,14 @@ class Agent(dspy.Module):
         Raises:
             ModelError: The call failed; the type says how.
         """
+        call = self._call(asked)
+        with meter_calls() as meter:
+            async with first_reply(call) as is_asked:
+                found = note_logprobs(call, await call.draw()) if is_asked else None
+            found, source = await add_distribution(call, found)
+        return asked.read(found, meter.usage + source)
+
+    def _call(self, asked: AgentRequest) -> ModelCall[dspy.Prediction]:
         predictor: Any = self.predict
         lm = predictor.lm or dspy.settings.lm
         options: dict[str, Any] = {} if self.wants_logprobs else dict(NO_LOGPROBS)
@@ -334,14 +316,9 @@ class Agent(dspy.Module):
             fields = self.adapter.parse(asked.signature, reply["text"])
             return dspy.Prediction(**fields, logprobs=reply["logprobs"])
 
-        async def draw(more: Mapping[str, Any]) -> dspy.Prediction:
-            return await read_call(lm, messages, {**options, **more}, read)
-
-        with meter_calls() as meter:
-            if not self.wants_logprobs:
-                return asked.read(await draw({}), meter.usage)
-            found, source = await ask_judge(draw, lm, asked.signature, messages)
-        return asked.read(found, meter.usage + source)
+        has_labels = self.wants_logprobs and hasattr(lm, "n_samples")
+        labels = choices_of(asked.signature) if has_labels else {}
+        return ModelCall(lm, messages, options, read, labels)
 
 
 @functools.cache

@@ -47,6 +47,13 @@ def build_context(
     return "\n".join(parts)
 
 
+def sources_context(question: str, sources: Sequence[Document], mark: str) -> str:
+    """Build the common beginning of prompts that write from sources: there is no answer yet."""
+    words = load_prompts().context
+    shown = fence_text(source_lines(sources), mark)
+    return "\n".join([words.question, fence_text(question, mark), words.sources, shown])
+
+
 def passage_context(case: Case) -> str:
     """Return the common beginning of all prompts that grade an answer as a passage."""
     return "\n".join(

@@ -51,10 +51,8 @@ class QueryWriter(Agent):
     """Writes queries for a claim; sees the queries that failed."""
 
     name = "query_writer"
+    signature = WriteQueries
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(WriteQueries)
 
     def request(
         self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
@@ -116,10 +114,8 @@ class SufficiencyJudge(Agent):
     """Judges whether passages decide a claim, for it or against it; ends a search or not."""
 
     name = "sufficiency_judge"
+    signature = JudgeSufficiency
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(JudgeSufficiency)
 
     def request(self, case: Case, claim: str, passages: Sequence[str]) -> AgentRequest:
         """Ask whether passages are enough for a sentence of the case's answer.

@@ -11,9 +11,8 @@ from pydantic import StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.context import build_context, fence_mark, fence_text, mark_of
-from ragassay.agents.sampling import choice_distribution
+from ragassay.agents.sampling import Choice
 from ragassay.metrics.papers.rationales import CRITERIA
-from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.prompts import Rubric, load_prompts
 from ragassay.records import (
     ASSIGNMENTS,
@@ -59,9 +58,7 @@ class ImportanceScorer(Agent):
     """
 
     name = "importance_scorer"
-
-    def __init__(self) -> None:
-        super().__init__(ScoreImportance)
+    signature = ScoreImportance
 
     def request(self, question: str, facts: Sequence[str], position: int) -> AgentRequest:
         """Label one nugget.
@@ -82,8 +79,7 @@ class ImportanceScorer(Agent):
 
 
 def _read_importance(found: dspy.Prediction, usage: Usage) -> Scored:
-    weights = choice_distribution(found.get("logprobs"), "importance", IMPORTANCES)
-    confidence = round(weights[found.importance], 4) if weights else None
+    confidence = Choice.of(found, "importance", IMPORTANCES).sureness["confidence"]
     return Scored(found.importance, confidence, usage)
 
 
@@ -104,9 +100,7 @@ class NuggetAssigner(Agent):
     """
 
     name = "nugget_assigner"
-
-    def __init__(self) -> None:
-        super().__init__(AssignNugget)
+    signature = AssignNugget
 
     def request(self, case: Case, gold: int, nugget: Nugget) -> AgentRequest:
         """Label one gold nugget.
@@ -118,13 +112,12 @@ class NuggetAssigner(Agent):
         """
 
         def read(found: dspy.Prediction, usage: Usage) -> NuggetAssignment:
-            weights = choice_distribution(found.get("logprobs"), "assignment", ASSIGNMENTS)
+            chosen = Choice.of(found, "assignment", ASSIGNMENTS)
             return NuggetAssignment(
                 gold=gold,
                 assignment=found.assignment,
-                confidence=round(weights[found.assignment], 4) if weights else None,
-                entropy_bits=rounded_bits(weights.values() if weights else None),
                 usage=usage,
+                **chosen.sureness,
             )
 
         marked = fence_text(nugget.text, mark_of(case))
@@ -143,21 +136,18 @@ class SentenceLabeller(Agent):
     """Labels a sentence."""
 
     name = "sentence_labeller"
-
-    def __init__(self) -> None:
-        super().__init__(LabelSentence)
+    signature = LabelSentence
 
     def request(self, case: Case, sentence: AnswerSentence) -> AgentRequest:
         """Label one sentence of the case's answer."""
 
         def read(found: dspy.Prediction, usage: Usage) -> SentenceLabel:
-            weights = choice_distribution(found.get("logprobs"), "label", RELEVANCE_LABELS)
+            chosen = Choice.of(found, "label", RELEVANCE_LABELS)
             return SentenceLabel(
                 sentence=sentence.index,
                 label=found.label,
-                confidence=round(weights[found.label], 4) if weights else None,
-                entropy_bits=rounded_bits(weights.values() if weights else None),
                 usage=usage,
+                **chosen.sureness,
             )
 
         marked = fence_text(sentence.text, mark_of(case))
@@ -197,10 +187,8 @@ class RationaleAuditor(Agent):
     """Labels a judge's reason by the six criteria in one call."""
 
     name = "rationale_auditor"
+    signature = _signature()
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(_signature())
 
     def request(
         self,

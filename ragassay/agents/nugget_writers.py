@@ -10,7 +10,7 @@ import dspy
 from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import fence_mark, fence_text, mark_of, source_lines
+from ragassay.agents.context import fence_mark, fence_text, mark_of, sources_context
 from ragassay.prompts import load_prompts
 from ragassay.records import (
     Case,
@@ -49,10 +49,8 @@ class NuggetWriter(Agent):
     """Lists the nuggets of a sentence."""
 
     name = "nugget_writer"
+    signature = ListFacts
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(ListFacts)
 
     def request(self, case: Case, origin: NuggetOrigin, index: int, sentence: str) -> AgentRequest:
         """Split one sentence into nuggets.
@@ -102,10 +100,8 @@ class AnswerNuggetizer(Agent):
     """Lists the nuggets of an answer, or of a reference, that is read as a whole."""
 
     name = "answer_nuggetizer"
+    signature = ListAnswerFacts
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(ListAnswerFacts)
 
     def request(self, case: Case, origin: NuggetOrigin, sentences: Sequence[str]) -> AgentRequest:
         """Split a text into nuggets.
@@ -122,10 +118,9 @@ class AnswerNuggetizer(Agent):
         text = case.judged_answer if origin == "answer" else " ".join(sentences)
 
         def read(found: dspy.Prediction, usage: Usage) -> SentenceNuggets:
-            facts = dict.fromkeys(" ".join(fact.split()) for fact in found.facts)
             nuggets = [
                 Nugget(text=fact, origin=origin, method="model", sentence=_place(fact, sentences))
-                for fact in facts
+                for fact in _distinct(found.facts)
                 if is_carried(fact, text, text)
             ] or [
                 Nugget(text=sentence, origin=origin, method="extractive", sentence=i)
@@ -189,10 +184,8 @@ class NuggetCreator(Agent):
     """
 
     name = "nugget_creator"
+    signature = CreateNuggets
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(CreateNuggets)
 
     def request(
         self, question: str, documents: Sequence[Document], known: Sequence[str]
@@ -206,17 +199,14 @@ class NuggetCreator(Agent):
         """
 
         def read(found: dspy.Prediction, usage: Usage) -> Created:
-            plain = (" ".join(fact.split()) for fact in found.facts)
-            facts = [fact for fact in dict.fromkeys(plain) if fact]
+            facts = [fact for fact in _distinct(found.facts) if fact]
             carried = [fact for fact in facts if is_carried_by(fact, documents)]
             return Created(tuple(carried), tuple(f for f in facts if f not in carried), usage)
 
         mark = fence_mark([question, *known, *(d.title + d.text for d in documents)])
-        words = load_prompts().context
-        parts = [words.question, fence_text(question, mark)]
-        parts += [words.sources, fence_text(source_lines(documents), mark)]
+        context = sources_context(question, documents, mark)
         listed = "\n".join(f"- {fact}" for fact in known)
-        return self.asking(read, context="\n".join(parts), known=fence_text(listed, mark))
+        return self.asking(read, context=context, known=fence_text(listed, mark))
 
 
 def is_carried_by(fact: str, documents: Sequence[Document]) -> bool:
@@ -257,10 +247,8 @@ class FactLister(Agent):
     """Lists the facts of neighbouring sentences of a document."""
 
     name = "fact_lister"
+    signature = ListPassageFacts
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(ListPassageFacts)
 
     def request(self, case: Case, passage: str) -> AgentRequest:
         """List the facts of a passage.
@@ -270,7 +258,7 @@ class FactLister(Agent):
         """
 
         def read(found: dspy.Prediction, usage: Usage) -> PassageFacts:
-            facts = dict.fromkeys(" ".join(fact.split()) for fact in found.facts)
+            facts = _distinct(found.facts)
             carried = [fact for fact in facts if is_carried(fact, passage, passage)]
             return PassageFacts(tuple(carried or sentences_of(passage)), usage)
 

@@ -11,9 +11,8 @@ from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.context import fence_mark, fence_text, mark_of
-from ragassay.agents.sampling import choice_distribution
+from ragassay.agents.sampling import Choice
 from ragassay.errors import UnparsableReplyError
-from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.prompts import load_prompts
 from ragassay.records import (
     MOST_INTENT,
@@ -108,7 +107,7 @@ class RacarRater(Agent):
         """
         predictor: Any = self.predict
         n, has_paper = len(pairs), self.dimension not in PAPERLESS
-        signature = _signature(n, has_paper, predictor.signature.instructions)
+        signature = _signature(n, has_paper, self.instructions)
         mark = mark_of(case)
         shown = [fence_text(SHOWN[self.dimension](pair), mark) for pair in pairs]
 
@@ -133,19 +132,16 @@ class RacarRater(Agent):
         usage: Usage,
     ) -> RacarRating:
         quotes, reason, name = fields
-        rating: int = found[name]
-        weights = choice_distribution(found.get("logprobs"), name, [str(r) for r in RATINGS])
-        mean = sum(int(label) * share for label, share in weights.items()) if weights else rating
+        chosen = Choice.of(found, name, RATINGS)
         return RacarRating(
             pair=pair.id,
             dimension=self.dimension,
-            rating=rating,
-            score=round(mean, 4),
+            rating=found[name],
+            score=round(chosen.mean, 4),
             reason=found[reason].strip(),
             evidence=_spans(found.get(quotes) or (), case),
-            confidence=round(weights[str(rating)], 4) if weights else None,
-            entropy_bits=rounded_bits(weights.values() if weights else None),
             usage=usage,
+            **chosen.sureness,
         )
 
 
@@ -183,10 +179,8 @@ class IntentComparer(Agent):
     """An agent that compares a question with others by their intent."""
 
     name = "intent_comparer"
+    signature = _intent_signature(1, "")
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(_intent_signature(1, ""))
 
     def request(self, pair: QAPair, others: Sequence[QAPair]) -> AgentRequest:
         """Return the request to compare one pair's question with those of others.

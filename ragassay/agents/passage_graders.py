@@ -11,8 +11,7 @@ from pydantic import StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.context import fence_text, mark_of, passage_context
-from ragassay.agents.sampling import choice_distribution
-from ragassay.metrics.stats.uncertainty import rounded_bits
+from ragassay.agents.sampling import Choice
 from ragassay.prompts import load_prompts
 from ragassay.records import (
     MOST_EXAM_RATING,
@@ -74,7 +73,7 @@ class ItemRater(Agent):
         predictor: Any = self.predict
         n = len(items)
         names = _names("rating", n)
-        signature = _rating_signature(self.kind, n, predictor.signature.instructions)
+        signature = _rating_signature(self.kind, n, self.instructions)
         mark = mark_of(case)
         shown = [fence_text(item.text, mark) for item in items]
 
@@ -91,17 +90,14 @@ class ItemRater(Agent):
 
 def _read_grade(item: ExamItem, found: dspy.Prediction, name: str, usage: Usage) -> ExamGrade:
     rating: int = found[name]
-    labels = [str(value) for value in RATINGS]
-    weights = choice_distribution(found.get("logprobs"), name, labels)
-    mean = sum(int(label) * share for label, share in weights.items()) if weights else rating
+    chosen = Choice.of(found, name, RATINGS)
     return ExamGrade(
         exam_item=item.id,
         rating=rating,
-        score=round(mean, 4),
+        score=round(chosen.mean, 4),
         is_correct=rating > 0,
-        confidence=round(weights[str(rating)], 4) if weights else None,
-        entropy_bits=rounded_bits(weights.values() if weights else None),
         usage=usage,
+        **chosen.sureness,
     )
 
 
@@ -139,16 +135,15 @@ class ItemExtractor(Agent):
         """
 
         def read(found: dspy.Prediction, usage: Usage) -> ExamGrade:
-            weights = choice_distribution(found.get("logprobs"), "answered", ("yes", "no"))
+            chosen = Choice.of(found, "answered", ("yes", "no"))
             has_answer = found.answered == "yes" and bool(found.answer.strip())
             return ExamGrade(
                 exam_item=item.id,
                 grader="extraction",
                 answer=found.answer.strip() if has_answer else "",
                 is_correct=has_answer,
-                confidence=round(weights[found.answered], 4) if weights else None,
-                entropy_bits=rounded_bits(weights.values() if weights else None),
                 usage=usage,
+                **chosen.sureness,
             )
 
         shown = fence_text(item.text, mark_of(case))
@@ -169,9 +164,7 @@ class AnswerChecker(Agent):
     """An agent that compares the answer that was taken from a passage with the known ones."""
 
     name = "answer_checker"
-
-    def __init__(self) -> None:
-        super().__init__(CheckAnswer)
+    signature = CheckAnswer
 
     def request(self, case: Case, item: ExamItem, answer: str) -> AgentRequest:
         """Return the request; its reply is read as whether they mean the same, and the usage."""
@@ -214,31 +207,25 @@ class RelevanceGrader(Agent):
     """
 
     name = "relevance_grader"
-
-    def __init__(self) -> None:
-        super().__init__(_signature("fagb", ""))
+    signature = _signature("fagb", "")
 
     def request(self, case: Case, grader: DirectGrader) -> AgentRequest:
         """Return the request to grade the relevance of a case's answer to its question."""
-        predictor: Any = self.predict
-        task = f"{predictor.signature.instructions} {_WORDS.additions[grader]}"
-        labels = [str(value) for value in THOMAS] if grader == "thomas" else ["yes", "no"]
+        task = f"{self.instructions} {_WORDS.additions[grader]}"
+        labels = THOMAS if grader == "thomas" else ("yes", "no")
 
         def read(found: dspy.Prediction, usage: Usage) -> RelevanceGrade:
-            label = str(found.relevance)
-            weights = choice_distribution(found.get("logprobs"), "relevance", labels)
-            rating = int(label) if grader == "thomas" else int(label == "yes")
+            chosen = Choice.of(found, "relevance", labels)
+            rating = int(chosen.label) if grader == "thomas" else int(chosen.label == "yes")
             return RelevanceGrade(
                 grader=grader,
                 rating=rating,
                 is_relevant=rating > 0,
-                confidence=round(weights[label], 4) if weights else None,
-                entropy_bits=rounded_bits(weights.values() if weights else None),
                 usage=usage,
+                **chosen.sureness,
             )
 
-        inputs = {
-            "context": passage_context(case),
-            "query": fence_text(case.question, mark_of(case)),
-        }
-        return AgentRequest(_signature(grader, task), inputs, tuple(predictor.demos), read)
+        shown = fence_text(case.question, mark_of(case))
+        return self.asking(
+            read, _signature(grader, task), context=passage_context(case), query=shown
+        )

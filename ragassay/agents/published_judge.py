@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import dspy
 
-from ragassay.agents.base import read_call
 from ragassay.agents.replies import read_reply, value_of
+from ragassay.agents.sampling import ModelCall
 from ragassay.errors import ExtraError, UnparsableReplyError
 from ragassay.model_names import SCALE, FormName, JudgeForm
 from ragassay.models.gateway import meter_calls
@@ -328,16 +328,17 @@ async def rate_published(case: Case, rubric: Rubric, form: JudgeForm) -> Judgmen
     """
     lm = dspy.settings.lm
     most = max(form.max_reply_tokens, lm.kwargs.get("max_tokens") or 0)
+    call = ModelCall(
+        lm,
+        render(form, case, rubric),
+        {"max_tokens": most},
+        lambda reply: (
+            read_rating(form, reply["text"], rubric.name),
+            rating_distribution(form, reply["logprobs"], rubric.name),
+        ),
+    )
     with meter_calls() as meter:
-        found, weights = await read_call(
-            lm,
-            render(form, case, rubric),
-            {"max_tokens": most},
-            lambda reply: (
-                read_rating(form, reply["text"], rubric.name),
-                rating_distribution(form, reply["logprobs"], rubric.name),
-            ),
-        )
+        found, weights = await call.draw()
     low, high = SCALE
     score = float(found.rating)
     if weights is not None:

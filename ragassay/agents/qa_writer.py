@@ -111,10 +111,8 @@ class QAWriter(Agent):
     """Writes all pairs of a paper, or of a part of it, in one call."""
 
     name = "qa_writer"
+    signature = _signature("", 1, 10, "keywords", "number")
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(_signature("", 1, 10, "keywords", "number"))
 
     def request(
         self, paper: Document, keywords: Sequence[str], number: int, known: Sequence[str] = ()
@@ -130,22 +128,17 @@ class QAWriter(Agent):
         Returns:
             The request; its reply is read as `WrittenPairs`.
         """
-        predictor: Any = self.predict
-        told = predictor.signature.instructions
-        signature, inputs = _build_request(told, keywords, number, known)
-        read = _reading(number)
-        inputs |= {"context": paper_context(paper)}
-        return AgentRequest(signature, inputs, tuple(predictor.demos), read, n_parts=number)
+        signature, inputs = _build_request(self.instructions, keywords, number, known)
+        context = paper_context(paper)
+        return self.asking(_reading(number), signature, number, context=context, **inputs)
 
 
 class QAMender(Agent):
     """Repairs pairs, all of a paper in one call."""
 
     name = "qa_mender"
+    signature = _signature("", 1, 10, "faulty")
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(_signature("", 1, 10, "faulty"))
 
     def request(self, paper: Document, pairs: Sequence[FaultyPair]) -> AgentRequest:
         """Return the request to repair pairs.
@@ -157,9 +150,8 @@ class QAMender(Agent):
         Returns:
             The request; its reply is read as `WrittenPairs`, one for each given.
         """
-        predictor: Any = self.predict
         n = len(pairs)
-        signature = _signature(predictor.signature.instructions, n, n, "faulty")
+        signature = _signature(self.instructions, n, n, "faulty")
 
         def read(found: dspy.Prediction, usage: Usage) -> WrittenPairs:
             if len(found.pairs) != n:
@@ -168,28 +160,23 @@ class QAMender(Agent):
             return WrittenPairs(mended, mended.count(None), usage)
 
         shown = "\n\n".join(map(_fault_lines, pairs))
-        inputs = {"context": paper_context(paper), "faulty": _own_fence(shown)}
-        return AgentRequest(signature, inputs, tuple(predictor.demos), read, n_parts=n)
+        context = paper_context(paper)
+        return self.asking(read, signature, n, context=context, faulty=_own_fence(shown))
 
 
 class SelfQuestioner(Agent):
     """Asks and answers questions on one paragraph: the baseline (Fang et al. 2024)."""
 
     name = "self_questioner"
+    signature = _signature("", 1, 10, "number")
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(_signature("", 1, 10, "number"))
 
     def request(self, paragraph: str, number: int = 5) -> AgentRequest:
         """Return the request to write pairs on a paragraph; the paper's number is five."""
-        predictor: Any = self.predict
-        signature = _signature(predictor.signature.instructions, 1, number, "number")
+        signature = _signature(self.instructions, 1, number, "number")
         context = "\n".join((load_prompts().context.passage, _own_fence(paragraph)))
-        inputs = {"context": context, "number": str(number)}
-        return AgentRequest(
-            signature, inputs, tuple(predictor.demos), _reading(number), n_parts=number
-        )
+        read = _reading(number)
+        return self.asking(read, signature, number, context=context, number=str(number))
 
 
 def generator_instruction(keywords: Sequence[str], number: int) -> str:

@@ -11,8 +11,7 @@ from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.context import fence_text, mark_of
-from ragassay.agents.sampling import choice_distribution
-from ragassay.metrics.stats.uncertainty import rounded_bits
+from ragassay.agents.sampling import Choice
 from ragassay.prompts import Rubric, Strategy, load_prompts
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import Case, Judgment, Said, Usage
@@ -167,16 +166,13 @@ def judgment_of(
         bounds: The scale's lowest and highest rating.
     """
     low, high = bounds
-    ratings = [str(rating) for rating in range(low, high + 1)]
-    weights = choice_distribution(found.get("logprobs"), "rating", ratings)
-    score = float(found.rating)
-    if weights is not None:
-        score = sum(int(rating) * weight for rating, weight in weights.items())
+    chosen = Choice.of(found, "rating", range(low, high + 1))
+    weights = chosen.weights
     return Judgment(
         rubric=rubric,
         scale=bounds,
         rating=found.rating,
-        score=round(min(float(high), max(float(low), score)), 4),
+        score=round(min(float(high), max(float(low), chosen.mean)), 4),
         distribution=tuple(round(w, 6) for w in weights.values()) if weights else None,
         rationale=found.rationale.strip(),
         sentences=_keep_existing_numbers(found.get("sentences") or (), len(case.sentences)),
@@ -212,9 +208,7 @@ class Asker(Agent):
     """An agent that answers a user's question on a case with one of the given values."""
 
     name = "asker"
-
-    def __init__(self) -> None:
-        super().__init__(_question_signature(("yes", "no"), False))
+    signature = _question_signature(("yes", "no"), False)
 
     def request(
         self, case: Case, question: str, values: Sequence[str | int], subject: str = ""
@@ -230,20 +224,12 @@ class Asker(Agent):
         Returns:
             The request; its reply is read as the value and its usage.
         """
-        labels = [str(value) for value in values]
 
         def read(found: dspy.Prediction, usage: Usage) -> tuple[Said, Usage]:
-            weights = choice_distribution(found.get("logprobs"), "reply", labels)
-            value: str | float = found.reply
-            if weights and isinstance(found.reply, int):
-                value = sum(float(label) * weight for label, weight in weights.items())
-            said = Said(
-                value=value,
-                reason=found.rationale.strip(),
-                confidence=round(weights[str(found.reply)], 4) if weights else None,
-                entropy_bits=rounded_bits(weights.values() if weights else None),
-            )
-            return said, usage
+            chosen = Choice.of(found, "reply", values)
+            has_mean = isinstance(found.reply, int) and chosen.weights
+            value = chosen.mean if has_mean else found.reply
+            return Said(value=value, reason=found.rationale.strip(), **chosen.sureness), usage
 
         signature = _question_signature(tuple(values), bool(subject))
         inputs = {"context": case.context, "question": question}

@@ -6,14 +6,23 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import dspy
 
 from ragassay.agents.replies import read_reply
-from ragassay.errors import FatalModelError, ModelError, TransientModelError
+from ragassay.errors import (
+    CutReplyError,
+    FatalModelError,
+    ModelError,
+    TransientModelError,
+    UnparsableReplyError,
+)
+from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.models.decisions import decide
 from ragassay.records import Usage
 
@@ -24,8 +33,52 @@ lower, and would make a judge look surer than it is."""
 LOGPROBS = "log-probabilities"
 DECISIONS = "decisions"
 
-Draw = Callable[[Mapping[str, Any]], Awaitable[dspy.Prediction]]
-"""Makes one call with some options more, and returns its fields and `logprobs`."""
+T = TypeVar("T")
+
+
+@dataclass
+class ModelCall(Generic[T]):
+    """A call of a model.
+
+    Attributes:
+        lm: The model.
+        messages: The prompt.
+        options: The call's options.
+        read: Reads a reply; one that was cut may still be whole enough.
+        labels: The labels of each output field whose distribution is wanted.
+    """
+
+    lm: Any
+    messages: Sequence[Mapping[str, Any]]
+    options: Mapping[str, Any]
+    read: Callable[[Mapping[str, Any]], T]
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    async def draw(self, more: Mapping[str, Any] = MappingProxyType({})) -> T:
+        """Make the call, with some options more; return what is read of its reply.
+
+        Raises:
+            CutReplyError: The reply was cut, and again with twice the tokens.
+            ModelError: The call failed, or its reply cannot be read.
+        """
+        options = {**self.options, **more}
+        bound = options.get("max_tokens") or self.lm.kwargs.get("max_tokens")
+        # Of a model that is now known to reason, the gateway multiplies it further.
+        longer = [{**options, "max_tokens": bound * 2}] if bound else []
+        text = ""
+        for tried in (options, *longer):
+            reply = (await self.lm.acall(messages=self.messages, **tried))[0]
+            try:
+                return self.read(reply)
+            except UnparsableReplyError:
+                text = reply["text"]
+                if not reply.get("is_cut"):
+                    raise
+        what = (
+            "its reasoning took all its tokens" if not text.strip() else f"it ends {text[-60:]!r}"
+        )
+        told = "raise --max-reply-tokens" if bound else "give --model-option max_tokens=N"
+        raise CutReplyError(f"the reply of {self.lm.model} was cut: {what}; {told}")
 
 
 @dataclass(frozen=True)
@@ -67,19 +120,45 @@ class Decision:
         return {label: self.probabilities[field].get(label, 0.0) for label in labels}
 
 
-async def ask_judge(
-    draw: Draw, lm: Any, signature: Any, messages: Sequence[Mapping[str, Any]]
-) -> tuple[dspy.Prediction, Usage]:
-    """Ask once, and again where one reply has no distribution and more calls can give one.
+@asynccontextmanager
+async def first_reply(call: ModelCall[dspy.Prediction]) -> AsyncIterator[bool]:
+    """Yield whether one reply is drawn as without samples, which is to be done inside.
 
-    A distribution is that of the model's decisions where it has them, else that of the reply's
-    log-probabilities, else that of samples where the setting `samples` asks for some.
+    Whether a judge gives log-probabilities its first reply shows. Where samples depend on that, the
+    other questions wait for it: each would pay for a reply that is then not used. Of a judge that
+    gives none only samples are drawn.
+    """
+    lm = call.lm
+    if not call.labels or lm.n_samples == 1 or lm.has_decisions:
+        yield True
+        return
+    # A batch of one question takes as long as any.
+    if lm.gives_logprobs is None and not lm.is_batched:
+        async with lm.first_reply:
+            if lm.gives_logprobs is None:
+                yield True
+                return
+    yield lm.gives_logprobs is not False
+
+
+def note_logprobs(call: ModelCall[dspy.Prediction], found: dspy.Prediction) -> dspy.Prediction:
+    """Remember whether a judge gives log-probabilities, by a reply; return the reply."""
+    if call.labels:
+        call.lm.gives_logprobs = call.lm.gives_logprobs or _has_logprobs(found)
+    return found
+
+
+async def add_distribution(
+    call: ModelCall[dspy.Prediction], found: dspy.Prediction | None
+) -> tuple[dspy.Prediction, Usage]:
+    """Give a reply a distribution over its labels, by more calls where one reply has none.
+
+    That of the model's decisions where it has them, else of the reply's log-probabilities, else of
+    samples where the setting `samples` asks for some.
 
     Args:
-        draw: Makes one call.
-        lm: The judge; what its first reply shows of log-probabilities is kept there.
-        signature: The signature of the call.
-        messages: The prompt of the call.
+        call: The call.
+        found: Its first reply; None where only samples are drawn.
 
     Returns:
         The reply to read, its `logprobs` perhaps a `Decision` or `Samples`, and where its
@@ -88,48 +167,24 @@ async def ask_judge(
     Raises:
         ModelError: There was no usable reply.
     """
-    choices = choices_of(signature)
-    if not choices or not hasattr(lm, "n_samples"):
-        return await draw({}), Usage()
-    found = await _draw_once(draw, lm)
+    lm, labels = call.lm, call.labels
     if found is not None:
-        has_logprobs = bool(getattr(found.logprobs, "content", None))
-        decided = await decide(lm, _prompt_text(messages), choices) if lm.has_decisions else None
+        if not labels:
+            return found, Usage()
+        prompt = _prompt_text(call.messages)
+        decided = await decide(lm, prompt, labels) if lm.has_decisions else None
         if decided is not None:
-            return _with(found, Decision(decided)), _source(DECISIONS, found, choices)
+            return _with(found, Decision(decided)), _source(DECISIONS, found, labels)
+        has_logprobs = _has_logprobs(found)
         if has_logprobs or lm.n_samples == 1:
-            return found, _source(LOGPROBS if has_logprobs else "", found, choices)
-    samples = await draw_samples(draw, lm, lm.n_samples)
-    found = _with(most_frequent(samples.replies, list(choices)), samples)
+            return found, _source(LOGPROBS if has_logprobs else "", found, labels)
+    samples = await draw_samples(call, lm.n_samples)
+    found = _with(most_frequent(samples.replies, list(labels)), samples)
     usage = Usage(n_failed_samples=samples.n_failed)
-    return found, usage + _source(samples.name, found, choices)
+    return found, usage + _source(samples.name, found, labels)
 
 
-async def _draw_once(draw: Draw, lm: Any) -> dspy.Prediction | None:
-    """Ask once as without samples; return None for a judge that only samples are asked of.
-
-    Whether a judge gives log-probabilities its first reply shows. Where samples depend on that, the
-    other questions wait for it: each would pay for a reply that is then not used.
-    """
-    if lm.n_samples > 1 and not lm.has_decisions:
-        if lm.gives_logprobs is None and lm.is_batched:
-            return await _note_logprobs(draw, lm)  # A batch of one question takes as long as any.
-        if lm.gives_logprobs is None:
-            async with lm.first_reply:
-                if lm.gives_logprobs is None:
-                    return await _note_logprobs(draw, lm)
-        if not lm.gives_logprobs:
-            return None
-    return await _note_logprobs(draw, lm)
-
-
-async def _note_logprobs(draw: Draw, lm: Any) -> dspy.Prediction:
-    found = await draw({})
-    lm.gives_logprobs = lm.gives_logprobs or bool(getattr(found.logprobs, "content", None))
-    return found
-
-
-async def draw_samples(draw: Draw, lm: Any, n: int) -> Samples:
+async def draw_samples(call: ModelCall[dspy.Prediction], n: int) -> Samples:
     """Draw samples: the first alone, then the others together.
 
     So a provider can serve the prompt of the others from its cache. A sample that fails for a
@@ -139,10 +194,10 @@ async def draw_samples(draw: Draw, lm: Any, n: int) -> Samples:
         FatalModelError: No call can succeed.
         ModelError: All of them failed; it is the first one's error.
     """
-    first = await _draw_all(draw, lm, [0])
-    results = first + await _draw_all(draw, lm, range(1, n))
+    first = await _draw_all(call, [0])
+    results = first + await _draw_all(call, range(1, n))
     again = [i for i, one in enumerate(results) if isinstance(one, TransientModelError)]
-    for i, result in zip(again, await _draw_all(draw, lm, again), strict=True):
+    for i, result in zip(again, await _draw_all(call, again), strict=True):
         results[i] = result
     replies = [one for one in results if not isinstance(one, ModelError)]
     if not replies:
@@ -151,13 +206,13 @@ async def draw_samples(draw: Draw, lm: Any, n: int) -> Samples:
 
 
 async def _draw_all(
-    draw: Draw, lm: Any, places: Sequence[int]
+    call: ModelCall[dspy.Prediction], places: Sequence[int]
 ) -> list[dspy.Prediction | ModelError]:
     """Draw samples together; an error stands in the place of its sample."""
 
     async def one(place: int) -> dspy.Prediction | ModelError:
         try:
-            return await draw(sample_options(lm.kwargs, place))
+            return await call.draw(sample_options(call.lm.kwargs, place))
         except FatalModelError:
             raise
         except ModelError as error:
@@ -196,6 +251,10 @@ def most_frequent(replies: Sequence[dspy.Prediction], fields: Sequence[str]) -> 
     return max(replies, key=lambda one: sum(one[name] == top for name, top in tops.items()))
 
 
+def _has_logprobs(found: dspy.Prediction) -> bool:
+    return bool(getattr(found.logprobs, "content", None))
+
+
 def _with(found: dspy.Prediction, distribution: Decision | Samples) -> dspy.Prediction:
     return dspy.Prediction(**{**dict(found.items()), "logprobs": distribution})
 
@@ -208,6 +267,42 @@ def _source(name: str, found: dspy.Prediction, choices: Iterable[str]) -> Usage:
     """Say where the distribution over a reply's labels comes from; by default there is none."""
     kind = "rating" if isinstance(found[next(iter(choices))], int) else "label"
     return Usage(confidence_from=(name or f"the written {kind} alone",))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A label of a reply, with the probabilities of all labels.
+
+    Attributes:
+        label: What was written.
+        weights: As `choice_distribution` returns them.
+    """
+
+    label: str
+    weights: Mapping[str, float] | None
+
+    @classmethod
+    def of(cls, found: dspy.Prediction, field: str, labels: Iterable[object]) -> Choice:
+        """Read the label in a field, one of `labels`."""
+        names = list(map(str, labels))
+        weights = choice_distribution(found.get("logprobs"), field, names)
+        return cls(str(found[field]), weights)
+
+    @property
+    def sureness(self) -> dict[str, Any]:
+        """The label's `confidence` and the distribution's `entropy_bits`; None where unknown."""
+        weights = self.weights
+        return {
+            "confidence": round(weights[self.label], 4) if weights else None,
+            "entropy_bits": rounded_bits(weights.values() if weights else None),
+        }
+
+    @property
+    def mean(self) -> float:
+        """The expectation over the labels, which are numbers; the written one where unknown."""
+        if not self.weights:
+            return float(self.label)
+        return sum(float(label) * share for label, share in self.weights.items())
 
 
 _LEAD = ' \t\r\n":'

@@ -13,7 +13,7 @@ from pydantic import StringConstraints
 from ragassay.agents.base import Agent, AgentRequest, CompactAdapter
 from ragassay.agents.context import fence_mark, fence_text, source_lines
 from ragassay.agents.rubric_judge import judgment_of
-from ragassay.agents.sampling import choice_distribution
+from ragassay.agents.sampling import Choice
 from ragassay.prompts import load_prompts
 from ragassay.records import FINE, MARKS, Case, Judgment, Mark, Reading, Usage
 from ragassay.text.search import condense
@@ -38,10 +38,8 @@ class AnswerReader(Agent):
     """Marks the sentences of a case; for models made by `ragassay finetune judge`."""
 
     name = "answer_reader"
+    signature = MarkSentence
     adapter = CompactAdapter()
-
-    def __init__(self) -> None:
-        super().__init__(MarkSentence)
 
     async def aforward(self, case: Case) -> Reading:
         """Mark each sentence.
@@ -58,17 +56,16 @@ class AnswerReader(Agent):
 
     def request(self, case: Case, n: int) -> AgentRequest:
         """Say what the n-th sentence is."""
-        return self.asking(_sure_mark, context=read_context(case, n))
+
+        def read(found: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
+            return sure_mark(found.mark, Choice.of(found, "mark", MARKS).weights), usage
+
+        return self.asking(read, context=read_context(case, n))
 
     def messages(self, case: Case, n: int) -> list[dict[str, str]]:
         """Return the prompt for a sentence as the model sees it, for training."""
         inputs: dict[str, Any] = {"context": read_context(case, n)}
         return self.adapter.format(self.predict.signature, [], inputs)
-
-
-def _sure_mark(found: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
-    weights = choice_distribution(found.get("logprobs"), "mark", MARKS)
-    return sure_mark(found.mark, weights), usage
 
 
 def sure_mark(given: Mark, weights: Mapping[str, float] | None) -> Mark:
@@ -126,10 +123,8 @@ class TunedJudge(Agent):
     """Rates a case that was read on a rubric; for fine-tuned models."""
 
     name = "tuned_judge"
+    signature = RateAnswer
     adapter = CompactAdapter()
-
-    def __init__(self) -> None:
-        super().__init__(RateAnswer)
 
     def request(self, case: Case, reading: Reading, rubric: str, papers: str = "") -> AgentRequest:
         """Rate the case's answer; the score is the expectation over the five ratings."""

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import dspy
 
-from ragassay.agents.base import Agent, AgentRequest, CompactAdapter, read_call
+from ragassay.agents.base import Agent, AgentRequest, CompactAdapter
 from ragassay.agents.context import fence_mark, fence_text, mark_of
-from ragassay.agents.sampling import choice_distribution
+from ragassay.agents.sampling import Choice, ModelCall
 from ragassay.errors import UnparsableReplyError
 from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.models.gateway import meter_calls
@@ -69,10 +69,8 @@ class Verifier(Agent):
         return await self.ask(self.request(case, claim, passage))
 
     def _finding(self, found: dspy.Prediction, usage: Usage) -> Comparison:
-        weights = choice_distribution(found.get("logprobs"), "verdict", self._labels)
-        confidence = round(weights[found.verdict], 4) if weights else None
-        bits = rounded_bits(weights.values() if weights else None)
-        return Comparison(found.verdict, confidence, usage, bits)
+        chosen = Choice.of(found, "verdict", self._labels)
+        return Comparison(found.verdict, usage=usage, **chosen.sureness)
 
 
 N_READ = 4
@@ -95,10 +93,8 @@ class TunedVerifier(Agent):
     """Verifies a claim against a passage; for models made by `ragassay finetune`."""
 
     name = "tuned_verifier"
+    signature = CompareClaim
     adapter = CompactAdapter()
-
-    def __init__(self) -> None:
-        super().__init__(CompareClaim)
 
     async def aforward(self, claim: str, sentences: Sequence[str]) -> Comparison:
         """Verify a claim against a passage cut by `passage_for`.
@@ -121,13 +117,7 @@ class TunedVerifier(Agent):
 
 
 def _finding(found: dspy.Prediction, usage: Usage) -> Comparison:
-    weights = choice_distribution(found.get("logprobs"), "label", LABELS)
-    return Comparison(
-        found.label,
-        round(weights[found.label], 4) if weights else None,
-        usage,
-        rounded_bits(weights.values() if weights else None),
-    )
+    return Comparison(found.label, usage=usage, **Choice.of(found, "label", LABELS).sureness)
 
 
 def _context(claim: str, sentences: Sequence[str]) -> str:
@@ -182,7 +172,7 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
     messages = [{"role": "system", "content": chat.system}, {"role": "user", "content": user}]
     lm = dspy.settings.lm
     with meter_calls() as meter:
-        is_yes, share = await read_call(lm, messages, {"max_tokens": N_TOKENS}, _read_yes)
+        is_yes, share = await ModelCall(lm, messages, {"max_tokens": N_TOKENS}, _read_yes).draw()
     supports = is_yes if share is None else share > chat.threshold
     verdict = "supports" if supports else "not_attributable"
     if share is None:

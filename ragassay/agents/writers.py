@@ -13,7 +13,7 @@ import dspy
 from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import fence_mark, fence_text, source_lines
+from ragassay.agents.context import fence_mark, fence_text, source_lines, sources_context
 from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts
 from ragassay.records import Document, Paraphrase, Usage
@@ -70,10 +70,8 @@ class ExamWriter(Agent):
     """Writes all items of a query, or of one part of it, in one call."""
 
     name = "exam_writer"
+    signature = _signature("questions", False, False, False, 10)
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(_signature("questions", False, False, False, 10))
 
     def request(
         self,
@@ -152,10 +150,8 @@ class Synthesizer(Agent):
     """Writes the synthesis of a question's papers in one call."""
 
     name = "synthesizer"
+    signature = WriteSynthesis
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(WriteSynthesis)
 
     def request(self, question: str, sources: Sequence[Document], words: int = 200) -> AgentRequest:
         """Write the synthesis.
@@ -172,11 +168,9 @@ class Synthesizer(Agent):
                 raise UnparsableReplyError(f"no synthesis of words in {text[:80]!r}")
             return WrittenSynthesis(text, usage)
 
-        known = load_prompts().context
         mark = fence_mark([question, *(d.title + d.text for d in sources)])
-        parts = [known.question, fence_text(question, mark)]
-        parts += [known.sources, fence_text(source_lines(sources), mark)]
-        return self.asking(read, context="\n".join(parts), words=str(words))
+        context = sources_context(question, sources, mark)
+        return self.asking(read, context=context, words=str(words))
 
 
 _MOST_CHARS = load_prompts().agents["paraphraser"].restatement_chars
@@ -206,10 +200,8 @@ class Paraphraser(Agent):
     """Paraphrases a sentence in more words."""
 
     name = "paraphraser"
+    signature = Restate
     wants_logprobs = False
-
-    def __init__(self) -> None:
-        super().__init__(Restate)
 
     def request(self, sentence: str) -> AgentRequest:
         """Say a sentence again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from ragassay.process import run_sync
 from ragassay.records import Audit, Rejection, Score
 from ragassay.runs.progress import Presenter
 from ragassay.safe_text import open_console
@@ -83,7 +83,7 @@ class Terminal(Presenter):
             second = request.tools.settings.judge.escalated_to or ""
             print_plan(request.plan(), request.models, self.as_json, second)
             raise typer.Exit
-        return run_sync(request.run(folder_of(options), self))
+        return asyncio.run(request.run(folder_of(options), self))
 
 
 def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import CaseFile, Cited
 from ragassay.evaluators.claims import CITATION
-from ragassay.evaluators.comparing import compare, read_of
+from ragassay.evaluators.comparing import ComparingEvaluator, compare, read_of
 from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.papers.citations import (
     PRECISION,
@@ -46,7 +46,7 @@ class CitedTogether:
         return self.citing.index
 
 
-class AttributionEvaluator(Evaluator[CitedTogether]):
+class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     """Compare each sentence with all documents that it cites, and with all but one."""
 
     name = "attribution"
@@ -67,10 +67,6 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
     def is_wanted(self, run: Run) -> bool:
         """Return whether the settings want it."""
         return super().is_wanted(run) and run.settings.verification.attribution
-
-    def is_reported(self, run: Run) -> bool:
-        """Return whether it was asked."""
-        return self.is_wanted(run)
 
     def items(self, file: CaseFile, run: Run) -> Mapping[str, CitedTogether]:
         """Return all documents of each sentence with several, and all but one that fails alone.
@@ -124,11 +120,6 @@ class AttributionEvaluator(Evaluator[CitedTogether]):
         """Each sentence with several documents has one, and with three one for each."""
         counts = [len({c.document for c in s.citations if c.document}) for s in file.case.sentences]
         return sum((n > 1) + (n if n > 2 else 0) for n in counts)
-
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
-        """A verifier other than the judge takes no call."""
-        is_judge = run.settings.chosen_verifier == "judge"
-        return self.n_most_questions(file, run) if is_judge else 0
 
 
 def _passages(sentence: AnswerSentence, file: CaseFile) -> dict[str, Cited]:

@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from ragassay.agents.agent_set import Agents
+from ragassay.agents.agent_set import Agents, agents_left_out, use_compiled
 from ragassay.errors import FatalModelError
 from ragassay.evaluators.cases import CaseFile, OpenFiles, Task, VerdictKey
-from ragassay.evaluators.compiled import agents_left_out, use_compiled
-from ragassay.evaluators.grading import Grading
-from ragassay.evaluators.models import Models, Retrieval
+from ragassay.evaluators.models import Grading, Models, Retrieval
 from ragassay.evaluators.words import Words
 from ragassay.judges import BaseJudge, Cascade
 from ragassay.metrics.stats.joint_judgments import joint_name
@@ -324,7 +322,11 @@ class Evaluator(ABC, Generic[S]):
 
     def is_reported(self, run: Run) -> bool:
         """Return whether its verdicts are part of the evaluation, or serve others alone."""
-        return run.settings.evaluation.wants(self.part)
+        return self.is_wanted(run)
+
+    def instrument(self, run: Run) -> Any | None:
+        """Return the model that answers in the judge's place, if there is one; it has a name."""
+        return None
 
     @abstractmethod
     def items(self, file: CaseFile, run: Run) -> Mapping[str, S]:
@@ -393,7 +395,8 @@ class Evaluator(ABC, Generic[S]):
 
     def judged_by(self, run: Run) -> str:
         """Return who gives its verdicts, in words."""
-        return run.or_second(run.judge.answered_by)
+        instrument = self.instrument(run)
+        return run.or_second(instrument.name if instrument else run.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return what its verdicts come to, in the order of the report."""
@@ -416,8 +419,9 @@ class Evaluator(ABC, Generic[S]):
         return len(self.known_items(file, run))
 
     def n_most_calls(self, file: CaseFile, run: Run) -> int:
-        """Return how many model calls these take at most."""
-        return self.n_most_questions(file, run) if run.judge.lm else 0
+        """Return how many model calls these take at most; an instrument takes none."""
+        has_model = run.judge.lm is not None and self.instrument(run) is None
+        return self.n_most_questions(file, run) if has_model else 0
 
 
 T = TypeVar("T")
@@ -443,6 +447,12 @@ class BatchEvaluator(Evaluator[Batch[T]]):
         """Return one task a call."""
         asked = self.known_items(file, run)
         return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
+
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+        """Count the calls."""
+        if self.instrument(run) is not None:
+            return 0
+        return sum(one.is_sent for one in self.known_items(file, run).values())
 
     def alone(self, subject: Batch[T]) -> Batch[T]:
         """Return the first thing: a second judge is asked about one at a time."""

@@ -14,8 +14,7 @@ from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.verifiers import Verifier
 from ragassay.errors import SettingsError
 from ragassay.evaluators.base import Evaluator, Run, RunArguments
-from ragassay.evaluators.grading import Grading
-from ragassay.evaluators.models import Models, Retrieval
+from ragassay.evaluators.models import Grading, Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.registry import find_evaluator, registered
 from ragassay.evaluators.rubric import CriteriaEvaluator

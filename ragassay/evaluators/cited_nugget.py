@@ -13,7 +13,7 @@ from typing import Any
 
 from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import CaseFile
-from ragassay.evaluators.comparing import compare, sources_of
+from ragassay.evaluators.comparing import ComparingEvaluator, compare, sources_of
 from ragassay.evaluators.words import Words
 from ragassay.records import (
     DocumentFacts,
@@ -110,7 +110,7 @@ class CitedNugget:
     facts: tuple[str, ...]
 
 
-class CitedNuggetEvaluator(Evaluator[CitedNugget]):
+class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
     """Compare each nugget of a sentence with the facts of each document that it cites."""
 
     name = "cited_nugget"
@@ -173,10 +173,6 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         labels = str(run.settings.verification.verdict_labels)
         return [*subject.facts, labels, *run.verifier_identity]
 
-    def judged_by(self, run: Run) -> str:
-        """Name what compares."""
-        return run.or_second(run.verifier_name)
-
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
         """Return each once, where two markers of a sentence mean one document."""
         nested = (nugget for citation in evaluation.citations for nugget in citation.nuggets)
@@ -191,11 +187,6 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
 
         has_lists = run.settings.verification.citation_evidence == "nugget-lists"
         return (1 if has_lists else MOST_NUGGETS) * file.n_citations
-
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
-        """A verifier other than the judge takes no call."""
-        is_judge = run.settings.chosen_verifier == "judge"
-        return self.n_most_questions(file, run) if is_judge else 0
 
 
 FACTS = FactsEvaluator()

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragassay.evaluators.base import Evaluator, Outcome, Run
+from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import CaseFile, Cited, Found
 from ragassay.evaluators.cited_nugget import CITED_NUGGET
-from ragassay.evaluators.comparing import compare, read_of
+from ragassay.evaluators.comparing import ComparingEvaluator, compare, read_of
 from ragassay.evaluators.findings import citation_findings, evidence_findings
 from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.papers.answer_scores import evidence_scores
@@ -78,7 +78,7 @@ def _place(one: Found | Cited) -> tuple[int, str, int, int]:
     return one.sentence, one.passage.document, one.passage.start, one.passage.end
 
 
-class _ClaimEvaluator(Evaluator[Claim]):
+class _ClaimEvaluator(ComparingEvaluator[Claim]):
     """The part that evidence and citations share."""
 
     needs = ("passages",)
@@ -105,15 +105,6 @@ class _ClaimEvaluator(Evaluator[Claim]):
         yield from (read.text, *(read.beside or ()))
         yield from (str(passage.relevance_score), *subject.markers)
         yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
-
-    def judged_by(self, run: Run) -> str:
-        """Name what compares."""
-        return run.or_second(run.verifier_name)
-
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
-        """A verifier other than the judge takes no call."""
-        is_judge = run.settings.chosen_verifier == "judge"
-        return self.n_most_questions(file, run) if is_judge else 0
 
 
 def _verdicts(claim: Claim, file: CaseFile, **outcome: Any) -> list[VerdictBase]:
@@ -161,6 +152,10 @@ class EvidenceEvaluator(_ClaimEvaluator):
     def is_wanted(self, run: Run) -> bool:
         """Return whether evidence is wanted, or correctness that is decided by it."""
         return run.settings.evaluation.verifies_evidence
+
+    def is_reported(self, run: Run) -> bool:
+        """Return whether evidence is wanted for itself."""
+        return run.settings.evaluation.wants(self.part)
 
     def items(self, file: CaseFile, run: Run) -> Mapping[str, Claim]:
         """Return the passages that were found."""

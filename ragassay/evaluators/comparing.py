@@ -6,9 +6,10 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from ragassay.evaluators.base import Run
+from ragassay.evaluators.base import Evaluator, Run
+from ragassay.evaluators.cases import CaseFile
 from ragassay.process import in_thread
 from ragassay.prompts.model_forms import load_verifier_kinds
 from ragassay.records import (
@@ -23,6 +24,22 @@ from ragassay.records import (
 )
 from ragassay.text.search import ALL_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
+
+S = TypeVar("S")
+
+
+class ComparingEvaluator(Evaluator[S]):
+    """An evaluator that has the run's verifier compare texts."""
+
+    def judged_by(self, run: Run) -> str:
+        """Name what compares."""
+        return run.or_second(run.verifier_name)
+
+    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+        """A verifier other than the judge takes no call."""
+        is_judge = run.settings.chosen_verifier == "judge"
+        return self.n_most_questions(file, run) if is_judge else 0
+
 
 _NUMBER = re.compile(r"\d{1,9}")
 

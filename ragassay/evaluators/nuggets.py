@@ -80,10 +80,6 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         """Return whether nuggets are wanted, or citations are checked nugget by nugget."""
         return super().is_wanted(run) or run.settings.cites_by_nuggets
 
-    def is_reported(self, run: Run) -> bool:
-        """Return whether they were written."""
-        return self.is_wanted(run)
-
     def items(self, file: CaseFile, run: Run) -> Mapping[str, OriginText]:
         """Return the answer's sentences; those of the reference where it stands for gold."""
         case = file.case
@@ -210,10 +206,6 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         known = (run.judge.lm, run.second)
         return super().is_wanted(run) and any(one is not None for one in known)
 
-    def is_reported(self, run: Run) -> bool:
-        """Return whether nuggets were assigned."""
-        return self.is_wanted(run)
-
     def items(self, file: CaseFile, run: Run) -> Mapping[str, GoldNugget]:
         """Return the gold nuggets with their positions; none for an answer without a sentence."""
         gold = file.case.gold if file.case.sentences else ()
@@ -241,10 +233,6 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
             return super().settled(file, run)
         gold = range(len(file.case.gold))
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
-
-    def judged_by(self, run: Run) -> str:
-        """Name what assigns."""
-        return run.or_second(run.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the nuggetizer's four scores."""

@@ -165,10 +165,6 @@ class OwnEvaluator(Evaluator[Subject]):
         """Return whether nothing was singled out, or this was."""
         return not run.settings.evaluation.only or self.part in run.settings.evaluation.only
 
-    def is_reported(self, run: Run) -> bool:
-        """Return whether it was asked."""
-        return self.is_wanted(run)
-
     def items(self, file: CaseFile, run: Run) -> Mapping[str, Subject]:
         """Return the answer, its sentences, or its citations; none for an empty answer."""
         sentences = file.case.sentences

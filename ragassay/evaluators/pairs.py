@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import Batch, BatchEvaluator, Outcome, Run, batches
 from ragassay.evaluators.cases import CaseFile
@@ -20,6 +20,9 @@ from ragassay.records import (
     RacarRating,
     Score,
 )
+
+if TYPE_CHECKING:
+    from ragassay.instruments.pair_rater import PairRater
 
 Rated = tuple[RacarDimension, QAPair]
 
@@ -78,20 +81,13 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         if run.models.pair_rater is not None:
             yield from run.models.pair_rater.identity
 
-    def judged_by(self, run: Run) -> str:
-        """Name what rates."""
-        instrument = run.models.pair_rater
-        return run.or_second(instrument.name if instrument else run.judge.answered_by)
+    def instrument(self, run: Run) -> PairRater | None:
+        """Return the rater of pairs."""
+        return run.models.pair_rater
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean rating in each dimension."""
         return racar_scores(outcome.of(RacarRating), self.judged_by(outcome.run))
-
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
-        """Count the calls; an instrument takes none."""
-        if run.models.pair_rater is not None:
-            return 0
-        return sum(one.is_sent for one in self.known_items(file, run).values())
 
 
 def _dimensions(run: Run) -> Sequence[RacarDimension]:
@@ -167,10 +163,6 @@ class IntentEvaluator(BatchEvaluator[Two]):
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean similarity."""
         return intent_scores(outcome.of(IntentSimilarity), self.judged_by(outcome.run))
-
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
-        """Count the calls."""
-        return sum(one.is_sent for one in self.known_items(file, run).values())
 
 
 def _intent_key(two: Two) -> str:

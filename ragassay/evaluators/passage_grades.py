@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import Batch, BatchEvaluator, Evaluator, Outcome, Run, batches
 from ragassay.evaluators.cases import CaseFile
@@ -21,6 +21,9 @@ from ragassay.records import (
     Score,
 )
 from ragassay.text.answer_match import is_known_answer
+
+if TYPE_CHECKING:
+    from ragassay.instruments.exam_grader import ExamInstrument
 
 Graded = tuple[ExamGrader, ExamItem]
 
@@ -88,28 +91,20 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         yield from (item.model_dump_json() for _, item in subject.things)
         yield from run.grading.identity
 
-    def judged_by(self, run: Run) -> str:
-        """Name what grades."""
-        return run.or_second(run.grading.name)
+    def instrument(self, run: Run) -> ExamInstrument | None:
+        """Return the grader of passages."""
+        return run.grading.instrument
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the shares of covered and answered items, and the mean rating."""
         return exam_scores(outcome.of(ExamGrade), self.judged_by(outcome.run))
 
-    def n_most_questions(self, file: CaseFile, run: Run) -> int:
-        """Count the items; each may go to a second judge."""
-        return len(self.known_items(file, run))
-
     def n_most_calls(self, file: CaseFile, run: Run) -> int:
         """Count an extraction twice where its answer may have to be checked."""
-        if run.grading.instrument is not None:
-            return 0
-        sent = [one for one in self.known_items(file, run).values() if one.is_sent]
-        n_checked = sum(
-            grader == "extraction" and bool(item.answers)
-            for grader, item in (one.things[0] for one in sent)
-        )
-        return len(sent) + n_checked
+        n_sent = super().n_most_calls(file, run)
+        sent = (one.things[0] for one in self.known_items(file, run).values() if one.is_sent)
+        n_checked = sum(way == "extraction" and bool(item.answers) for way, item in sent)
+        return n_sent + n_checked if n_sent else 0
 
 
 def _key(graded: Graded) -> str:
@@ -187,14 +182,10 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         """Return query, passage, and what grades."""
         return (file.case.question, file.case.judged_answer, *run.grading.identity)
 
-    def judged_by(self, run: Run) -> str:
-        """Name what grades."""
-        return run.or_second(run.grading.name)
+    def instrument(self, run: Run) -> ExamInstrument | None:
+        """Return the grader of passages."""
+        return run.grading.instrument
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return one score a grader."""
         return relevance_scores(outcome.of(RelevanceGrade), self.judged_by(outcome.run))
-
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
-        """Count one call a grader; an instrument takes none."""
-        return 0 if run.grading.instrument is not None else len(self.known_items(file, run))

@@ -31,6 +31,7 @@ from ragassay.records import (
 from ragassay.text.search import passage_of
 
 if TYPE_CHECKING:
+    from ragassay.instruments.labellers import HeadLabeller
     from ragassay.models.correctness import CorrectnessModel
 
 
@@ -105,14 +106,9 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         found = super().settled(file, run)
         return found if _is_judged(run) else [one for one in found if one.label]
 
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
-        """Return one call a sentence; none with a labeller."""
-        return 0 if run.models.labeller else super().n_most_calls(file, run)
-
-    def judged_by(self, run: Run) -> str:
-        """Name the labeller, or the judge."""
-        labeller = run.models.labeller
-        return run.or_second(labeller.name) if labeller else super().judged_by(run)
+    def instrument(self, run: Run) -> HeadLabeller | None:
+        """Return the labeller."""
+        return run.models.labeller
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the share of sentences with each label; none where only a few can have one."""

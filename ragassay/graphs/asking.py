@@ -13,7 +13,7 @@ from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import CaseFile
 from ragassay.graphs.base import failure_of, pause_before_retry
 from ragassay.graphs.case import question_key
-from ragassay.judges import BaseJudge, Question
+from ragassay.judges import BaseJudge, Question, Reply
 from ragassay.metrics.stats.uncertainty import Condition
 from ragassay.records import Failure, Usage, VerdictBase
 from ragassay.records.evaluation import AnyVerdict
@@ -59,7 +59,7 @@ class CaseQuestion(Question):
             return "second"
         return judge.name if judge in self.run.judge.members else ""
 
-    async def ask(self, judge: BaseJudge) -> Sequence[VerdictBase] | Failure:
+    async def ask(self, judge: BaseJudge) -> Reply:
         """Ask one judge; return its verdicts, or why there are none.
 
         Raises:
@@ -70,15 +70,14 @@ class CaseQuestion(Question):
         key, role = self.key(judge), self._role(judge)
         self.tell({"expected": 1, "phase": f"judging {evaluator.part}"})
 
-        async def ask() -> Sequence[VerdictBase]:
-            with step_span("ask", evaluator.name, self.item, role):
-                return await evaluator.ask(self.subject, self.file, run)
-
         n_attempts = 0
         while True:
             n_attempts += 1
             try:
-                verdicts, is_new = await self.run.store.once(key, ask, VERDICTS)
+                async with self.run.store.once(key, VERDICTS) as work:
+                    if work.is_new:
+                        with step_span("ask", evaluator.name, self.item, role):
+                            work.result = await evaluator.ask(self.subject, self.file, run)
             except Exception as error:
                 pause_s = pause_before_retry(error, n_attempts, run.settings.judge.max_attempts)
                 if pause_s is None:
@@ -87,9 +86,9 @@ class CaseQuestion(Question):
                     return failure
                 await asyncio.sleep(pause_s)
             else:
-                paid = (one.usage for one in verdicts if is_new)
+                paid = (one.usage for one in work.result if work.is_new)
                 self.tell({"done": 1, "usage": sum(paid, Usage())})
-                return verdicts
+                return work.result
 
     def unscored(self, failure: Failure) -> Sequence[VerdictBase]:
         """Return what stands where a judge gave no verdict."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import random
-from typing import Any, Literal, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.graph import Graph
 from langgraph.errors import NodeError
+from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, RetryPolicy
@@ -22,14 +24,6 @@ from ragassay.errors import (
     StorageError,
     TransientModelError,
     UnparsableReplyError,
-)
-from ragassay.evaluators.base import Run
-from ragassay.graphs.evidence_state import (
-    Draft,
-    QueryTask,
-    Report,
-    SufficiencyJudgment,
-    SufficiencyTask,
 )
 from ragassay.records import Failure
 from ragassay.safe_text import without_secrets
@@ -116,43 +110,51 @@ def pause_before_retry(error: Exception, attempt: int, max_attempts: int) -> flo
     return None
 
 
-def file_failed_query(
-    task: QueryTask, error: NodeError, runtime: Runtime[Run]
-) -> Command[Literal["retrieve"]]:
-    """Record that a sentence has no queries: it is searched for as it stands.
+Update = dict[str, Any]
+"""A part of a graph's state."""
 
-    Raises:
-        FatalModelError, InputError, CorpusError: As `failure_of`.
+
+def add_call(
+    builder: StateGraph[Any, Any, Any, Any],
+    name: str,
+    ask: Callable[[Any, Runtime[Any]], Awaitable[Update]],
+    on_failure: Callable[[Any, Failure], Update],
+    *,
+    given: type,
+    goto: str,
+    max_attempts: int,
+    event: Callable[[Update], dict[str, Any]] = lambda update: {"done": 1, "failed": 1},
+) -> None:
+    """Add a node that asks a model: retried, and recorded where it fails.
+
+    An error that ends the run is raised from there, when the calls beside it have ended.
+
+    Args:
+        builder: The graph.
+        name: The node's name.
+        ask: The node.
+        on_failure: Returns what stands for the result of a failed call.
+        given: What the node takes.
+        goto: The node that comes after a failed one.
+        max_attempts: Most attempts of a call that fails for a temporary reason.
+        event: Returns what is streamed of a failure.
     """
-    draft = Draft(task.item, task.round, failure=failure_of(error.error))
-    runtime.stream_writer({"done": 1, "failed": 1})
-    return Command(update={"drafts": [draft]}, goto="retrieve")
 
+    def record_failure(task: Any, error: NodeError, runtime: Runtime[Any]) -> Command[Any]:
+        update = on_failure(task, failure_of(error.error))
+        runtime.stream_writer(event(update))
+        return Command(update=update, goto=goto)
 
-def file_failed_judgment(
-    task: SufficiencyTask, error: NodeError, runtime: Runtime[Run]
-) -> Command[Literal["end_searches"]]:
-    """Record that it was not judged whether passages are enough: the search goes on.
-
-    Raises:
-        FatalModelError, InputError, CorpusError: As `failure_of`.
-    """
-    judgment = SufficiencyJudgment(task.item, task.key, failure=failure_of(error.error))
-    runtime.stream_writer({"done": 1, "failed": 1})
-    return Command(update={"judgments": [judgment]}, goto="end_searches")
-
-
-def file_failed_search(
-    task: QueryTask, error: NodeError, runtime: Runtime[Run]
-) -> Command[Literal["choose_passages"]]:
-    """Record that an agent failed: the other sentences' hits are used.
-
-    Raises:
-        FatalModelError, InputError, CorpusError: As `failure_of`.
-    """
-    report = Report(task.item, failure=failure_of(error.error))
-    runtime.stream_writer({"done": 1, "failed": 1})
-    return Command(update={"reports": [report]}, goto="choose_passages")
+    # LangGraph's types allow neither for handlers that take the error nor for a task of its own.
+    node: Any = ask
+    handler: Any = record_failure
+    builder.add_node(
+        name,
+        node,
+        input_schema=given,
+        retry_policy=retry_policies(max_attempts),
+        error_handler=handler,
+    )
 
 
 def failure_of(error: BaseException) -> Failure:

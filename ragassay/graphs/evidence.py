@@ -20,13 +20,7 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
 from ragassay.evaluators.cases import CaseFile
 from ragassay.graphs import evidence_nodes as nodes
-from ragassay.graphs.base import (
-    file_failed_judgment,
-    file_failed_query,
-    file_failed_search,
-    make_drawn,
-    retry_policies,
-)
+from ragassay.graphs.base import add_call, make_drawn
 from ragassay.graphs.case import opened_file, query_key, sufficiency_key
 from ragassay.graphs.evidence_state import (
     EvidenceInput,
@@ -59,20 +53,19 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
     builder.add_node("retrieve", nodes.retrieve)
     builder.add_node("choose_passages", nodes.choose_passages)
     builder.add_node("end_searches", nodes.end_searches)
-    # LangGraph's types do not allow for handlers that take the error.
-    asking: list[tuple[str, Any, type, Any]] = [
-        ("write_query", nodes.write_query, QueryTask, file_failed_query),
-        ("run_agent", nodes.run_agent, QueryTask, file_failed_search),
-        ("judge_sufficiency", nodes.judge_sufficiency, SufficiencyTask, file_failed_judgment),
+    asking: list[tuple[str, Any, Any, type, str]] = [
+        ("write_query", nodes.write_query, nodes.leave_unasked, QueryTask, "retrieve"),
+        ("run_agent", nodes.run_agent, nodes.leave_unsearched, QueryTask, "choose_passages"),
+        (
+            "judge_sufficiency",
+            nodes.judge_sufficiency,
+            nodes.leave_unjudged,
+            SufficiencyTask,
+            "end_searches",
+        ),
     ]
-    for name, node, task, on_failure in asking:
-        builder.add_node(
-            name,
-            node,
-            input_schema=task,
-            retry_policy=retry_policies(max_attempts),
-            error_handler=on_failure,
-        )
+    for name, node, on_failure, task, goto in asking:
+        add_call(builder, name, node, on_failure, given=task, goto=goto, max_attempts=max_attempts)
     builder.add_conditional_edges(
         START,
         route_start,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
+from ragassay.graphs.base import Update
 from ragassay.graphs.case import opened_file
 from ragassay.graphs.evidence_state import (
     Answered,
@@ -30,6 +30,7 @@ from ragassay.records import (
     Document,
     EvidenceSearch,
     EvidenceSide,
+    Failure,
     SearchEnd,
     SearchQuery,
     Usage,
@@ -37,9 +38,6 @@ from ragassay.records import (
 from ragassay.retrievers.evidence import N_CANDIDATES
 from ragassay.retrievers.literature import Literature
 from ragassay.tracing import step_span
-
-Update = dict[str, Any]
-"""A part of the state."""
 
 DRAFT = TypeAdapter(Draft)
 SEARCH = TypeAdapter(tuple[Report, tuple[str, ...]])
@@ -62,20 +60,25 @@ async def write_query(task: QueryTask, runtime: Runtime[Run]) -> Update:
     run = run_of(runtime)
     case = opened_file(task.case, run).case
 
-    async def ask() -> Draft:
-        written = await run.judge.ask(
-            run.agents.query_writer,
-            case=case,
-            claim=case.sentences[task.item - 1].text,
-            tried=task.tried,
-            found=task.found,
-        )
-        return Draft(task.item, task.round, written.query, written.opposite, written.usage)
-
     with step_span("write_query", item=task.item):
-        draft, is_new = await run.store.once(task.key, ask, DRAFT)
-    runtime.stream_writer({"done": 1, "usage": draft.usage if is_new else Usage()})
-    return {"drafts": [draft]}
+        async with run.store.once(task.key, DRAFT) as work:
+            if work.is_new:
+                written = await run.judge.ask(
+                    run.agents.query_writer,
+                    case=case,
+                    claim=case.sentences[task.item - 1].text,
+                    tried=task.tried,
+                    found=task.found,
+                )
+                queries = written.query, written.opposite
+                work.result = Draft(task.item, task.round, *queries, written.usage)
+    runtime.stream_writer({"done": 1, "usage": work.result.usage if work.is_new else Usage()})
+    return {"drafts": [work.result]}
+
+
+def leave_unasked(task: QueryTask, failure: Failure) -> Update:
+    """Record that a sentence has no queries: it is searched for as it stands."""
+    return {"drafts": [Draft(task.item, task.round, failure=failure)]}
 
 
 async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
@@ -88,24 +91,29 @@ async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
     async def look(query: str) -> list[Document]:
         return await notebook.ask(sentence.index, None, query)
 
-    async def search() -> tuple[Report, tuple[str, ...]]:
-        notes = await run.agents.searcher.asearch(
-            run.judge.model,
-            case,
-            sentence.text,
-            look,
-            run.settings.retrieval.evidence_turns,
-            run.settings.retrieval.evidence_tokens // len(case.sentences),
-        )
-        queries = tuple(answered.query.text for answered in notebook.answered)
-        return Report(sentence.index, notes.cited, notes.usage), queries
-
     with step_span("run_agent", item=task.item):
-        (report, queries), is_new = await run.store.once(task.key, search, SEARCH)
-        for query in () if is_new else queries:
+        async with run.store.once(task.key, SEARCH) as work:
+            if work.is_new:
+                notes = await run.agents.searcher.asearch(
+                    run.judge.model,
+                    case,
+                    sentence.text,
+                    look,
+                    run.settings.retrieval.evidence_turns,
+                    run.settings.retrieval.evidence_tokens // len(case.sentences),
+                )
+                queries = tuple(answered.query.text for answered in notebook.answered)
+                work.result = Report(sentence.index, notes.cited, notes.usage), queries
+        report, queries = work.result
+        for query in () if work.is_new else queries:
             await look(query)
-    runtime.stream_writer({"done": 1, "usage": report.usage if is_new else Usage()})
+    runtime.stream_writer({"done": 1, "usage": report.usage if work.is_new else Usage()})
     return {"reports": [report], "answered": notebook.answered, "pool": notebook.pool}
+
+
+def leave_unsearched(task: QueryTask, failure: Failure) -> Update:
+    """Record that an agent failed: the other sentences' hits are used."""
+    return {"reports": [Report(task.item, failure=failure)]}
 
 
 async def retrieve(state: EvidenceState, runtime: Runtime[Run]) -> Update:
@@ -197,20 +205,24 @@ async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Run]) -> Upd
     """Have the judge say whether a sentence's passages are enough."""
     run = run_of(runtime)
     case = opened_file(task.case, run).case
-
-    async def ask() -> SufficiencyJudgment:
-        judged = await run.judge.ask(
-            run.agents.sufficiency_judge,
-            case=case,
-            claim=case.sentences[task.item - 1].text,
-            passages=task.passages,
-        )
-        return SufficiencyJudgment(task.item, task.key, judged.is_enough, judged.usage)
-
     with step_span("judge_sufficiency", item=task.item):
-        judgment, is_new = await run.store.once(task.key, ask, JUDGMENT)
-    runtime.stream_writer({"done": 1, "usage": judgment.usage if is_new else Usage()})
-    return {"judgments": [judgment]}
+        async with run.store.once(task.key, JUDGMENT) as work:
+            if work.is_new:
+                judged = await run.judge.ask(
+                    run.agents.sufficiency_judge,
+                    case=case,
+                    claim=case.sentences[task.item - 1].text,
+                    passages=task.passages,
+                )
+                is_enough = judged.is_enough
+                work.result = SufficiencyJudgment(task.item, task.key, is_enough, judged.usage)
+    runtime.stream_writer({"done": 1, "usage": work.result.usage if work.is_new else Usage()})
+    return {"judgments": [work.result]}
+
+
+def leave_unjudged(task: SufficiencyTask, failure: Failure) -> Update:
+    """Record that it was not judged whether passages are enough: the search goes on."""
+    return {"judgments": [SufficiencyJudgment(task.item, task.key, failure=failure)]}
 
 
 async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import Any
 
@@ -15,6 +16,7 @@ from ragassay.evaluators.build_run import ready_run, run_of
 from ragassay.evaluators.cases import CaseFile, Task, VerdictKey
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.graphs.asking import CaseQuestion
+from ragassay.graphs.base import Update
 from ragassay.graphs.case import Input, State, open_file, opened_file, reading_key, updated_file
 from ragassay.judges import BaseJudge
 from ragassay.process import in_thread
@@ -22,9 +24,6 @@ from ragassay.records import Reading, Record
 from ragassay.retrievers.citation_warnings import citation_findings
 from ragassay.retrievers.literature import can_look_up
 from ragassay.tracing import step_span
-
-Update = dict[str, Any]
-"""A part of the state."""
 
 READING = TypeAdapter(Reading)
 
@@ -85,21 +84,28 @@ def node_of(task: Task) -> str:
 
 
 async def ask(task: Task, runtime: Runtime[Run]) -> Update:
-    """Have the judges answer one question.
+    """Have the judges answer one question, in rounds: those that are asked together.
 
-    An error that ends the run is left to `dispatch`: LangGraph would break off the questions beside
-    this one, which are paid for.
+    An error that ends the run is left to `dispatch`, when all of a round have answered: LangGraph
+    would break off the questions beside this one, which are paid for.
     """
     run = run_of(runtime)
     file, evaluator = opened_file(task.case, run), run.evaluator(task.evaluator)
     subject = evaluator.known_items(file, run)[task.item]
     question = CaseQuestion(evaluator, task.item, subject, file, run, runtime.stream_writer)
+    rounds: Any = run.judges.rounds(question)
+    replies: Any = None
     try:
-        verdicts = await run.judges.answer(question)
+        while True:
+            calls = [one.ask(judge) for one, judge in rounds.send(replies)]
+            replies = await asyncio.gather(*calls, return_exceptions=True)
+            if errors := [one for one in replies if isinstance(one, BaseException)]:
+                raise errors[0]
+    except StopIteration as end:
+        return {"verdicts": {VerdictKey(one.evaluator, one.item): one for one in end.value}}
     except FatalModelError as error:
         run.files.break_off(task.case, error)
         return {}
-    return {"verdicts": {VerdictKey(one.evaluator, one.item): one for one in verdicts}}
 
 
 async def check_citations(state: State, runtime: Runtime[Run]) -> Update:
@@ -136,8 +142,10 @@ async def _reading(file: CaseFile, judge: BaseJudge, run: Run) -> Reading | None
     """
     key = reading_key(run, judge.name, file)
     with suppress(ModelError):
-        reading, _ = await run.store.once(key, lambda: judge.read(file.case, run.agents), READING)
-        return reading
+        async with run.store.once(key, READING) as work:
+            if work.is_new:
+                work.result = await judge.read(file.case, run.agents)
+        return work.result
     return None
 
 

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
-from langgraph.types import Command, interrupt
+from langgraph.types import interrupt
 from pydantic import TypeAdapter, ValidationError
 
 from ragassay.agents.nugget_writers import Created
 from ragassay.errors import FatalModelError, InputError, first_problem
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import ready_run, run_of
-from ragassay.graphs.base import failure_of
+from ragassay.graphs.base import Update
 from ragassay.graphs.nugget_state import ImportanceTask, LeftOut, NuggetImportance, NuggetState
 from ragassay.process import in_thread
-from ragassay.records import Document, Frozen, Importance, Nugget, Usage
+from ragassay.records import Document, Failure, Frozen, Importance, Nugget, Usage
 from ragassay.store import hash_of
 from ragassay.text.search import condense
 from ragassay.text.sentences import split_sentences
-
-Update = dict[str, Any]
-"""A part of the state."""
 
 DUPLICATE_SIMILARITY = 0.9
 """Cosine similarity of duplicate facts. Higher than the threshold for an answer's and a gold fact:
@@ -69,18 +64,18 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
     run, window = run_of(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
 
-    async def ask() -> Created:
-        return await run.judge.ask(
-            run.agents.creator, question=state.question, documents=window, known=known
-        )
-
     shown = (document.model_dump_json() for document in window)
     key = hash_of(run.identity, "write_nuggets", state.question, *known, "", *shown)
-    found, is_new = await run.store.once(key, ask, CREATED)
+    async with run.store.once(key, CREATED) as work:
+        if work.is_new:
+            work.result = await run.judge.ask(
+                run.agents.creator, question=state.question, documents=window, known=known
+            )
+    found = work.result
     facts = tuple(Nugget(text=fact, method="model") for fact in found.facts)
     if found.not_carried and not facts:
         facts = await in_thread(_closest_sentence, state.question, window, run)
-    runtime.stream_writer({"done": 1, "usage": found.usage if is_new else Usage()})
+    runtime.stream_writer({"done": 1, "usage": found.usage if work.is_new else Usage()})
     return {
         "facts": facts,
         "n_read": state.n_read + 1,
@@ -89,16 +84,9 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
     }
 
 
-def skip_window(state: NuggetState, error: NodeError, runtime: Runtime[Run]) -> Command[Any]:
-    """Count a failed window, and continue with the next.
-
-    Raises:
-        FatalModelError: The run cannot go on.
-    """
-    failure = failure_of(error.error)
-    runtime.stream_writer({"done": 1, "failed": 1})
-    update = {"facts": (), "n_read": state.n_read + 1, "failures": [failure]}
-    return Command(update=update, goto="merge_nuggets")
+def skip_window(state: NuggetState, failure: Failure) -> Update:
+    """Count a failed window, and continue with the next."""
+    return {"facts": (), "n_read": state.n_read + 1, "failures": [failure]}
 
 
 async def merge_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
@@ -111,35 +99,26 @@ async def merge_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
 
 async def rate_importance(task: ImportanceTask, runtime: Runtime[Run]) -> Update:
     """Rate the importance of one nugget."""
-    run = run_of(runtime)
-
-    async def ask() -> tuple[NuggetImportance, Usage]:
-        found = await run.judge.ask(
-            run.agents.importance_scorer,
-            question=task.question,
-            facts=task.facts,
-            position=task.position,
-        )
-        rated = NuggetImportance(task.position, found.importance, found.confidence)
-        return rated, found.usage
-
-    position = str(task.position)
-    key = hash_of(run.identity, "rate_importance", task.question, position, *task.facts)
-    (rated, usage), is_new = await run.store.once(key, ask, RATED)
-    runtime.stream_writer({"done": 1, "usage": usage if is_new else Usage()})
+    run, position = run_of(runtime), task.position
+    key = hash_of(run.identity, "rate_importance", task.question, str(position), *task.facts)
+    async with run.store.once(key, RATED) as work:
+        if work.is_new:
+            found = await run.judge.ask(
+                run.agents.importance_scorer,
+                question=task.question,
+                facts=task.facts,
+                position=position,
+            )
+            rated = NuggetImportance(position, found.importance, found.confidence)
+            work.result = rated, found.usage
+    rated, usage = work.result
+    runtime.stream_writer({"done": 1, "usage": usage if work.is_new else Usage()})
     return {"importances": [rated], "usage": usage}
 
 
-def leave_unrated(task: ImportanceTask, error: NodeError, runtime: Runtime[Run]) -> Command[Any]:
-    """Keep a nugget whose importance failed.
-
-    Raises:
-        FatalModelError: The run cannot go on.
-    """
-    failure = failure_of(error.error)
-    runtime.stream_writer({"done": 1, "failed": 1})
-    update = {"importances": [NuggetImportance(task.position)], "failures": [failure]}
-    return Command(update=update, goto="rank_nuggets")
+def leave_unrated(task: ImportanceTask, failure: Failure) -> Update:
+    """Keep a nugget whose importance failed."""
+    return {"importances": [NuggetImportance(task.position)], "failures": [failure]}
 
 
 async def rank_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:

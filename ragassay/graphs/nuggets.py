@@ -15,7 +15,7 @@ from langgraph.types import Send
 
 from ragassay.evaluators.base import Run
 from ragassay.graphs import nugget_nodes as nodes
-from ragassay.graphs.base import make_drawn, retry_policies
+from ragassay.graphs.base import add_call, make_drawn
 from ragassay.graphs.nugget_state import ImportanceTask, NuggetJob, NuggetList, NuggetState
 
 NuggetGraph = CompiledStateGraph[NuggetState, Run, NuggetJob, NuggetList]
@@ -33,24 +33,25 @@ def build_nugget_graph(
     builder = StateGraph(
         NuggetState, context_schema=Run, input_schema=NuggetJob, output_schema=NuggetList
     )
-    # LangGraph's types do not allow for handlers that take the error.
-    on_window: Any = nodes.skip_window
-    on_nugget: Any = nodes.leave_unrated
-    rate_importance: Any = nodes.rate_importance
     builder.add_node("open_windows", nodes.open_windows, input_schema=NuggetState)
-    builder.add_node(
+    add_call(
+        builder,
         "write_nuggets",
         nodes.write_nuggets,
-        retry_policy=retry_policies(max_attempts),
-        error_handler=on_window,
+        nodes.skip_window,
+        given=NuggetState,
+        goto="merge_nuggets",
+        max_attempts=max_attempts,
     )
     builder.add_node("merge_nuggets", nodes.merge_nuggets)
-    builder.add_node(
+    add_call(
+        builder,
         "rate_importance",
-        rate_importance,
-        input_schema=ImportanceTask,
-        retry_policy=retry_policies(max_attempts),
-        error_handler=on_nugget,
+        nodes.rate_importance,
+        nodes.leave_unrated,
+        given=ImportanceTask,
+        goto="rank_nuggets",
+        max_attempts=max_attempts,
     )
     builder.add_node("rank_nuggets", nodes.rank_nuggets)
     builder.add_node("review", nodes.review)

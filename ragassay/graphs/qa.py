@@ -15,7 +15,13 @@ from langgraph.types import Send
 from pydantic import TypeAdapter
 
 from ragassay.agents.qa_writer import FaultyPair, WrittenPair, WrittenPairs
-from ragassay.graphs.base import failure_of, make_drawn, pause_before_retry, retry_policies
+from ragassay.graphs.base import (
+    Update,
+    failure_of,
+    make_drawn,
+    pause_before_retry,
+    retry_policies,
+)
 from ragassay.graphs.qa_parts import (
     PairRules,
     low_ratings,
@@ -39,9 +45,6 @@ from ragassay.process import in_thread
 from ragassay.records import RACAR, Failure, Paper, QAPair, RacarRating, Usage
 from ragassay.store import hash_of
 from ragassay.text.keywords import find_keywords
-
-Update = dict[str, Any]
-"""A part of the state."""
 
 STATE = TypeAdapter(QAState)
 TASK = TypeAdapter(RatingTask)
@@ -94,20 +97,20 @@ async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     shown, agents = parts_of(paper, state)[part], tools.tools.agents
     known = questions_of((*state.kept, *state.open))
 
-    async def ask() -> WrittenPairs:
-        found: Any
-        with dspy.context(lm=tools.writer):
-            if state.way == "self-questioning":
-                found = await agents.self_questioner.acall(paragraph=shown.text, number=number)
-            else:
-                found = await agents.qa_writer.acall(
-                    paper=shown, keywords=state.keywords, number=number, known=known
-                )
-        return found
-
     key = qa_key(tools, paper, "write_pairs", STATE.dump_json(state))
-    found, is_new = await tools.tools.store.once(key, ask, WRITTEN)
-    runtime.stream_writer({"done": 1, "usage": found.usage if is_new else Usage()})
+    async with tools.tools.store.once(key, WRITTEN) as work:
+        if work.is_new:
+            with dspy.context(lm=tools.writer):
+                asked: Any
+                if state.way == "self-questioning":
+                    asked = agents.self_questioner.acall(paragraph=shown.text, number=number)
+                else:
+                    asked = agents.qa_writer.acall(
+                        paper=shown, keywords=state.keywords, number=number, known=known
+                    )
+                work.result = await asked
+    found = work.result
+    runtime.stream_writer({"done": 1, "usage": found.usage if work.is_new else Usage()})
     drafts = _drafts(found, paper, tools, part, state.n_drafted)
     return {
         "queue": state.queue[1:],
@@ -146,14 +149,14 @@ async def rate_pairs(task: RatingTask, runtime: Runtime[QATools]) -> Update:
     """Have the second model rate the pairs without a flaw in one dimension."""
     tools, paper = runtime.context, runtime.context.papers[task.paper]
 
-    async def ask() -> list[RacarRating]:
-        return [*await tools.rate(paper, task.dimension, task.pairs)] if tools.rate else []
-
     key = qa_key(tools, paper, "rate_pairs", TASK.dump_json(task))
-    ratings, is_new = await tools.tools.store.once(key, ask, RATINGS)
-    usage = sum((rating.usage for rating in ratings), Usage())
-    runtime.stream_writer({"done": 1, "usage": usage if is_new else Usage()})
-    return {"ratings": ratings, "usage": usage}
+    async with tools.tools.store.once(key, RATINGS) as work:
+        if work.is_new:
+            rate = tools.rate
+            work.result = [*await rate(paper, task.dimension, task.pairs)] if rate else []
+    usage = sum((rating.usage for rating in work.result), Usage())
+    runtime.stream_writer({"done": 1, "usage": usage if work.is_new else Usage()})
+    return {"ratings": work.result, "usage": usage}
 
 
 def leave_unrated(task: RatingTask, failure: Failure) -> Update:
@@ -197,14 +200,14 @@ async def mend_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
         FaultyPair(d.pair.question, d.pair.answer, tuple(f.why for f in d.flaws)) for d in chosen
     ]
 
-    async def ask() -> WrittenPairs:
-        mend: Any = tools.tools.agents.qa_mender.acall
-        with dspy.context(lm=tools.writer):
-            return await mend(paper=parts_of(paper, state)[part], pairs=faulty)
-
     key = qa_key(tools, paper, "mend_pairs", STATE.dump_json(state))
-    found, is_new = await tools.tools.store.once(key, ask, WRITTEN)
-    runtime.stream_writer({"done": 1, "usage": found.usage if is_new else Usage()})
+    async with tools.tools.store.once(key, WRITTEN) as work:
+        if work.is_new:
+            mend: Any = tools.tools.agents.qa_mender.acall
+            with dspy.context(lm=tools.writer):
+                work.result = await mend(paper=parts_of(paper, state)[part], pairs=faulty)
+    found = work.result
+    runtime.stream_writer({"done": 1, "usage": found.usage if work.is_new else Usage()})
     mended, dropped = list[DraftPair](), list[DraftPair]()
     for number, (draft, pair) in enumerate(zip(chosen, found.pairs, strict=True), state.n_drafted):
         if pair is None:

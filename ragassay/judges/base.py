@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.metrics.stats.uncertainty import Condition
@@ -18,9 +17,6 @@ from ragassay.records import Case, Failure, Judgment, Reading, Signals, VerdictB
 if TYPE_CHECKING:
     from ragassay.agents.agent_set import Agents
     from ragassay.agents.base import Agent
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,10 +45,6 @@ class Question(ABC):
         """Return whether each member of a panel is asked, or the first for all."""
 
     @abstractmethod
-    async def ask(self, judge: BaseJudge) -> Sequence[VerdictBase] | Failure:
-        """Ask one judge; return its verdicts, or why there are none."""
-
-    @abstractmethod
     def unscored(self, failure: Failure) -> Sequence[VerdictBase]:
         """Return what stands where a judge gave no verdict."""
 
@@ -73,17 +65,11 @@ class Question(ABC):
         """Return the question about one verdict of several."""
 
 
-async def gather_all(calls: Iterable[Awaitable[T]]) -> list[T]:
-    """Run calls together to their end, so that none that is paid for is lost.
+Reply = Sequence[VerdictBase] | Failure
+"""A judge's verdicts on a question, or why there are none."""
 
-    Raises:
-        Exception: The first error among them, when all have ended.
-    """
-    found = await asyncio.gather(*calls, return_exceptions=True)
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
-    return [one for one in found if not isinstance(one, BaseException)]
+Rounds = Generator[Sequence[tuple[Question, "BaseJudge"]], Sequence[Reply], Sequence[VerdictBase]]
+"""Yields which judges are asked what, together; is sent their replies; returns the verdicts."""
 
 
 class BaseJudge(ABC):
@@ -93,16 +79,18 @@ class BaseJudge(ABC):
         name: LiteLLM name of the model that rates; as the settings write it.
         lm: Answers all questions but ratings; None where instruments decide what they can.
         rating_lm: Rates the rubrics, where another model than `lm` does.
+        signals: Rates by measurements, in its place or with it; None where nothing does.
     """
 
     name: str
     lm: JudgeLM | None = None
     rating_lm: JudgeLM | None = None
+    signals: BaseJudge | None = None
 
-    async def answer(self, question: Question) -> Sequence[VerdictBase]:
-        """Answer a question; a failure becomes an unscored verdict."""
-        found = await question.ask(self)
-        return question.unscored(found) if isinstance(found, Failure) else found
+    def rounds(self, question: Question) -> Rounds:
+        """Decide who is asked a question; a failure becomes an unscored verdict."""
+        (reply,) = yield [(question, self)]
+        return question.unscored(reply) if isinstance(reply, Failure) else reply
 
     async def ask(self, agent: Agent, **inputs: Any) -> Any:
         """Put an agent's question to the model, and return what the agent reads in the reply.
@@ -178,7 +166,7 @@ class BaseJudge(ABC):
 
     def rates_by_signals(self, rubric: str) -> bool:
         """Return whether signals take part in its rating of a rubric."""
-        return False
+        return self.signals is not None and self.signals.rates_by_signals(rubric)
 
     def calls_model(self, rubric: str) -> bool:
         """Return whether its rating of a rubric takes a model call."""
@@ -207,7 +195,7 @@ class BaseJudge(ABC):
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
         """Return the name of the signal rater that takes part; "" where none does."""
-        return ""
+        return self.signals.signal_rater(rubrics) if self.signals else ""
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
         """Return who rates the rubrics, for reports."""

@@ -31,20 +31,19 @@ class HostedJudge(BaseJudge):
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
         """Ask for a rating, with what was measured in the prompt; or have signals rate."""
+        import dspy
+
         if self.signals and answer.signals and self.rates_by_signals(rubric.name):
             return await self.signals.rate(rubric, answer, agents)
         case, facts = answer.case, ""
         if answer.signals:
             texts = [sentence.text for sentence in case.sentences]
             facts = facts_text(answer.signals, rubric.name, texts)
-        judgment: Judgment = await self.ask(
-            agents.judge, case=case, rubric=rubric, facts=facts, others=others
-        )
-        return judgment
-
-    def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether signals rate in its place."""
-        return self.signals is not None and self.signals.rates_by_signals(rubric)
+        with dspy.context(lm=self.model):
+            rated: Any = await agents.judge.acall(
+                case=case, rubric=rubric, facts=facts, others=others
+            )
+        return rated
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
         """Return what signals depend on, where they rate, or else the signals that it is shown."""
@@ -52,10 +51,6 @@ class HostedJudge(BaseJudge):
             yield from self.signals.rating_inputs(rubric, answer)
         elif answer.signals:
             yield answer.signals.model_dump_json()
-
-    def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater in its place."""
-        return self.signals.signal_rater(rubrics) if self.signals else ""
 
 
 TUNED_RUBRICS = "yescieval"
@@ -125,10 +120,6 @@ class FineTunedJudge(BaseJudge):
             reading: Any = await agents.reader.acall(case=case)
         return reading
 
-    def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether signals take part."""
-        return self.signals is not None and self.signals.rates_by_signals(rubric)
-
     def calls_model(self, rubric: str) -> bool:
         """Return whether it is asked: how sentences hang together signals tell better alone."""
         is_asked = _is_trained(rubric) and rubric not in BEYOND_SENTENCES
@@ -146,10 +137,6 @@ class FineTunedJudge(BaseJudge):
         yield from reading.marks if reading else ()
         if _is_trained(rubric.name):
             yield papers_shown(answer.case, self._source_chars)
-
-    def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater that rates with it."""
-        return self.signals.signal_rater(rubrics) if self.signals else ""
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
         """Name both, where signals take part."""

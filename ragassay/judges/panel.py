@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-from ragassay.judges.base import BaseJudge, Question, gather_all
+from ragassay.judges.base import BaseJudge, Question, Reply, Rounds
 from ragassay.metrics.stats.joint_judgments import is_disputed
 from ragassay.metrics.stats.uncertainty import Condition
 from ragassay.models.gateway import JudgeLM
@@ -31,17 +31,16 @@ class Cascade:
     second: BaseJudge
     condition: Condition
 
-    async def answer(self, question: Question) -> Sequence[VerdictBase]:
+    def rounds(self, question: Question) -> Rounds:
         """Ask the first judge, and the second what the first is unsure of."""
-        verdicts = {(v.evaluator, v.item): v for v in await self.first.answer(question)}
+        first = yield from self.first.rounds(question)
+        verdicts = {(v.evaluator, v.item): v for v in first}
         unsure = (v for v in verdicts.values() if question.is_unsure(v, self.condition))
         asked = [question.alone(verdict) for verdict in unsure]
-        answers = await gather_all(again.ask(self.second) for again in asked)
-        for again, found in zip(asked, answers, strict=True):
-            failure = None
-            if isinstance(found, Failure):
-                failure, found = found, again.unscored(found)
-            for second in found:
+        replies = yield [(again, self.second) for again in asked]
+        for again, reply in zip(asked, replies, strict=True):
+            failure = reply if isinstance(reply, Failure) else None
+            for second in _verdicts_of(again, reply):
                 key = second.evaluator, second.item
                 verdicts[key] = self._decide(verdicts.get(key, second), second, failure)
         return list(verdicts.values())
@@ -59,10 +58,6 @@ class Cascade:
             "usage": first.usage + second.usage,
         }
         return second.model_copy(update=changes)
-
-
-if TYPE_CHECKING:
-    pass
 
 
 class Panel(BaseJudge):
@@ -86,17 +81,23 @@ class Panel(BaseJudge):
         """The models of all members."""
         return tuple(dict.fromkeys(lm for one in self._members for lm in one.models))
 
-    async def answer(self, question: Question) -> Sequence[VerdictBase]:
+    def rounds(self, question: Question) -> Rounds:
         """Ask each member, and those that disagree once more; return one joint verdict."""
         if not question.asks_panel:
-            return await super().answer(question)
-        first = await gather_all(_ask(question, one) for one in self._members)
-        again = question.second_round(first)
-        second = await gather_all(
-            _ask(again[one.name], one) for one in self._members if one.name in again
-        )
+            return (yield from super().rounds(question))
+        first = yield from self._ask({one.name: question for one in self._members})
+        second = yield from self._ask(question.second_round(first))
         last = {one.judge: one for one in (*first, *second)}
         return [question.joined([last[one.name] for one in self._members])]
+
+    def _ask(self, questions: Mapping[str, Question]) -> Generator[Any, Any, list[VerdictBase]]:
+        """Ask members, by their names; return their verdicts."""
+        asked = [(questions[one.name], one) for one in self._members if one.name in questions]
+        replies = yield asked
+        return [
+            _verdicts_of(question, reply)[0].model_copy(update={"judge": member.name})
+            for (question, member), reply in zip(asked, replies, strict=True)
+        ]
 
     def calls_model(self, rubric: str) -> bool:
         """Return whether one of the members asks a model."""
@@ -116,9 +117,8 @@ class Panel(BaseJudge):
         return f"a panel of {', '.join(one.name for one in self._members)}"
 
 
-async def _ask(question: Question, member: BaseJudge) -> VerdictBase:
-    verdicts = await member.answer(question)
-    return verdicts[0].model_copy(update={"judge": member.name})
+def _verdicts_of(question: Question, reply: Reply) -> Sequence[VerdictBase]:
+    return question.unscored(reply) if isinstance(reply, Failure) else reply
 
 
 def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:

@@ -72,8 +72,7 @@ class PublishedJudge(BaseJudge):
 
     def rates_by_signals(self, rubric: str) -> bool:
         """Return whether signals rate in its place."""
-        is_untrained = rubric not in self._trained
-        return is_untrained and bool(self.signals and self.signals.rates_by_signals(rubric))
+        return rubric not in self._trained and super().rates_by_signals(rubric)
 
     def deliberates(self, rubric: str) -> bool:
         """Its form has no place for other ratings."""
@@ -88,8 +87,7 @@ class PublishedJudge(BaseJudge):
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
         """Return the name of the signal rater, if it rates what the judge was not trained on."""
-        untrained = [name for name in rubrics if name not in self._trained]
-        return self.signals.signal_rater(untrained) if self.signals else ""
+        return super().signal_rater(name for name in rubrics if name not in self._trained)
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
         """Name both, where signals take part."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -54,8 +54,6 @@ from ragassay.records import Usage
 from ragassay.tracing import call_span
 
 if TYPE_CHECKING:
-    from litellm.types.utils import ModelResponse
-
     from ragassay.settings import Settings
 
 NEEDS_JUDGE = "this needs a judge: --model openai/gpt-4.1-mini, ragassay/judge or another"
@@ -166,7 +164,8 @@ class JudgeLM(dspy.LM):
         Raises:
             ModelError: One of its children; see `ragassay.errors`.
         """
-        wanted = self.kwargs | kwargs | self._given
+        messages = messages or [{"role": "user", "content": prompt}]
+        wanted, response = self.kwargs | kwargs | self._given, None
         if wanted.get("response_format") and not is_ours(self.model):
             wanted["response_format"] = portable_format(wanted["response_format"])
         # Alone in its batch, the first call would take as long as all others.
@@ -174,7 +173,17 @@ class JudgeLM(dspy.LM):
         async with first, self.admitted() as paid:
             if self._lacks_key:  # LiteLLM's own client would ask without one.
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
-            response = await self._ask(messages or [{"role": "user", "content": prompt}], wanted)
+            while response is None:
+                if self.fatal is not None:
+                    raise self.fatal
+                options = apply_learnt(wanted, self._learnt)
+                with arriving() as arrival:
+                    try:
+                        async with self._sending(messages, options) as (sent, note):
+                            response = await self._acompletion(**sent)
+                            note(response)
+                    except Exception as error:  # each provider has its own errors; all are typed
+                        await self._learn_or_raise(error, wanted, options, arrival)
             paid.usage = read_usage(response, is_local(self.model))
             paid.usage += Usage(answered_by=(answered_by(self.model, response),))
             if self._queue:
@@ -203,27 +212,29 @@ class JudgeLM(dspy.LM):
     @property
     def reasons(self) -> bool:
         """Return whether the model is known to reason before it replies."""
-        known = learnt_of(self.model, self._api_base)
-        return REASONING in known or self.kwargs.get("max_tokens") is None
+        return REASONING in self._learnt or self.kwargs.get("max_tokens") is None
 
-    async def _ask(self, messages: Any, wanted: Mapping[str, Any]) -> ModelResponse:
-        """Make a call, again without each parameter that the endpoint refuses by its name."""
-        while True:
-            if self.fatal is not None:
-                raise self.fatal
-            options = apply_learnt(wanted, learnt_of(self.model, self._api_base))
-            with arriving() as arrival:
-                try:
-                    return await self._complete(messages, options)
-                except Exception as error:  # each provider has its own errors; all are typed here
-                    self._learn_from(error, options)
-                    known = learnt_of(self.model, self._api_base)
-                    if self.fatal is None and apply_learnt(wanted, known) != options:
-                        continue
-                    await self._hold(error)
-                    # What a hosted one says may quote the key: it is not chained to a traceback.
-                    shown = error if is_local(self.model) else None
-                    raise self.fatal or self._typed(error, arrival) from shown
+    async def _learn_or_raise(
+        self, error: Exception, wanted: Mapping[str, Any], sent: Mapping[str, Any], arrival: Arrival
+    ) -> None:
+        """Return where the call can be made again without a parameter that the endpoint refuses.
+
+        Else pause all calls to the endpoint for as long as it asks, and raise its error as ours.
+        """
+        self._learn_from(error, sent)
+        if self.fatal is None and apply_learnt(wanted, self._learnt) != sent:
+            return
+        wait_s = retry_after_s(error)
+        if wait_s is not None and wait_s <= MOST_COOLDOWN_S:
+            await limiter_or(self._own_limiter).hold(self._endpoint, wait_s)
+        # What a hosted one says may quote the key: it is not chained to a traceback.
+        shown = error if is_local(self.model) else None
+        raise self.fatal or self._typed(error, arrival) from shown
+
+    @property
+    def _learnt(self) -> Any:
+        """What the endpoint's earlier replies have shown."""
+        return learnt_of(self.model, self._api_base)
 
     def _learn_from(self, error: Exception, options: Mapping[str, Any]) -> None:
         """Remember the parameter that an endpoint's error refuses by its name, if any."""
@@ -241,21 +252,23 @@ class JudgeLM(dspy.LM):
             return
         learn(self.model, self._api_base, *lessons_of(refused, message))
 
-    async def _complete(self, messages: Any, options: Mapping[str, Any]) -> ModelResponse:
-        provider, is_here = provider_of(self.model), is_local(self.model)
-        options = dict(options)
-        if queue := self._queue:
+    @asynccontextmanager
+    async def _sending(
+        self, messages: Any, options: Mapping[str, Any]
+    ) -> AsyncIterator[tuple[dict[str, Any], Callable[[Any], None]]]:
+        """Trace and bound the enclosed call; yield its arguments, and what takes its response."""
+        provider, queue, options = provider_of(self.model), self._queue, dict(options)
+        if queue:
             options["client"] = queue.client
         elif provider in BOUNDED:
             options["client"] = bounded_client(provider)
+        is_waiting = is_local(self.model) or queue
         with call_span(self.model, messages, options) as note:
             # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
-            async with asyncio.timeout(None if is_here or queue else options.get("timeout")):
+            async with asyncio.timeout(None if is_waiting else options.get("timeout")):
                 sent = options | self._caching.prepare(messages, options)
                 with disable_logging():
-                    response = await self._acompletion(model=self.model, drop_params=True, **sent)
-            note(response)
-        return response
+                    yield {"model": self.model, "drop_params": True, **sent}, note
 
     @property
     def _queue(self) -> BatchQueue | None:
@@ -283,12 +296,6 @@ class JudgeLM(dspy.LM):
             yield paid
         finally:
             await limiter.settle(paid.usage.cost_usd, paid.usage.n_tokens)
-
-    async def _hold(self, error: Exception) -> None:
-        """Pause all calls to the endpoint for as long as it asks."""
-        wait_s = retry_after_s(error)
-        if wait_s is not None and wait_s <= MOST_COOLDOWN_S:
-            await limiter_or(self._own_limiter).hold(self._endpoint, wait_s)
 
     def _typed(self, error: Exception, arrival: Arrival) -> ModelError:
         """Return ragassay's error for an error of LiteLLM or of the local engine."""

@@ -118,8 +118,10 @@ async def run_records(
             literature = tools.settings.literature
             kept = computed_in(literature.cache_dir / "computed", literature.computed_mb)
             with opened_store(path) as store, kept:
-                async with _batching(tools, folder, listen):
-                    await judge_records(waiting, replace(tools, store=store), keep, listen)
+                mine = replace(tools, store=store)
+                async with _batching(tools, folder, listen), judging(mine, keep, listen) as judge:
+                    for record in waiting:
+                        judge.group.create_task(judge.answer(record))
     finally:
         if folder is not None:
             write_spent(folder.spent_file, tools.limiter)
@@ -140,7 +142,9 @@ class Judging:
         self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Judge the answers, as a local run does."""
-        await judge_records(records, tools, outbox.keep, outbox.listen, limiter)
+        async with judging(tools, outbox.keep, outbox.listen, limiter) as judge:
+            for record in records:
+                judge.group.create_task(judge.answer(record))
 
     def lost(self, record: Record, detail: str) -> RecordFailure:
         """Return the failure of an answer."""
@@ -148,18 +152,14 @@ class Judging:
         return RecordFailure(record_id=record.id, stage="evaluate", failure=failure)
 
 
-async def judge_records(
-    records: Sequence[Record],
-    tools: Run,
-    keep: Keep,
-    listen: Listener,
-    limiter: Limiter | None = None,
-) -> None:
-    """Judge records in this process; what the run's store has is not asked again.
+@asynccontextmanager
+async def judging(
+    tools: Run, keep: Keep, listen: Listener, limiter: Limiter | None = None
+) -> AsyncIterator[AnswerJudge]:
+    """Judge answers in this process, as tasks of the group that is yielded, and wait for them.
 
     Args:
-        records: Records with distinct ids.
-        tools: The graph's tools.
+        tools: The graph's tools; what its store has is not asked again.
         keep: Receives each result.
         listen: Receives progress events.
         limiter: Bounds the model calls; by default the run's.
@@ -178,8 +178,7 @@ async def judge_records(
         raise_ungrouped(FatalModelError, StorageError),
     ):
         async with traced_run(is_traced, has_content), asyncio.TaskGroup() as group:
-            for record in records:
-                group.create_task(_judge(record, tools, graph, slots, keep, listen))
+            yield AnswerJudge(tools, graph, slots, keep, listen, group)
 
 
 def _n_in_flight(tools: Run) -> int:
@@ -190,49 +189,62 @@ def _n_in_flight(tools: Run) -> int:
     return max(2, limit)
 
 
-async def _judge(
-    record: Record,
-    tools: Run,
-    graph: EvaluateGraph,
-    slots: asyncio.Semaphore,
-    keep: Keep,
-    listen: Listener,
-) -> None:
-    """Run one unit of work: any error of a record becomes its failure."""
-    async with slots:
-        meter, booked, values = Meter(), Usage(), dict[str, Any]()
-        try:
-            with meter_calls() as meter, answer_span(record) as note:
-                file = await open_file(record, tools)
-                # Each judge limits its own calls; a limit of LangGraph's would delay others.
-                stream: AsyncIterator[Any] = graph.astream(
-                    Input(case=file.id),
-                    context=tools,
-                    stream_mode=["custom", "values"],
-                    subgraphs=True,
-                )
-                async for inside, mode, chunk in stream:
-                    if mode == "custom":
-                        listen(_event(chunk, record.id))
-                        booked += chunk.get("usage", Usage())
-                    elif not inside:
-                        values = chunk
-                failed = unbooked_usage(meter.usage, booked)
-                listen(Event(usage=failed))
-                evaluation = values.get("evaluation")
-                if evaluation is None:
-                    raise RagassayError("the graph ended without an evaluation")
-                result = _with_failed_calls(evaluation, failed)
-                note(result)
-        except StorageError:
-            raise
-        except Exception as error:
-            if tools.fatal is not None:
-                raise tools.fatal from error
-            tools.files.close(fingerprint(tools, record))
-            result = _failure(record, error, meter.usage)
-        keep(result)
-        listen(Event(n_records=1))
+@dataclass(frozen=True)
+class AnswerJudge:
+    """Judges answers, some at a time.
+
+    Attributes:
+        tools: The graph's tools.
+        graph: Judges an answer.
+        slots: Places of the answers under way.
+        keep: Receives each result.
+        listen: Receives progress events.
+        group: The tasks of the answers.
+    """
+
+    tools: Run
+    graph: EvaluateGraph
+    slots: asyncio.Semaphore
+    keep: Keep
+    listen: Listener
+    group: asyncio.TaskGroup
+
+    async def answer(self, record: Record) -> None:
+        """Run one unit of work: any error of a record becomes its failure."""
+        async with self.slots:
+            meter, booked, values = Meter(), Usage(), dict[str, Any]()
+            try:
+                with meter_calls() as meter, answer_span(record) as note:
+                    file = await open_file(record, self.tools)
+                    # Each judge limits its own calls; a limit of LangGraph's would delay others.
+                    stream: AsyncIterator[Any] = self.graph.astream(
+                        Input(case=file.id),
+                        context=self.tools,
+                        stream_mode=["custom", "values"],
+                        subgraphs=True,
+                    )
+                    async for inside, mode, chunk in stream:
+                        if mode == "custom":
+                            self.listen(_event(chunk, record.id))
+                            booked += chunk.get("usage", Usage())
+                        elif not inside:
+                            values = chunk
+                    failed = unbooked_usage(meter.usage, booked)
+                    self.listen(Event(usage=failed))
+                    evaluation = values.get("evaluation")
+                    if evaluation is None:
+                        raise RagassayError("the graph ended without an evaluation")
+                    result = _with_failed_calls(evaluation, failed)
+                    note(result)
+            except StorageError:
+                raise
+            except Exception as error:
+                if self.tools.fatal is not None:
+                    raise self.tools.fatal from error
+                self.tools.files.close(fingerprint(self.tools, record))
+                result = _failure(record, error, meter.usage)
+            self.keep(result)
+            self.listen(Event(n_records=1))
 
 
 def _with_failed_calls(evaluation: Evaluation, failed: Usage) -> Evaluation:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.evaluators.base import Run
-from ragassay.graphs.paraphrase import ParaphraseTools, Sentences, build_paraphrase_graph
+from ragassay.graphs.each import Items, ParaphraseTools, SentenceTask, build_paraphrase_graph
 from ragassay.model_names import INSTRUMENTS, is_embedded_base, split_endpoint
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter, limit_calls
@@ -96,9 +96,11 @@ async def paraphrased_job(
         tools = ParaphraseTools(JudgeLM(with_base_model(own)))
         graph: Any = build_paraphrase_graph(own.judge.max_attempts)
         with limit_calls(limiter):
-            stream = graph.astream(Sentences(waiting), context=tools, stream_mode="custom")
+            stream = graph.astream(
+                Items(tuple(map(SentenceTask, waiting))), context=tools, stream_mode="custom"
+            )
             async for chunk in stream:
-                found = chunk["paraphrase"]
+                found = chunk["result"]
                 known[found.sentence] = found
                 if file:
                     append_line(file, found)

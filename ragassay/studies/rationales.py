@@ -14,7 +14,7 @@ from typing import Any
 from ragassay.errors import InputError
 from ragassay.files import read_small, read_yaml
 from ragassay.formats import read_labels, read_records
-from ragassay.graphs.rationales import Reasons, ReasonTools, build_reason_graph
+from ragassay.graphs.each import Items, ReasonTools, build_reason_graph
 from ragassay.metrics.papers.rationales import (
     CRITERIA,
     JudgedReason,
@@ -284,9 +284,9 @@ async def _check_reasons(
         graph: Any = build_reason_graph(settings.judge.max_attempts)
         at_once = {"max_concurrency": settings.n_slots}
         with bounded_job(file, limiter) if file else limit_calls(limiter):
-            stream = graph.astream(Reasons(waiting), at_once, context=tools, stream_mode="custom")
+            stream = graph.astream(Items(waiting), at_once, context=tools, stream_mode="custom")
             async for chunk in stream:
-                found, key = chunk["checked"].found, keys[chunk["checked"].id]
+                found, key = chunk["result"].found, keys[chunk["result"].id]
                 if found is None:
                     known[key] = KeptLabels(key=key, labels={}, quotes={})
                     listen(Event(n_calls=1, n_records=1))

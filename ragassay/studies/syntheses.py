@@ -12,7 +12,7 @@ from pathlib import Path
 from ragassay.errors import InputError, SettingsError
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import write_records
-from ragassay.graphs.synthesis import WORDS
+from ragassay.graphs.writing import WORDS
 from ragassay.model_names import split_endpoint
 from ragassay.models.limiter import RunLimiter
 from ragassay.models.prompt_caching import CHARS_A_TOKEN

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -245,9 +244,10 @@ async def with_papers(
             if len(kept) == limit:
                 break
             if search and not has_text(record.sources):
-                find = partial(in_thread, search.find, record.question)
-                found, _ = await store.once(search.key(record.question), find, PAPERS)
-                record = record.model_copy(update={"sources": found})
+                async with store.once(search.key(record.question), PAPERS) as work:
+                    if work.is_new:
+                        work.result = await in_thread(search.find, record.question)
+                record = record.model_copy(update={"sources": work.result})
                 listen(Event(n_records=1))
             if has_text(record.sources):
                 kept.append(record)

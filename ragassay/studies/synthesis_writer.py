@@ -16,7 +16,7 @@ from ragassay.agents.context import source_lines
 from ragassay.errors import FatalModelError, RagassayError, StorageError, raise_ungrouped
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.synthesis import (
+from ragassay.graphs.writing import (
     WORDS,
     SynthesisGraph,
     SynthesisJob,

@@ -18,7 +18,7 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile
 from ragassay.formats.workbench.bank_items import BankKind
-from ragassay.graphs.exams import ExamGraph, ExamItems, ExamJob, build_exam_graph
+from ragassay.graphs.writing import ExamGraph, ExamItems, ExamJob, build_exam_graph
 from ragassay.process import in_thread
 from ragassay.records import Document, Usage
 from ragassay.runs.banks import folded_banks, repeats

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import pytest
 from case_tables import each_case
+from replying import FakeLM
 
 from ragassay.agents.base import Agent, SharedPrefixAdapter, response_format
 from ragassay.agents.context import build_case
@@ -41,21 +41,6 @@ AGENTS = (
 RATIONALE = "The answer names a figure and an effect."
 
 
-class FakeLM(dspy.LM):
-    """Gives one reply to all prompts, and keeps them."""
-
-    takes_schema = True
-
-    def __init__(self, text: str, logprobs: Any = None) -> None:
-        super().__init__("openai/fake", api_base="http://secret.example", api_key="sk-secret")
-        self.reply = {"text": text, "logprobs": logprobs}
-        self.sent: list[dict[str, Any]] = []
-
-    async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> list[Any]:
-        self.sent.append({"messages": messages, **kwargs})
-        return [self.reply]
-
-
 async def judged(lm: FakeLM) -> Any:
     with dspy.context(lm=lm):
         return await RubricJudge().acall(case=CASE, rubric=load_rubrics()["cohesion"])
@@ -75,7 +60,7 @@ async def test_all_agents_start_with_the_same_bytes() -> None:
             with pytest.raises(UnparsableReplyError):
                 await call
     systems = {sent["messages"][0]["content"] for sent in lm.sent}
-    users = [sent["messages"][1]["content"] for sent in lm.sent]
+    users = [sent["user"] for sent in lm.sent]
     assert systems == {load_prompts().system}
     assert len(users) == len(set(users)) == 5
     assert all(user.startswith(CASE.context + "\n\nTask: ") for user in users)
@@ -83,41 +68,22 @@ async def test_all_agents_start_with_the_same_bytes() -> None:
 
 async def test_rating_is_the_expectation_over_its_tokens() -> None:
     # 0.75 x 4 + 0.25 x 5 = 4.25
-    table = [
-        SimpleNamespace(token="4", logprob=-0.2876821),
-        SimpleNamespace(token="5", logprob=-1.3862944),
-    ]
-    tokens = [
-        SimpleNamespace(token='{"rating": ', logprob=0.0, top_logprobs=[]),
-        SimpleNamespace(token="4", logprob=-0.2876821, top_logprobs=table),
-        SimpleNamespace(token=f', "rationale": "{RATIONALE}"}}', logprob=0.0, top_logprobs=[]),
-    ]
-    text = "".join(token.token for token in tokens)
-    judgment = await judged(FakeLM(text, SimpleNamespace(content=tokens)))
+    head, tail = '{"rating": ', f', "rationale": "{RATIONALE}"}}'
+    lm = FakeLM(f"{head}4{tail}", head, ("4", {"4": 0.75, "5": 0.25}), tail)
+    judgment = await judged(lm)
     assert (judgment.rubric, judgment.rating, judgment.score) == ("cohesion", 4, 4.25)
     assert judgment.distribution == pytest.approx((0, 0, 0, 0.75, 0.25), abs=1e-6)
     assert judgment.rationale == RATIONALE
 
 
 async def test_rating_without_log_probabilities_is_the_written_one() -> None:
-    judgment = await judged(FakeLM(json.dumps({"rating": 2, "rationale": RATIONALE})))
+    judgment = await judged(FakeLM({"rating": 2, "rationale": RATIONALE}))
     assert (judgment.score, judgment.distribution) == (2.0, None)
 
 
 async def test_label_and_verdict_carry_their_confidence() -> None:
-    tokens = [
-        SimpleNamespace(token='{"label": "', logprob=0.0, top_logprobs=[]),
-        SimpleNamespace(
-            token="un",
-            logprob=-0.5108256,
-            top_logprobs=[
-                SimpleNamespace(token="un", logprob=-0.5108256),
-                SimpleNamespace(token="required", logprob=-0.9162907),
-            ],
-        ),
-        SimpleNamespace(token='necessary"}', logprob=0.0, top_logprobs=[]),
-    ]
-    lm = FakeLM('{"label": "unnecessary"}', SimpleNamespace(content=tokens))
+    first = "un", {"un": 0.6, "required": 0.4}
+    lm = FakeLM('{"label": "unnecessary"}', '{"label": "', first, 'necessary"}')
     with dspy.context(lm=lm):
         label = await SentenceLabeller().acall(case=CASE, sentence=SENTENCES[1])
     assert (label.sentence, label.label, label.confidence) == (2, "unnecessary", 0.6)
@@ -129,24 +95,12 @@ async def test_label_and_verdict_carry_their_confidence() -> None:
 
 async def test_assignment_carries_its_confidence() -> None:
     # The first token decides between three: 0.6 of "support", 0.3 of "partial", 0.1 of "not".
-    table = [
-        SimpleNamespace(token=token, logprob=logprob)
-        for token, logprob in (
-            ("support", -0.5108256),
-            ("partial", -1.2039728),
-            ("not", -2.302585),
-        )
-    ]
-    tokens = [
-        SimpleNamespace(token='{"assignment": "', logprob=0.0, top_logprobs=[]),
-        SimpleNamespace(token="support", logprob=-0.5108256, top_logprobs=table),
-        SimpleNamespace(token='"}', logprob=0.0, top_logprobs=[]),
-    ]
-    lm = FakeLM('{"assignment": "support"}', SimpleNamespace(content=tokens))
+    first = "support", {"support": 0.6, "partial": 0.3, "not": 0.1}
+    lm = FakeLM('{"assignment": "support"}', '{"assignment": "', first, '"}')
     with dspy.context(lm=lm):
         found = await NuggetAssigner().acall(case=CASE, gold=2, nugget=Nugget(text="Pain fell."))
     assert (found.gold, found.assignment, found.confidence) == (2, "support", 0.6)
-    assert "Pain fell." in lm.sent[0]["messages"][1]["content"].split("nugget: ")[1]
+    assert "Pain fell." in lm.sent[0]["user"].split("nugget: ")[1]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +116,7 @@ async def test_assignment_carries_its_confidence() -> None:
     ],
 )
 async def test_only_carried_facts_pass(facts: list[str], expected: str, method: str) -> None:
-    with dspy.context(lm=FakeLM(json.dumps({"facts": facts}))):
+    with dspy.context(lm=FakeLM({"facts": facts})):
         found = await NuggetWriter().acall(
             case=CASE, origin="answer", index=1, sentence="Brelozant lowered pain."
         )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import pytest
+from replying import logprobs_of
 from typer.testing import CliRunner
 
 from ragassay.agents.verifiers import check_by_chat
@@ -31,9 +30,8 @@ class Replying:
     model, kwargs = "double", {"max_tokens": 100}
 
     def __init__(self, text: str, first: Sequence[tuple[str, float]] = ()) -> None:
-        options = [SimpleNamespace(token=t, logprob=math.log(p)) for t, p in first]
-        content = [SimpleNamespace(token=text, top_logprobs=options)] if options else []
-        self.reply = {"text": text, "logprobs": SimpleNamespace(content=content)}
+        tokens = [(text, dict(first))] if first else []
+        self.reply = {"text": text, "logprobs": logprobs_of(*tokens)}
         self.asked: list[Any] = []
 
     async def acall(self, messages: Any, **options: Any) -> list[dict[str, Any]]:

@@ -10,29 +10,20 @@ import pytest
 from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
+from replying import Step, logprobs_of
 
 from ragassay.agents.sampling import choice_distribution
 from ragassay.records import RELEVANCE_LABELS, VERDICTS
 
 RATINGS = ("1", "2", "3", "4", "5")
-Step = str | tuple[str, dict[str, float]]
-
-
-def reply(*steps: Step) -> SimpleNamespace:
-    """Tokens; one with a table of probabilities has those alternatives."""
-    content: list[Any] = []
-    for step in steps:
-        text, table = (step, {}) if isinstance(step, str) else step
-        top = [SimpleNamespace(token=t, logprob=math.log(p)) for t, p in table.items()]
-        logprob = math.log(table.get(text, 1.0))
-        content.append(SimpleNamespace(token=text, logprob=logprob, top_logprobs=top))
-    return SimpleNamespace(content=content)
 
 
 def test_rating_is_renormalised_over_its_labels() -> None:
     # 0.6 and 0.2 of 0.8 that belong to ratings: 0.75 and 0.25.
     found = choice_distribution(
-        reply('{"', "rating", '":', " ", ("4", {"4": 0.6, "5": 0.2, "x": 0.1, '"': 0.1}), "}"),
+        logprobs_of(
+            '{"', "rating", '":', " ", ("4", {"4": 0.6, "5": 0.2, "x": 0.1, '"': 0.1}), "}"
+        ),
         "rating",
         RATINGS,
     )
@@ -55,7 +46,7 @@ def test_rating_is_renormalised_over_its_labels() -> None:
     ],
 )
 def test_spaces_and_quotes_do_not_matter(steps: list[Step]) -> None:
-    found = choice_distribution(reply(*steps), "rating", RATINGS)
+    found = choice_distribution(logprobs_of(*steps), "rating", RATINGS)
     assert found == pytest.approx({"1": 0, "2": 0, "3": 0, "4": 0.75, "5": 0.25})
 
 
@@ -72,7 +63,7 @@ def test_spaces_and_quotes_do_not_matter(steps: list[Step]) -> None:
 def test_first_token_speaks_for_the_label_that_it_starts(first: str, rest: str, label: str) -> None:
     other = "borderline" if label == "required" else "required"
     found = choice_distribution(
-        reply('{"label": "', (first, {first: 0.8, other: 0.2}), rest, '"}'),
+        logprobs_of('{"label": "', (first, {first: 0.8, other: 0.2}), rest, '"}'),
         "label",
         RELEVANCE_LABELS,
     )
@@ -84,7 +75,7 @@ def test_first_token_speaks_for_the_label_that_it_starts(first: str, rest: str, 
 def test_ambiguous_token_that_was_written_is_decided_by_the_next() -> None:
     # P(n) = 0.9; then eutral 0.7, ot_relevant 0.3: 0.63 and 0.27, beside supports 0.1.
     found = choice_distribution(
-        reply(
+        logprobs_of(
             '{"verdict": "',
             ("n", {"n": 0.9, "supports": 0.1}),
             ("eutral", {"eutral": 0.7, "ot": 0.3}),
@@ -99,7 +90,7 @@ def test_ambiguous_token_that_was_written_is_decided_by_the_next() -> None:
 
 def test_ambiguous_token_that_was_not_written_counts_for_none() -> None:
     found = choice_distribution(
-        reply('{"verdict": "', ("supports", {"supports": 0.5, "n": 0.4, "contr": 0.1}), '"}'),
+        logprobs_of('{"verdict": "', ("supports", {"supports": 0.5, "n": 0.4, "contr": 0.1}), '"}'),
         "verdict",
         VERDICTS,
     )
@@ -112,7 +103,7 @@ def test_ambiguous_token_that_was_not_written_counts_for_none() -> None:
 def test_forced_start_of_a_value_is_kept_in_mind() -> None:
     # A grammar forces "not_" without alternatives; nothing that follows starts a label by itself.
     found = choice_distribution(
-        reply('{"verdict": "n', ("ot", {"ot": 0.8, "eutral": 0.2}), '_relevant"}'),
+        logprobs_of('{"verdict": "n', ("ot", {"ot": 0.8, "eutral": 0.2}), '_relevant"}'),
         "verdict",
         VERDICTS,
     )
@@ -122,7 +113,7 @@ def test_forced_start_of_a_value_is_kept_in_mind() -> None:
 
 
 def test_written_token_counts_though_it_is_not_among_the_alternatives() -> None:
-    logprobs = reply('{"rating": ', ("4", {"5": 0.25}), "}")
+    logprobs = logprobs_of('{"rating": ', ("4", {"5": 0.25}), "}")
     logprobs.content[1].logprob = math.log(0.75)
     found = choice_distribution(logprobs, "rating", RATINGS)
     assert found is not None
@@ -142,7 +133,7 @@ def test_written_token_counts_though_it_is_not_among_the_alternatives() -> None:
 def test_field_name_elsewhere_does_not_mislead(before: str) -> None:
     noise: list[Step] = [(c, {c: 0.6, "1": 0.4}) for c in before]
     found = choice_distribution(
-        reply(*noise, ("2", {"2": 0.75, "3": 0.25}), "}"), "rating", RATINGS
+        logprobs_of(*noise, ("2", {"2": 0.75, "3": 0.25}), "}"), "rating", RATINGS
     )
     assert found == pytest.approx({"1": 0, "2": 0.75, "3": 0.25, "4": 0, "5": 0})
 
@@ -150,7 +141,7 @@ def test_field_name_elsewhere_does_not_mislead(before: str) -> None:
 def test_later_fields_are_never_read_for_the_value() -> None:
     # The rating came without alternatives: what the rationale's tokens could have been is no help.
     steps: list[Step] = ['{"rating": 4, "rationale": "', ("1", {"1": 0.5, "2": 0.5}), '"}']
-    assert choice_distribution(reply(*steps), "rating", RATINGS) is None
+    assert choice_distribution(logprobs_of(*steps), "rating", RATINGS) is None
 
 
 @each_case(
@@ -160,10 +151,10 @@ def test_later_fields_are_never_read_for_the_value() -> None:
         SimpleNamespace(content=None),
         SimpleNamespace(content=[]),
         {"content": []},
-        reply('{"rating": 4}'),
-        reply("no JSON"),
-        reply('{"other": ', ("4", {"4": 1.0}), "}"),
-        reply('{"rating": ', ("x", {"x": 0.5, "y": 0.5}), "}"),
+        logprobs_of('{"rating": 4}'),
+        logprobs_of("no JSON"),
+        logprobs_of('{"other": ', ("4", {"4": 1.0}), "}"),
+        logprobs_of('{"rating": ', ("x", {"x": 0.5, "y": 0.5}), "}"),
     ],
 )
 def test_none_where_it_cannot_be_told(logprobs: Any) -> None:
@@ -172,7 +163,7 @@ def test_none_where_it_cannot_be_told(logprobs: Any) -> None:
 
 @pytest.mark.parametrize("junk", [float("nan"), float("-inf"), 1e9])
 def test_junk_log_probabilities_do_no_harm(junk: float) -> None:
-    logprobs = reply('{"rating": ', ("4", {"4": 0.5, "5": 0.5}), "}")
+    logprobs = logprobs_of('{"rating": ', ("4", {"4": 0.5, "5": 0.5}), "}")
     logprobs.content[1].top_logprobs[1].logprob = junk
     found = choice_distribution(logprobs, "rating", RATINGS)
     assert found is not None
@@ -180,7 +171,7 @@ def test_junk_log_probabilities_do_no_harm(junk: float) -> None:
 
 
 def test_missing_alternatives_are_as_none() -> None:
-    logprobs = reply('{"rating": ', ("4", {"4": 1.0}), "}")
+    logprobs = logprobs_of('{"rating": ', ("4", {"4": 1.0}), "}")
     for token in logprobs.content:
         token.top_logprobs = token.top_logprobs or None
     found = choice_distribution(logprobs, "rating", RATINGS)
@@ -192,7 +183,7 @@ def test_missing_alternatives_are_as_none() -> None:
 def test_is_a_distribution_over_the_labels(table: dict[str, float]) -> None:
     chosen = max(table, key=lambda token: table[token])
     text = chosen if chosen != "x" else "3"
-    found = choice_distribution(reply('{"rating": ', (text, table), "}"), "rating", RATINGS)
+    found = choice_distribution(logprobs_of('{"rating": ', (text, table), "}"), "rating", RATINGS)
     assert found is not None
     assert list(found) == list(RATINGS)
     assert math.isclose(sum(found.values()), 1)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import pytest
+from replying import FakeLM
 
 from ragassay.agents.context import build_case, passage_context
 from ragassay.agents.passage_graders import AnswerChecker, ItemExtractor, ItemRater, RelevanceGrader
@@ -24,21 +23,6 @@ def case() -> Case:
     return build_case(
         Record(id="p", question="When did rock begin?", answer=TEXT), TEXT, (), (), (), ()
     )
-
-
-class FakeLM(dspy.LM):
-    """Gives one reply to all prompts, and keeps them."""
-
-    takes_schema = True
-
-    def __init__(self, text: str, logprobs: Any = None) -> None:
-        super().__init__("openai/fake")
-        self.reply = {"text": text, "logprobs": logprobs}
-        self.sent: list[str] = []
-
-    async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> list[Any]:
-        self.sent.append(messages[1]["content"])
-        return [self.reply]
 
 
 async def said(lm: FakeLM, agent: Any, **given: Any) -> Any:
@@ -60,22 +44,15 @@ async def test_all_graders_start_with_the_passage_and_show_no_more_than_they_nee
             await said(lm, agent, **given)
     start = passage_context(case()) + "\n\nTask: "
     assert TEXT in start and "When did rock begin?" not in start
-    assert all(text.startswith(start) for text in lm.sent)
-    assert ["When did rock begin?" in text for text in lm.sent] == [False] * 5 + [True]
+    shown = [sent["user"] for sent in lm.sent]
+    assert all(text.startswith(start) for text in shown)
+    assert ["When did rock begin?" in text for text in shown] == [False] * 5 + [True]
 
 
 async def test_a_rating_is_the_expectation_over_its_tokens() -> None:
-    def option(token: str, probability: float) -> SimpleNamespace:
-        return SimpleNamespace(token=token, logprob=math.log(probability))
-
     # .6 x 4 + .3 x 5 + .1 x 0 = 3.9
-    table = [option("4", 0.6), option("5", 0.3), option("0", 0.1)]
-    tokens = [
-        SimpleNamespace(token='{"rating": ', logprob=0.0, top_logprobs=[]),
-        SimpleNamespace(token="4", logprob=math.log(0.6), top_logprobs=table),
-        SimpleNamespace(token="}", logprob=0.0, top_logprobs=[]),
-    ]
-    lm = FakeLM('{"rating": 4}', SimpleNamespace(content=tokens))
+    rating = "4", {"4": 0.6, "5": 0.3, "0": 0.1}
+    lm = FakeLM('{"rating": 4}', '{"rating": ', rating, "}")
     (grade,) = await said(lm, ItemRater("question"), items=[WHO])
     assert (grade.exam_item, grade.grader, grade.rating) == ("q/who", "rating", 4)
     assert (grade.score, grade.confidence, grade.is_correct) == (3.9, 0.6, True)
@@ -88,7 +65,7 @@ async def test_several_items_of_one_call_are_rated_apart() -> None:
         ("q/who", 0, False),
         ("q/when", 5, True),
     ]
-    assert "question_2: <data" in lm.sent[0]
+    assert "question_2: <data" in lm.sent[0]["user"]
 
 
 @pytest.mark.parametrize("reply", ['{"rating": 6}', '{"rating": "good"}', "4", '{"rating": null}'])
@@ -137,5 +114,6 @@ async def test_what_stands_in_a_passage_cannot_close_its_fence() -> None:
     lm = FakeLM("{}")
     with dspy.context(lm=lm), pytest.raises(UnparsableReplyError):
         await ItemRater("question").acall(case=hostile, items=[WHO])
-    mark = lm.sent[0].partition("<data ")[2][:8]
-    assert mark not in evil and lm.sent[0].count(f"</data {mark}>") == 2
+    (sent,) = lm.sent
+    mark = sent["user"].partition("<data ")[2][:8]
+    assert mark not in evil and sent["user"].count(f"</data {mark}>") == 2

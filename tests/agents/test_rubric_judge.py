@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import pytest
+from replying import FakeLM
 
 from ragassay.agents.base import response_format
 from ragassay.agents.context import build_case, mark_of
@@ -26,21 +25,6 @@ CASE = build_case(Record(id="r", question="Does it?", answer=ANSWER), ANSWER, SE
 COHESION = load_rubrics()["cohesion"]
 USR = load_rubrics("usr")
 RATIONALE = "The answer names a figure and an effect."
-
-
-class FakeLM(dspy.LM):
-    """Gives one reply to all prompts, and keeps them."""
-
-    takes_schema = True
-
-    def __init__(self, reply: dict[str, object], logprobs: Any = None) -> None:
-        super().__init__("openai/fake")
-        self.reply = {"text": json.dumps(reply), "logprobs": logprobs}
-        self.sent: list[dict[str, Any]] = []
-
-    async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> list[Any]:
-        self.sent.append({"user": messages[1]["content"], **kwargs})
-        return [self.reply]
 
 
 async def rated(
@@ -83,16 +67,8 @@ async def test_rating_is_on_the_rubrics_own_scale(name: str) -> None:
 
 async def test_score_of_a_yes_or_no_rubric_is_the_probability_of_its_upper_rating() -> None:
     # 0.75 x 0 + 0.25 x 1 = 0.25
-    table = [
-        SimpleNamespace(token="0", logprob=-0.2876821),
-        SimpleNamespace(token="1", logprob=-1.3862944),
-    ]
-    tokens = [
-        SimpleNamespace(token='{"rating": ', logprob=0.0, top_logprobs=[]),
-        SimpleNamespace(token="0", logprob=-0.2876821, top_logprobs=table),
-        SimpleNamespace(token=f', "rationale": "{RATIONALE}"}}', logprob=0.0, top_logprobs=[]),
-    ]
-    lm = FakeLM(reply(0), SimpleNamespace(content=tokens))
+    rating = "0", {"0": 0.75, "1": 0.25}
+    lm = FakeLM(reply(0), '{"rating": ', rating, f', "rationale": "{RATIONALE}"}}')
     judgment = await rated(RubricJudge(), USR["understandable"], lm)
     assert (judgment.rating, judgment.score) == (0, 0.25)
     assert judgment.distribution == pytest.approx((0.75, 0.25), abs=1e-6)

@@ -16,7 +16,6 @@ from ragassay.agents.rubric_judge import Asker, RubricJudge, rating_signature
 from ragassay.agents.sampling import (
     Decision,
     Samples,
-    ask_judge,
     choice_distribution,
     choices_of,
     most_frequent,
@@ -63,6 +62,7 @@ class SampledLM(dspy.LM):
         self.gives_logprobs: bool | None = known.get("gives_logprobs", False)
         self.first_reply = asyncio.Lock()
         self.sent: list[dict[str, Any]] = []
+        self.logprobs: Any = None
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> list[Any]:
         self.sent.append(kwargs)
@@ -71,7 +71,7 @@ class SampledLM(dspy.LM):
             raise value
         text = value if isinstance(value, str) and value.startswith("{") else ""
         reply = json.dumps({self.field: value, "rationale": f"{RATIONALE} {len(self.sent)}"})
-        return [{"text": text or reply, "logprobs": None}]
+        return [{"text": text or reply, "logprobs": self.logprobs}]
 
 
 async def rating(lm: Any) -> Any:
@@ -157,14 +157,10 @@ async def test_how_often_a_judge_is_asked(known, values, n_calls, source):
 
 async def test_a_judge_with_log_probabilities_is_asked_once_and_remembered():
     lm = SampledLM([4, 4], gives_logprobs=None)
-
-    async def draw(more: Any) -> dspy.Prediction:
-        lm.sent.append(dict(more))
-        return dspy.Prediction(rating=4, logprobs=SimpleNamespace(content=["a token"]))
-
+    lm.logprobs = SimpleNamespace(content=[SimpleNamespace(token="a", top_logprobs=[], logprob=0)])
     for _ in range(2):
-        _, usage = await ask_judge(draw, lm, rating_signature((1, 5)), [])
-        assert usage.confidence_from == ("log-probabilities",)
+        found = await rating(lm)
+        assert found.usage.confidence_from == ("log-probabilities",)
     assert lm.gives_logprobs is True and lm.sent == [{}, {}]
 
 
@@ -246,10 +242,7 @@ def test_a_judge_knows_its_samples_and_sends_a_seed_where_the_provider_takes_one
     assert local.gives_logprobs is True and "seed" not in local.kwargs
 
 
-def test_errors_that_are_no_model_errors_pass():
-    async def draw(more: Any) -> dspy.Prediction:
-        raise KeyError("a bug")
-
-    lm = SampledLM([])
+@pytest.mark.parametrize("gives_logprobs", [True, False])
+async def test_errors_that_are_no_model_errors_pass(gives_logprobs):
     with pytest.raises(KeyError):
-        asyncio.run(ask_judge(draw, lm, rating_signature((1, 5)), []))
+        await rating(SampledLM([KeyError("a bug")] * 5, gives_logprobs=gives_logprobs))

@@ -8,14 +8,12 @@ import pytest
 from langgraph.graph import END, START, StateGraph
 
 from ragassay.graphs.base import make_drawn
+from ragassay.graphs.each import build_paraphrase_graph, build_reason_graph
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.evidence import build_evidence_graph
-from ragassay.graphs.exams import build_exam_graph
 from ragassay.graphs.nuggets import build_nugget_graph
-from ragassay.graphs.paraphrase import build_paraphrase_graph
 from ragassay.graphs.qa import build_qa_graph
-from ragassay.graphs.rationales import build_reason_graph
-from ragassay.graphs.synthesis import build_synthesis_graph
+from ragassay.graphs.writing import build_exam_graph, build_synthesis_graph
 
 BUILDERS = (
     *(build_evaluate_graph, build_evidence_graph, build_exam_graph, build_nugget_graph),

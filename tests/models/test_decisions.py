@@ -13,10 +13,10 @@ import dspy
 import pytest
 from case_tables import each_case
 
+from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.rubric_judge import judgment_of, rating_signature
-from ragassay.agents.sampling import ask_judge
 from ragassay.models.decisions import decide
-from ragassay.models.gateway import JudgeLM, meter_calls, takes_decisions
+from ragassay.models.gateway import JudgeLM, takes_decisions
 from ragassay.models.litellm_library import import_litellm
 from ragassay.settings import load_settings
 
@@ -133,14 +133,21 @@ def judge(server: Server, model: str = "openai/gpt-6-luna", **options: Any) -> J
     return JudgeLM(load_settings(model=model, api_base=server.url, **options))
 
 
-async def rate(lm: JudgeLM) -> tuple[dspy.Prediction, Any]:
-    async def draw(more: Any) -> dspy.Prediction:
-        reply = (await lm.acall(messages=MESSAGES, **more))[0]
-        return dspy.Prediction(**json.loads(reply["text"]), logprobs=reply["logprobs"])
+class Rater(Agent):
+    """Rates by a prompt that is always the same."""
 
-    with meter_calls() as meter:
-        found, source = await ask_judge(draw, lm, rating_signature((1, 5)), MESSAGES)
-    return found, meter.usage + source
+    name = "rubric_judge"
+    adapter: Any = SimpleNamespace(
+        format=lambda *_: MESSAGES, parse=lambda signature, text: json.loads(text)
+    )
+
+    def request(self) -> AgentRequest:
+        return AgentRequest(rating_signature((1, 5)), {}, (), lambda found, usage: (found, usage))
+
+
+async def rate(lm: JudgeLM) -> tuple[dspy.Prediction, Any]:
+    with dspy.context(lm=lm):
+        return await Rater(rating_signature((1, 5))).acall()
 
 
 async def test_a_rating_has_the_probabilities_of_a_second_call_without_text(serve):
