@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
@@ -12,7 +13,8 @@ from ragassay.cli.options import DryRun, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
-    from ragassay.workbench.evaluation import GradedFile, SystemFiles
+    from ragassay.runs.banks import GradedFile
+    from ragassay.workbench.evaluation import SystemFiles
     from ragassay.workbench.grades import GradeFilter, GradeKind
     from ragassay.workbench.oversight import Relevance
 
@@ -124,12 +126,16 @@ def graded_file(
         leanings: Whether what is undecided counts as it leant.
     """
     from ragassay.cli.output import print_rejections
-    from ragassay.workbench.evaluation import read_graded
+    from ragassay.runs.banks import read_graded
+    from ragassay.workbench.evaluation import graders_of
+    from ragassay.workbench.graded_files import with_leanings
 
-    file = read_graded(path, banks or (), leanings=leanings)
+    file = read_graded(path, banks or ())
+    if leanings:
+        file = replace(file, queries=with_leanings(file.queries))
     print_rejections(file.rejections)
     if chosen is not None:
-        graders = file.graders(chosen)
+        graders = graders_of(file, chosen)
         if len(graders) > 1:
             typer.echo(
                 f"note: {len(graders)} graders; of a passage's grades the first counts, "

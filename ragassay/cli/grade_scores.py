@@ -198,6 +198,7 @@ def annotators(
         from ragassay.cli.tables import show_sheets
         from ragassay.runs.folder import write_whole
         from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
+        from ragassay.workbench.evaluation import graders_of
         from ragassay.workbench.evaluation_tables import annotator_sheets, annotators_latex
 
         chosen = grade_filter(model, prompt_class, items)
@@ -210,7 +211,7 @@ def annotators(
             like_original=like_original,
         )
         if latex is not None:
-            write_whole(latex, annotators_latex(found, min_relevant, file.graders(chosen)[0]))
+            write_whole(latex, annotators_latex(found, min_relevant, graders_of(file, chosen)[0]))
             typer.echo(f"wrote {latex}", err=True)
         sheets = [sheet for one in found for sheet in annotator_sheets(one, min_relevant)]
         show_sheets(sheets, csv, as_json, limit)

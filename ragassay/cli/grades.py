@@ -140,11 +140,12 @@ def filter_(
     """
     with errors_as_lines():
         from ragassay.formats import write_graded_paragraphs
+        from ragassay.workbench.evaluation import graders_of
         from ragassay.workbench.graded_files import filter_grades
 
         chosen = grade_filter(model, prompt_class, items, self_rated)
         file = graded_file(grades, None, None)
-        graders = file.graders(chosen)
+        graders = graders_of(file, chosen)
         write_graded_paragraphs(filter_grades(file.queries, chosen), out)
         typer.echo(f"{out}: grades of {'; '.join(graders)}")
     exit_code(file)

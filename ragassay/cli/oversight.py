@@ -28,7 +28,7 @@ from ragassay.cli.grade import (
 from ragassay.cli.options import Json
 
 if TYPE_CHECKING:
-    from ragassay.workbench.evaluation import GradedFile
+    from ragassay.runs.banks import GradedFile
     from ragassay.workbench.grades import GradeFilter
     from ragassay.workbench.oversight import CheckedItem
 
@@ -238,11 +238,12 @@ def agreement(
     with errors_as_lines():
         from ragassay.cli.tables import show_sheets
         from ragassay.workbench.agreement import grader_agreement
+        from ragassay.workbench.evaluation import graders_of
         from ragassay.workbench.tables import grader_sheets
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, None, None)
-        file.graders(chosen)
+        graders_of(file, chosen)
         found = grader_agreement(file.queries, chosen, min_rating)
         show_sheets(grader_sheets(found), csv, as_json, limit)
     exit_code(file)
