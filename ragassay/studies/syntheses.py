@@ -219,7 +219,7 @@ async def _write_in_turn(models: Sequence[ModelSyntheses], bar: Bar) -> None:
 
 def _one_cluster(settings: Settings) -> AbstractContextManager[object]:
     """Join or start the cluster for all models: each by itself would take seconds."""
-    from ragassay.runs.distributed.cluster import opened_cluster
+    from ragassay.runs.distributed.driver import opened_cluster
 
     return opened_cluster(settings.limits.address, settings.limits.workers)
 
