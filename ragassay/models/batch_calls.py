@@ -24,12 +24,7 @@ class UnknownBatchError(Exception):
 
 
 class BatchCalls:
-    """The batch interface of a model's provider.
-
-    Args:
-        model: LiteLLM name of the model.
-        api_base: Its endpoint, if not the provider's own.
-    """
+    """The batch interface of a model's provider."""
 
     def __init__(self, model: str, api_base: str | None) -> None:
         self._model, self._base = model, api_base or ""

@@ -54,11 +54,6 @@ class _QueuedRequest:
 class BatchQueue:
     """The requests to one model.
 
-    Args:
-        model: Its LiteLLM name.
-        api_base: Its endpoint, if not the provider's own.
-        batches: The batches of the run.
-
     Attributes:
         client: What LiteLLM takes as its HTTP client: it waits for the batch.
     """

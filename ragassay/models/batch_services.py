@@ -41,7 +41,6 @@ class BatchStatus:
     """The state of a batch, as its provider reports it.
 
     Attributes:
-        is_over: Whether nothing more will come.
         refusal: Why the provider refused the batch as a whole; empty where it did not.
         ending: How it ended: completed, expired, cancelled.
         files: Ids of the files with its replies.
@@ -54,12 +53,7 @@ class BatchStatus:
 
 
 class BatchService(Protocol):
-    """A provider's batch interface.
-
-    Attributes:
-        most_requests: Most requests of a batch.
-        most_bytes: Longest batch.
-    """
+    """A provider's batch interface."""
 
     most_requests: int
     most_bytes: int
@@ -92,12 +86,7 @@ def batch_service(model: str, api_base: str | None) -> BatchService:
 
 
 class FileBatches:
-    """Batches of OpenAI and Azure: a file of requests, and a file of replies.
-
-    Args:
-        model: LiteLLM name of the model.
-        api_base: Its endpoint, if not the provider's own.
-    """
+    """Batches of OpenAI and Azure: a file of requests, and a file of replies."""
 
     most_requests = 50_000
     most_bytes = 100 * MIB
@@ -215,12 +204,7 @@ class VertexBatches(FileBatches):
 
 
 class AnthropicBatches:
-    """Message batches of Anthropic.
-
-    Args:
-        model: LiteLLM name of the model.
-        api_base: Its endpoint, if not the provider's own.
-    """
+    """Message batches of Anthropic."""
 
     most_requests = 100_000
     most_bytes = 200 * MIB

@@ -30,7 +30,6 @@ class ItemReply:
     """A provider's reply to one request of a batch.
 
     Attributes:
-        key: The request's key.
         status: The HTTP status that the request would have had by itself.
         body: The JSON body that it would have had.
     """
@@ -46,11 +45,8 @@ class SubmittedBatch(BaseModel):
     Attributes:
         name: Our name for it, sent along with it.
         id: The provider's name for it; empty until the provider has confirmed it.
-        model: LiteLLM name of the model that answers it.
         endpoint: Fingerprint of the endpoint.
-        keys: The keys of its requests.
         estimate_usd: The most that it costs; None where the price is unknown.
-        state: Whether its replies are collected.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

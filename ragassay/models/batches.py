@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 class Batches:
-    """The batches of a run, by model.
-
-    Args:
-        store: Where they are kept.
-        limiter: The bounds of the run.
-        tell: Receives what is going on, in words.
-    """
+    """The batches of a run, by model."""
 
     def __init__(self, store: BatchStore, limiter: RunLimiter, tell: Callable[[str], None]) -> None:
         self.store, self.tell = store, tell

@@ -56,8 +56,6 @@ class Embedder(Rebuilt):
         model: `MINILM`, or any model that sentence-transformers can load.
 
     Attributes:
-        name: The model.
-        form: How it pools, and what stands before a text.
         digest: SHA-256 of the packaged model's weights; of another one the digest of its form, as
             vectors that were pooled otherwise are others.
     """
@@ -228,11 +226,7 @@ MOST_KEPT = 100_000
 
 
 class KeptVectors:
-    """Embeds as `Embedder.encode_many` does, and keeps the vectors; the oldest go first.
-
-    Args:
-        embedder: What embeds.
-    """
+    """Embeds as `Embedder.encode_many` does, and keeps the vectors; the oldest go first."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.name, self.digest = embedder.name, embedder.digest
@@ -272,12 +266,7 @@ def encode_role(encoder: _Encoder, texts: Sequence[str], role: TextRole) -> NDAr
 
 
 class RoleEncoder:
-    """Embeds texts by their role: an `Encode` made from a model.
-
-    Args:
-        model: A name as `Embedder` takes it.
-        embedder: What embeds; by default an `Embedder` of the model.
-    """
+    """Embeds texts by their role: an `Encode` made from a model."""
 
     def __init__(self, model: str = MINILM, embedder: Embedder | KeptVectors | None = None) -> None:
         self.name = model

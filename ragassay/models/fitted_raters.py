@@ -33,10 +33,6 @@ class LinearScorer(Frozen):
     """A logistic model over named features of a sentence.
 
     Attributes:
-        features: Their names.
-        means: Mean of each, over the data that it was fitted on.
-        scales: Their standard deviations.
-        weights: Weights of the standardised features.
         bias: Added to their weighted sum.
         vector_weights: Weights of the sentence's vector, where it is used; else empty.
         openers: Weights of a sentence's first words and pairs of words, in lower case.
@@ -82,8 +78,6 @@ class RubricRater(Frozen):
     signals, each oriented so that more is better (McCullagh 1980).
 
     Attributes:
-        features: Names of signals.
-        means, scales: Mean and scale of each, over the data that it was fitted on.
         weights: Positive where more of the signal is better, negative where less is.
         thresholds: Four, ascending.
     """
@@ -117,16 +111,11 @@ class SignalRater(Frozen):
     """All models that turn measurements into ratings.
 
     Attributes:
-        model: Its name.
-        data: The data that it was fitted on.
-        data_sha256: Hash of the measured answers that it was fitted on.
-        seed: Seed of the damage and of the splits.
         order: Scores how late in an answer a sentence comes.
         opening: Scores whether a sentence is the first of its answer.
         closing: Scores whether it is the last.
         foreign: Scores whether a sentence is from another text.
         scholarly: Scores whether a sentence is scholarly prose.
-        rubrics: By the rubric's name.
     """
 
     model: str = SIGNAL_RATER
@@ -215,13 +204,7 @@ class ExamWeights(Frozen):
 
 
 class ExamModel(Frozen):
-    """The fitted numbers, by kind of item.
-
-    Attributes:
-        data: What they were fitted on.
-        data_sha256: Hash of the measured data.
-        kinds: By kind of item.
-    """
+    """The fitted numbers, by kind of item."""
 
     data: str
     data_sha256: str
@@ -262,7 +245,6 @@ class RelevanceModel(Frozen):
     """A logistic regression on two measures of a question and a paper.
 
     Attributes:
-        data: What it was fitted on.
         bias: The log-odds where both measures are 0.
         closest: Weight of the cosine of the question and the paper's closest sentence.
         covered: Weight of the share of the question's content words that the paper has.

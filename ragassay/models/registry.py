@@ -87,11 +87,6 @@ class ShelfItem:
     """An available model.
 
     Attributes:
-        name: Its name in settings and cards.
-        role: Its purpose.
-        source: Its origin.
-        files: Its files.
-        card: Its card.
         folder: The folder of an adapter on a language model; None for anything else.
         is_fetchable: Whether `ragassay models get` fetches it, which was not done yet.
     """
@@ -127,11 +122,7 @@ def served_models() -> tuple[str, ...]:
 
 
 def fact_checkers(cache_dir: Path) -> tuple[ShelfItem, ...]:
-    """Return the published fact checkers, whether they were fetched or not.
-
-    Args:
-        cache_dir: Has the notes of those that were.
-    """
+    """Return the published fact checkers, whether they were fetched or not."""
     published = load_verifier_kinds().facts.published
     return tuple(_fact_checker(name, one, cache_dir) for name, one in published.items())
 
@@ -341,14 +332,7 @@ State = Literal["ok", "damaged", "missing", "unproven"]
 
 @dataclass(frozen=True)
 class FileCheck:
-    """The result of checking a file.
-
-    Attributes:
-        name: The file's name.
-        state: Whether it matches.
-        found: Its SHA-256; empty for a missing file.
-        expected: The expected SHA-256.
-    """
+    """The result of checking a file."""
 
     name: str
     state: State

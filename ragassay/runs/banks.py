@@ -47,7 +47,6 @@ class BankFile:
     """A file of test banks.
 
     Attributes:
-        path: The file.
         banks: As people left them, each item with its id.
         rejections: Lines that could not be read.
         reviews: All that people said of items, undone or not, the oldest first.
@@ -288,11 +287,6 @@ def folded_banks(
     banks: Sequence[RubricBank], encode: Encode, least: float | None = None
 ) -> tuple[tuple[RubricBank, ...], tuple[tuple[str, str], ...]]:
     """Leave out items that say what an earlier one of their query and kind does.
-
-    Args:
-        banks: In their order; the parts of a query are compared with each other.
-        encode: The embedder's.
-        least: Least similarity of nuggets; see `repeats`.
 
     Returns:
         The banks, and the query and text of each item that was left out. The known answers of a

@@ -208,12 +208,7 @@ class RunFolder:
     def write_reports(
         self, summary: Summary, evaluations: Sequence[Evaluation] | None = None
     ) -> None:
-        """Write report.md and report.html from the folder's content.
-
-        Args:
-            summary: The run in numbers.
-            evaluations: The folder's, where they have been read.
-        """
+        """Write report.md and report.html from the folder's content."""
         known = self.evaluations() if evaluations is None else evaluations
         parts = (self.manifest(), summary, known, self.failures(), self.rejections())
         measured = {"audit": self.audit(), "repeats": self.repeats()}

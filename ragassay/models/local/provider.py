@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
     """Make `ragassay/...` known to LiteLLM, once a process.
 
-    Args:
-        cache_dir: Where converted weights live.
-        dtype: "auto", "bfloat16" or "float32".
-
     Raises:
         ExtraError: What runs models in this process is not installed.
     """

@@ -52,14 +52,11 @@ class HeadJob:
 
     Attributes:
         data: Files of training claims; one that is named twice counts twice.
-        out: Folder of the adapter.
         base: A packaged model, one from the hub, or a folder.
         start: A verifier to start from, by its name in settings or its folder; None for a new one.
         dev: Held-out claims, for calibration and for measurement; None for neither.
-        epochs: Number of passes over the examples.
         learning_rate: Learning rate of the low-rank factors; None for the base's default.
         rank: Rank of the low-rank factors; None for the base's default.
-        seed: The seed of all draws.
         limit: Most examples; 0 for all.
         steps: Most steps; 0 for all epochs.
         work: Folder of checkpoints; None for `out/checkpoints`.
@@ -98,10 +95,6 @@ class HeadJob:
 
 def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
     """Train an adapter with its head; the same job again resumes from its last checkpoint.
-
-    Args:
-        job: The training job.
-        say: Receives progress messages.
 
     Raises:
         InputError: There are no examples, held-out claims are among the training claims, the

@@ -68,15 +68,12 @@ class PairJob:
     Attributes:
         task: What it says.
         method: A support vector machine or logistic regression, of correctness only; or a head.
-        data: The user's files.
-        out: Folder of the classifier.
         base: Of a head: the encoder.
         labels: Of completeness: the file of labels, where the answers have none.
         folds: Most folds of the cross-validation.
         epochs: Of a head: passes over the pairs.
         learning_rate: Of a head; None for the base's default.
         rank: Of a head's low-rank factors; None for the base's default.
-        seed: The seed of folds and draws.
         limit: Most pairs; 0 for all.
         steps: Of a head: most steps of a fit; 0 for all epochs.
         work: Folder of a head's checkpoints; None for `out/checkpoints`.
@@ -115,10 +112,6 @@ class PairJob:
 
 def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
     """Cross-validate a classifier, fit it to all pairs, and write it with its bounds and card.
-
-    Args:
-        job: The job.
-        say: Receives progress messages.
 
     Returns:
         What was written; `measured` is of the held-out folds.

@@ -48,10 +48,8 @@ class Tuning:
         n_tokens: Longest input.
         learning_rate: Highest learning rate of the factors.
         head_rate: Learning rate of the head.
-        schedule: Schedule of the rates.
         smoothing: Smoothing of the labels, which are noisy.
         batch: Examples a step.
-        reads: The form of the passages.
     """
 
     untouched: float
@@ -98,9 +96,6 @@ class Finetuned:
     """A written adapter.
 
     Attributes:
-        weights_sha256: SHA-256 of its weights.
-        n_bytes: Their size.
-        n_examples: Number of training examples.
         n_rejected: Lines of the data that could not be read.
         measured: Its agreement with the labels of held-out claims; None without any.
     """
@@ -145,16 +140,7 @@ def head_card(
     measured: Agreement | None,
     command: str,
 ) -> ModelCard:
-    """Return the card that a report and `ragassay models show` print for a user's verifier.
-
-    Args:
-        model: The verifier's name in settings.
-        base: The base model.
-        digest: SHA-256 of its weights.
-        training: A description of its training.
-        measured: Its agreement with people on held-out claims; None without any.
-        command: The command that trained and measured it.
-    """
+    """Return the card that a report and `ragassay models show` print for a user's verifier."""
     begun = f", begun with the adapter {training.start[:12]}" if training.start else ""
     return ModelCard(
         model=model,

@@ -110,12 +110,7 @@ Group = tuple[Record, ...]
 
 
 def shards_of(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
-    """Cut records into shards, in order.
-
-    Args:
-        records: The records.
-        n_workers: Workers that judge at the same time.
-    """
+    """Cut records into shards, in order."""
     groups: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
         groups.setdefault((record.question, record.answer), []).append(record)
@@ -320,8 +315,7 @@ class _Driver:
         try:
             await asyncio.wait([ended])
         except asyncio.CancelledError:
-            with _reachable():
-                ray.cancel(running, force=True)
+            _stop(ray.cancel, running, force=True)
             raise
         ended.result()
 
@@ -335,19 +329,16 @@ class _Driver:
         import ray
 
         for actor in self.actors:
-            with _reachable():
-                ray.kill(actor)
+            _stop(ray.kill, actor)
 
 
-@contextmanager
-def _reachable() -> Iterator[None]:
-    """Do nothing where the cluster is gone, or the connection to it."""
+def _stop(stop: Callable[..., None], it: Any, **how: bool) -> None:
+    """Stop a worker or an actor, where the cluster and the connection to it are still there."""
     import ray
 
-    with suppress(ConnectionError):
-        if not ray.is_initialized():  # the next call would start a cluster here
-            raise ConnectionError
-        yield
+    if ray.is_initialized():  # else the call would start a cluster here
+        with suppress(ConnectionError):
+            stop(it, **how)
 
 
 def _cause(error: Any) -> BaseException:

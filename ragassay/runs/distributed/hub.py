@@ -31,7 +31,6 @@ class Parcel:
     Attributes:
         results: What records came to: evaluations, syntheses, failures.
         rows: Finished work: verdicts, or syntheses.
-        event: What has happened.
     """
 
     results: tuple[Any, ...] = ()
@@ -109,11 +108,7 @@ DELIVERY_S = 0.1
 
 
 class Outbox:
-    """The work of a worker that is not delivered yet.
-
-    Args:
-        hub: The actor of the hub.
-    """
+    """The work of a worker that is not delivered yet."""
 
     def __init__(self, hub: Any) -> None:
         self._hub = hub
@@ -166,8 +161,6 @@ class SharedStore(Store):
     """The finished work of a shard, and that of other workers.
 
     Args:
-        hub: The actor of the hub.
-        outbox: Takes new work.
         asks: Whether the hub may have work for this shard.
     """
 
@@ -190,11 +183,7 @@ class SharedStore(Store):
 
 
 class SharedLimiter:
-    """Asks the hub before each call: a `Limiter`.
-
-    Args:
-        hub: The actor of the hub.
-    """
+    """Asks the hub before each call: a `Limiter`."""
 
     def __init__(self, hub: Any) -> None:
         self._hub = hub
@@ -240,10 +229,8 @@ class Work:
     """The common part of all shards of a run.
 
     Attributes:
-        kind: What is done with the records.
         given: What the run is built from.
         settings: The settings that it is used with.
-        corpus: Where literature is looked up.
         identity: The work's identity at the driver.
         has_rows: Whether an earlier start has left finished work.
         hub: The actor of the hub.
@@ -264,11 +251,6 @@ class Work:
 
 def work_on_shard(work: Work, records: Sequence[Record], *, is_repeated: bool) -> None:
     """Bring records to their ends and deliver their results to the hub; a task of the cluster.
-
-    Args:
-        work: What all shards of the run have in common.
-        records: The records.
-        is_repeated: Whether a lost worker may have finished some of their work.
 
     Raises:
         FatalModelError: The judge is unavailable, or the money is spent.
