@@ -30,7 +30,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ragassay.errors import InputError, RunMismatchError, first_problem
-from ragassay.models.batch_store import BatchStore
+from ragassay.models.batches import BatchStore
 from ragassay.models.weights import sha256_of
 from ragassay.records import (
     UNSCORED_KINDS,
