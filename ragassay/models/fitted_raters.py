@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, ValidationError
 
@@ -27,6 +27,37 @@ SIGNAL_RATER = SIGNALS
 
 MOST_DEVIATIONS = 4.0
 """Most standard deviations from its mean that a feature counts with: no single one decides."""
+
+
+_RATERS = Path(str(files("ragassay.models"))) / "raters"
+SIGNALS_FILE, EXAM_FILE, PAIRS_FILE = (
+    _RATERS / f"{name}.json" for name in ("signals", "exam", "pairs")
+)
+"""The shipped numbers."""
+
+
+class FittedNumbers(Frozen):
+    """Fitted numbers, kept as JSON."""
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of all numbers."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a file.
+
+        Raises:
+            SettingsError: It is missing or damaged.
+        """
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
+        except ValidationError as error:
+            place, problem = first_problem(error)
+            raise SettingsError(f"{path} is damaged, fit it again: {place}: {problem}") from error
 
 
 class LinearScorer(Frozen):
@@ -107,7 +138,7 @@ class RubricRater(Frozen):
         }
 
 
-class SignalRater(Frozen):
+class SignalRater(FittedNumbers):
     """All models that turn measurements into ratings.
 
     Attributes:
@@ -129,30 +160,11 @@ class SignalRater(Frozen):
     scholarly: LinearScorer
     rubrics: dict[str, RubricRater] = Field(default_factory=dict)
 
-    @functools.cached_property
-    def digest(self) -> str:
-        """SHA-256 of all models."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-
 
 @functools.cache
 def shipped_rater() -> SignalRater:
     """Load the models that ragassay ships."""
-    text = files("ragassay.models").joinpath("raters", "signals.json").read_text(encoding="utf-8")
-    return rater_of(text)
-
-
-def rater_of(text: str) -> SignalRater:
-    """Read the models from a JSON text.
-
-    Raises:
-        SettingsError: It is invalid.
-    """
-    try:
-        return SignalRater.model_validate_json(text)
-    except ValidationError as error:
-        place, problem = first_problem(error)
-        raise SettingsError(f"not the models of a signal rater: {place}: {problem}") from error
+    return SignalRater.read(SIGNALS_FILE)
 
 
 def weighted_sum(model: LinearScorer | RubricRater, values: Mapping[str, float]) -> float:
@@ -178,9 +190,6 @@ def sigmoid(x: float) -> float:
 EXAM_RATER = "ragassay/exam-grader"
 """Name of the shipped numbers in reports and cards."""
 
-EXAM_FILE = Path(str(files("ragassay.models"))) / "raters" / "exam.json"
-"""The shipped numbers."""
-
 
 class ExamWeights(Frozen):
     """Proportional odds of the ratings (McCullagh 1980).
@@ -203,45 +212,25 @@ class ExamWeights(Frozen):
         return [sigmoid(z - threshold) for threshold in self.thresholds]
 
 
-class ExamModel(Frozen):
+class ExamModel(FittedNumbers):
     """The fitted numbers, by kind of item."""
 
     data: str
     data_sha256: str
     kinds: dict[ItemKind, ExamWeights]
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all numbers."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-
 
 @functools.cache
 def shipped_exam_model() -> ExamModel:
     """Load the numbers that ragassay ships."""
-    return exam_model_of(EXAM_FILE)
-
-
-def exam_model_of(path: Path) -> ExamModel:
-    """Read the numbers from a file.
-
-    Raises:
-        SettingsError: They are invalid.
-    """
-    try:
-        return ExamModel.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise SettingsError(f"{path} cannot be read: fit the exam grader again") from error
+    return ExamModel.read(EXAM_FILE)
 
 
 PAIR_RATER = "ragassay/pair-rater"
 """Name of the rater of question-answer pairs in reports and cards."""
 
-FILE = Path(str(files("ragassay.models"))) / "raters" / "pairs.json"
-"""The shipped numbers."""
 
-
-class RelevanceModel(Frozen):
+class RelevanceModel(FittedNumbers):
     """A logistic regression on two measures of a question and a paper.
 
     Attributes:
@@ -261,25 +250,8 @@ class RelevanceModel(Frozen):
         """Return the probability that a question is about the paper."""
         return sigmoid(self.bias + self.closest * closest + self.covered * covered)
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all numbers."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-
 
 @functools.cache
 def shipped_relevance() -> RelevanceModel:
     """Load the numbers that ragassay ships."""
-    return relevance_of(FILE)
-
-
-def relevance_of(path: Path) -> RelevanceModel:
-    """Read the numbers from a file.
-
-    Raises:
-        SettingsError: They are invalid.
-    """
-    try:
-        return RelevanceModel.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise SettingsError(f"{path} cannot be read: fit the pair rater again") from error
+    return RelevanceModel.read(PAIRS_FILE)
