@@ -2,7 +2,7 @@
 
 Each measure is given as mean and 95 % interval over the questions; rankings are 100 deep.
 
-python benchmarks/bioasq.py --shared ../shared [--cache vectors.npz] [--limit 50]
+python benchmarks/bioasq.py --shared ../shared [--cache FOLDER] [--limit 50]
 python benchmarks/bioasq.py --shared ../shared --questions 300 --others 2500    # a smaller sample
 
 An article's text is here the snippets that BioASQ's experts marked in it, joined: text that was
@@ -25,13 +25,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ragassay.metrics.papers.retrieval import retrieval_scores
-from ragassay.models.embeddings import Embedder, Encoded
-from ragassay.optimizers.finetuning.vectors import CachedEncoder
+from ragassay.models.computed import computed_in
+from ragassay.models.embeddings import Embedder
 from ragassay.retrievers.dense.chroma import embedded_text
 from ragassay.retrievers.dense.embed import embed_corpus
 from ragassay.retrievers.dense.index import DenseIndex
@@ -42,9 +41,7 @@ from ragassay.retrievers.opening import DenseCorpus, HybridCorpus
 from ragassay.retrievers.reranked_literature import RerankedLiterature
 from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+CACHE_MB = 4096
 N_FOUND = 100
 SEED = 0
 CAUTION = "gold texts are joined gold snippets: too easy; compare the rows with each other only"
@@ -52,21 +49,6 @@ CAUTION = "gold texts are joined gold snippets: too easy; compare the rows with 
 Row = dict[str, str]
 Questions = dict[str, str]
 Qrels = dict[str, dict[str, int]]
-
-
-class NamedCache:
-    """A cached encoder of whole texts that says which model it caches."""
-
-    def __init__(self, encoder: CachedEncoder, embedder: Embedder) -> None:
-        self.name, self.digest = embedder.name, embedder.digest
-        self.embedder = embedder
-        self._encoder = encoder
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._encoder.encode(texts)
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        return self.embedder.encode_tokens(texts)
 
 
 def lines(path: Path) -> Iterator[dict[str, str]]:
@@ -141,7 +123,7 @@ def show(place: str, way: str, literature: Literature, questions: Questions, qre
 
 
 def show_recall(
-    place: str, corpus: DiskCorpus, index: DenseIndex, encoder: NamedCache, questions: Questions
+    place: str, corpus: DiskCorpus, index: DenseIndex, encoder: Embedder, questions: Questions
 ) -> None:
     """How many of the true nearest neighbours Chroma's graph finds."""
     articles = [article for page in corpus.pages() for article in page]
@@ -159,7 +141,7 @@ def show_recall(
 def measure(
     place: str,
     corpus: DiskCorpus,
-    encoder: NamedCache,
+    encoder: Embedder,
     questions: Questions,
     qrels: Qrels,
     n_reranked: int,
@@ -177,7 +159,7 @@ def measure(
     names = random.Random(SEED).sample(sorted(questions), min(n_reranked, len(questions)))
     fewer = {name: questions[name] for name in names}
     show_recall(place, corpus, index, encoder, fewer)
-    reranker = EmbeddedReranker(encoder.embedder)
+    reranker = EmbeddedReranker(encoder)
     for way, literature in (("BM25", corpus), ("hybrid", hybrid)):
         show(place, way, literature, fewer, qrels)
         better = RerankedLiterature(literature, reranker, "embedded")
@@ -199,13 +181,12 @@ def main() -> None:
     print(json.dumps({"caution": CAUTION, "n_gold": len(gold), "n_others": len(others)}))
     embedder = Embedder()
     with (
-        CachedEncoder(embedder, arguments.cache) as cached,
+        computed_in(arguments.cache or Path(), CACHE_MB if arguments.cache else 0),
         tempfile.TemporaryDirectory() as folder,
     ):
-        encoder = NamedCache(cached, embedder)
         for place, rows in (("snippets", gold), ("mixed", [*gold, *others])):
             corpus = built(rows, Path(folder) / place)
-            measure(place, corpus, encoder, questions, qrels, arguments.limit)
+            measure(place, corpus, embedder, questions, qrels, arguments.limit)
 
 
 if __name__ == "__main__":

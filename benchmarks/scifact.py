@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from ragassay.metrics.papers.retrieval import retrieval_scores
+from ragassay.models.computed import computed_in
 from ragassay.models.embeddings import Embedder
-from ragassay.optimizers.finetuning.vectors import CachedEncoder
 from ragassay.retrievers.evidence import reciprocal_rank_fusion
 from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker, TextEncoder
 
@@ -40,6 +40,7 @@ from training.reranking import (
 )
 from training.tokens import CachedTokenEncoder
 
+CACHE_MB = 4096
 N_FOUND = 100
 
 Run = dict[str, dict[str, float]]
@@ -118,15 +119,12 @@ def main() -> None:
     search = Bm25Search(data.documents)
     bm25 = searched(data, search)
     show("BM25", data, bm25)
-    vectors, tokens = None, None
-    if arguments.cache is not None:
-        arguments.cache.mkdir(parents=True, exist_ok=True)
-        vectors, tokens = arguments.cache / "abstracts.npz", arguments.cache / "tokens"
-    with CachedEncoder(Embedder(), vectors) as encoder:
-        dense = embedded(data, encoder)
+    cache = arguments.cache
+    with computed_in(cache / "abstracts" if cache else Path(), CACHE_MB if cache else 0):
+        dense = embedded(data, Embedder())
         show("all-MiniLM-L6-v2", data, dense)
         show("reciprocal rank fusion", data, fused([bm25, dense], list(data.claims)))
-    with CachedTokenEncoder(Embedder(), tokens) as encoder:
+    with CachedTokenEncoder(Embedder(), cache / "tokens" if cache else None) as encoder:
         best = reranked(data, bm25, search, encoder)
     show("EmbeddedReranker", data, best, f"best {DEPTH} by BM25, {N_FOLDS} folds")
     show_speed(data, search, arguments.timed)

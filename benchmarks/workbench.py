@@ -34,10 +34,10 @@ import pytrec_eval
 from ragassay.errors import InputError
 from ragassay.formats import RankedDocument, RetrievalRun, read_qrels, write_qrels, write_run
 from ragassay.metrics.stats.correlation import kendall_tau
+from ragassay.runs.banks import read_graded
 from ragassay.workbench.evaluation import (
     LabelBy,
     leaderboards,
-    read_graded,
     read_system_files,
     rubric_qrels,
     write_rubric_qrels,

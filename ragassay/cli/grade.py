@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
@@ -19,7 +19,8 @@ from ragassay.options import EvaluateKeywords
 if TYPE_CHECKING:
     from ragassay.records import Rejection
     from ragassay.reports.sheets import Sheet
-    from ragassay.workbench.evaluation import GradedFile, SystemFiles
+    from ragassay.runs.banks import GradedFile
+    from ragassay.workbench.evaluation import SystemFiles
     from ragassay.workbench.grades import GradeFilter, GradeKind
 
 
@@ -87,12 +88,16 @@ def graded_file(
         leanings: Whether what is undecided counts as it leant.
         takes_first: Whether only the first of several graders counts, which is worth a note.
     """
-    from ragassay.workbench.evaluation import read_graded
+    from ragassay.runs.banks import read_graded
+    from ragassay.workbench.evaluation import graders_of
+    from ragassay.workbench.graded_files import with_leanings
 
-    file = read_graded(path, banks or (), leanings=leanings)
+    file = read_graded(path, banks or ())
+    if leanings:
+        file = replace(file, queries=with_leanings(file.queries))
     print_rejections(file.rejections)
     if chosen is not None:
-        graders = file.graders(chosen)
+        graders = graders_of(file, chosen)
         if takes_first and len(graders) > 1:
             print_notes(
                 f"note: {len(graders)} graders; of a passage's grades the first counts, "

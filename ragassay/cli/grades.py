@@ -131,11 +131,12 @@ def filter_(
         self_rated: Only grades with ratings, or without.
     """
     from ragassay.formats import write_graded_paragraphs
+    from ragassay.workbench.evaluation import graders_of
     from ragassay.workbench.graded_files import filter_grades
 
     chosen = grade_filter(model, prompt_class, items, self_rated)
     file = graded_file(grades)
-    graders = file.graders(chosen)
+    graders = graders_of(file, chosen)
     write_graded_paragraphs(filter_grades(file.queries, chosen), out)
     typer.echo(f"{out}: grades of {'; '.join(graders)}")
     return partial_if(file.rejections)

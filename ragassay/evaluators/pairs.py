@@ -22,7 +22,7 @@ from ragassay.records import (
 )
 
 if TYPE_CHECKING:
-    from ragassay.instruments.pair_rater import PairRater
+    from ragassay.instruments.pair_rater import EmbeddedPairRater
 
 Rated = tuple[RacarDimension, QAPair]
 
@@ -81,7 +81,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         if run.models.pair_rater is not None:
             yield from run.models.pair_rater.identity
 
-    def instrument(self, run: Run) -> PairRater | None:
+    def instrument(self, run: Run) -> EmbeddedPairRater | None:
         """Return the rater of pairs."""
         return run.models.pair_rater
 

@@ -38,9 +38,6 @@ CONVERTING = ("accelerate", "gguf")
 def need_judge(model: str) -> None:
     """Ask for what a judge needs: in this process, or of the provider that LiteLLM asks.
 
-    Args:
-        model: A judge's LiteLLM name.
-
     Raises:
         ExtraError: A library, or the package of the weights, is not installed.
     """
@@ -122,10 +119,6 @@ class FetchedModel(Frozen):
     """The note of a fetched model.
 
     Attributes:
-        repository: Its name on the hub.
-        revision: The commit that was fetched.
-        licence: As the hub names it.
-        folder: Where it lies.
         sha256: Of its files of weights, by name.
         base_folder: Where the configuration and tokenizer of its base lie, if it has none.
     """

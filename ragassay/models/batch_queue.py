@@ -13,10 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import BatchError, FatalModelError, ModelError
 from ragassay.model_names import provider_of
-from ragassay.models.batch_calls import BatchCalls, UnknownBatchError
-from ragassay.models.batch_services import CANCELLED, EXPIRED, TOO_LATE, BatchRequest
-from ragassay.models.batch_store import ItemReply, JsonBody, SubmittedBatch
-from ragassay.models.batches import Batches, current_batches
+from ragassay.models.batch_services import (
+    CANCELLED,
+    EXPIRED,
+    TOO_LATE,
+    BatchCalls,
+    BatchRequest,
+    UnknownBatchError,
+)
+from ragassay.models.batches import Batches, ItemReply, JsonBody, SubmittedBatch, current_batches
 from ragassay.models.litellm_library import estimate_usd
 from ragassay.models.received import note_error, receive
 from ragassay.records import FailureReason
@@ -53,11 +58,6 @@ class _QueuedRequest:
 
 class BatchQueue:
     """The requests to one model.
-
-    Args:
-        model: Its LiteLLM name.
-        api_base: Its endpoint, if not the provider's own.
-        batches: The batches of the run.
 
     Attributes:
         client: What LiteLLM takes as its HTTP client: it waits for the batch.

@@ -1,5 +1,7 @@
 """The batch interfaces of providers: submit requests together, look after them, fetch the replies.
 
+A call is tried again where it fails for a moment; what fails for good is typed.
+
 OpenAI, Azure and Vertex take a file of requests, by LiteLLM's functions for files and batches.
 Anthropic takes the requests themselves; LiteLLM looks after its batches but cannot create one.
 """
@@ -8,14 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from ragassay.errors import ModelError
+from ragassay.errors import FatalModelError, ModelError, TransientModelError, UnparsableReplyError
 from ragassay.model_names import provider_of
-from ragassay.models.batch_store import ItemReply, JsonBody
+from ragassay.models.batches import ItemReply, JsonBody
 from ragassay.models.litellm_library import import_litellm
+from ragassay.models.provider_errors import retry_after_s, typed_error
 
 MIB = 2**20
 TIMEOUT_S = 600.0
@@ -41,7 +44,6 @@ class BatchStatus:
     """The state of a batch, as its provider reports it.
 
     Attributes:
-        is_over: Whether nothing more will come.
         refusal: Why the provider refused the batch as a whole; empty where it did not.
         ending: How it ended: completed, expired, cancelled.
         files: Ids of the files with its replies.
@@ -54,12 +56,7 @@ class BatchStatus:
 
 
 class BatchService(Protocol):
-    """A provider's batch interface.
-
-    Attributes:
-        most_requests: Most requests of a batch.
-        most_bytes: Longest batch.
-    """
+    """A provider's batch interface."""
 
     most_requests: int
     most_bytes: int
@@ -92,12 +89,7 @@ def batch_service(model: str, api_base: str | None) -> BatchService:
 
 
 class FileBatches:
-    """Batches of OpenAI and Azure: a file of requests, and a file of replies.
-
-    Args:
-        model: LiteLLM name of the model.
-        api_base: Its endpoint, if not the provider's own.
-    """
+    """Batches of OpenAI and Azure: a file of requests, and a file of replies."""
 
     most_requests = 50_000
     most_bytes = 100 * MIB
@@ -215,12 +207,7 @@ class VertexBatches(FileBatches):
 
 
 class AnthropicBatches:
-    """Message batches of Anthropic.
-
-    Args:
-        model: LiteLLM name of the model.
-        api_base: Its endpoint, if not the provider's own.
-    """
+    """Message batches of Anthropic."""
 
     most_requests = 100_000
     most_bytes = 200 * MIB
@@ -311,3 +298,96 @@ def _lines(content: bytes) -> Iterator[Mapping[str, Any]]:
 
 def _object(value: object) -> dict[str, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
+
+
+T = TypeVar("T")
+
+N_ATTEMPTS = 12
+"""Attempts of a call that fails for a temporary reason."""
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 120.0
+
+
+class UnknownBatchError(Exception):
+    """A provider does not know a batch."""
+
+
+class BatchCalls:
+    """The batch interface of a model's provider."""
+
+    def __init__(self, model: str, api_base: str | None) -> None:
+        self._model, self._base = model, api_base or ""
+        self._service = batch_service(model, api_base)
+        self.most_requests = self._service.most_requests
+        self.most_bytes = self._service.most_bytes
+
+    async def create(self, name: str, requests: Sequence[BatchRequest]) -> str:
+        """Create a batch and return the provider's name for it.
+
+        Raises:
+            FatalModelError: The provider refuses it, or cannot be reached.
+        """
+        attempts = 0
+
+        async def create_once() -> str:
+            nonlocal attempts
+            attempts += 1
+            # An attempt may have been lost on its way back only.
+            found = await self._service.find(name) if attempts > 1 else None
+            return found or await self._service.submit(name, requests)
+
+        try:
+            return await self._tried(create_once)
+        except UnknownBatchError as error:
+            raise FatalModelError(
+                f"{self._model}: {self._base or 'its provider'} has no batch interface (404): "
+                "leave out --batch"
+            ) from error
+
+    async def find(self, name: str) -> str:
+        """Return the provider's name of a batch whose creation was not confirmed.
+
+        Raises:
+            UnknownBatchError: There is none.
+            FatalModelError: The provider cannot be asked.
+        """
+        found = await self._tried(lambda: self._service.find(name))
+        if found is None:
+            raise UnknownBatchError(name)
+        return found
+
+    async def check(self, batch_id: str) -> BatchStatus:
+        """Return how far a batch is.
+
+        Raises:
+            UnknownBatchError: The provider does not know it.
+            FatalModelError: The provider cannot be asked.
+        """
+        return await self._tried(lambda: self._service.check(batch_id))
+
+    async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
+        """Return the replies of a batch that is over, by key.
+
+        Raises:
+            UnknownBatchError: The provider has deleted them.
+            FatalModelError: They cannot be had.
+        """
+        return await self._tried(lambda: self._service.collect(status))
+
+    async def _tried(self, call: Callable[[], Awaitable[T]]) -> T:
+        pause_s = FIRST_PAUSE_S
+        for attempt in range(1, N_ATTEMPTS + 1):
+            try:
+                return await call()
+            except Exception as error:  # each provider has its own errors; all are typed here
+                if getattr(error, "status_code", None) == 404:
+                    raise UnknownBatchError(self._model) from None
+                typed = typed_error(error, self._model, self._base, None)
+                is_temporary = isinstance(typed, TransientModelError | UnparsableReplyError)
+                if not is_temporary or attempt == N_ATTEMPTS:
+                    # What a provider says may quote the key: it is not chained to a traceback.
+                    raise FatalModelError(f"{self._model}, its batches: {typed}") from None
+                asked_s = retry_after_s(error)
+            await asyncio.sleep(min(asked_s or pause_s, LONGEST_PAUSE_S))
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        raise AssertionError("unreachable")

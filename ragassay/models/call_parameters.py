@@ -32,11 +32,9 @@ class Refusable:
     """A parameter that some endpoints refuse.
 
     Attributes:
-        name: What is learnt by a refusal.
         words: A pattern of its names in refusals.
         sent_as: The call's options that it consists of.
         without: What is done instead, for a person.
-        example: A refusal.
     """
 
     name: str
@@ -172,12 +170,7 @@ def options_of(name: str) -> tuple[str, ...]:
 
 
 def apply_learnt(options: Mapping[str, Any], learnt: Collection[str]) -> dict[str, Any]:
-    """Return a call's options without what its endpoint refuses; those that are None are left out.
-
-    Args:
-        options: By their names in LiteLLM.
-        learnt: Names of `REFUSABLE`, and `REASONING`.
-    """
+    """Return a call's options without those that are None or that its endpoint refuses."""
     kept = {name: value for name, value in options.items() if value is not None}
     if REASONING in learnt and kept.get("max_tokens"):
         kept["max_tokens"] *= REASONING_FACTOR
@@ -219,13 +212,7 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
 def parameters_of(
     settings: Settings, supported: Collection[str], litellm: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what all calls of a model carry, and what its user gave besides, which wins.
-
-    Args:
-        settings: Name the model, its address and the user's options.
-        supported: What LiteLLM knows the model to take.
-        litellm: The library.
-    """
+    """Return what all calls of a model carry, and what its user gave besides, which wins."""
     options, given = base_parameters(settings)
     if litellm.supports_reasoning(settings.judge.model):
         has_bound = any("tokens" in name for name in parse_options(settings.judge.model_options))

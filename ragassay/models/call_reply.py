@@ -41,9 +41,6 @@ def answered_by(asked: str, response: Any) -> str:
 def mixture_notes(answered: Iterable[str]) -> tuple[str, ...]:
     """Return a sentence for each model that answered under several names or fingerprints.
 
-    Args:
-        answered: From `Usage.answered_by`.
-
     Example:
         >>> notes = mixture_notes(["openai/a: a-2025 fp_1", "openai/a: a-2025 fp_2", "openai/b: b"])
         >>> [note.partition(".")[0] for note in notes]
@@ -65,10 +62,6 @@ def read_usage(response: ModelResponse, is_local: bool) -> Usage:
     """Return the usage of one call.
 
     LiteLLM prices tokens that were read from a cache, or written to one, as the provider does.
-
-    Args:
-        response: LiteLLM's response.
-        is_local: Whether the model runs in this process, which costs nothing.
     """
     usage: Any = getattr(response, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
@@ -84,12 +77,7 @@ def read_usage(response: ModelResponse, is_local: bool) -> Usage:
 
 
 def unbooked_usage(paid: Usage, booked: Usage) -> Usage:
-    """Return the usage of calls that were paid for and counted nowhere, because they failed.
-
-    Args:
-        paid: The usage of all calls.
-        booked: The usage of those whose replies were used.
-    """
+    """Return the usage of calls that were paid for and counted nowhere, because they failed."""
     n_failed = paid.n_calls - booked.n_calls
     if n_failed <= 0:
         return Usage()
@@ -116,10 +104,6 @@ CUT = ("length", "max_tokens", "MAX_TOKENS", "model_length")
 
 def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
     """Return a reply as DSPy's adapters expect it.
-
-    Args:
-        response: A provider's completion.
-        model: The model's name, for errors.
 
     Returns:
         `text`, `logprobs` and `tool_calls`; `is_cut` if a bound on tokens ended it, `reasons` if

@@ -23,11 +23,7 @@ from ragassay.text.faults import with_whole_characters
 
 
 class ToolCaller(BaseChatModel):
-    """A chat model whose every turn is a call of the gateway: same limits, errors and costs.
-
-    Args:
-        lm: The judge; it must be able to call tools.
-    """
+    """A chat model whose every turn is a call of the gateway: same limits, errors and costs."""
 
     lm: SkipValidation[JudgeLM]
 

@@ -123,14 +123,7 @@ def is_kept(digest: str) -> bool:
 def computed_once(
     kind: str, digest: str, inputs: Sequence[Any], compute: Compute
 ) -> Sequence[NDArray[np.floating]]:
-    """Return an array for each input, from the store that is open where it has them.
-
-    Args:
-        kind: What is computed.
-        digest: Of the model's weights; see `is_kept`.
-        inputs: JSON values.
-        compute: Computes the arrays of some inputs.
-    """
+    """Return an array for each input, from the store that is open where it has them."""
     store = next(reversed(_OPEN), None)  # another thread may close it meanwhile
     if store is None or not digest:
         return compute(list(inputs))

@@ -74,7 +74,6 @@ class EntailmentCorrectness:
     """Scores by the probability of support from a natural language inference model.
 
     Args:
-        model: The model.
         embedder: Measures cosines where a bound of the model has a least cosine; without one such
             a bound admits nothing.
     """
@@ -135,7 +134,6 @@ class CosineCorrectness:
     """Scores by the cosine of sentence and passage.
 
     Args:
-        embedder: The embedding model.
         threshold: Least cosine of a correct sentence; None for that of the model's form in
             `ragassay.prompts.model_forms`.
     """

@@ -43,7 +43,6 @@ class PairEncoder(nn.Module, ABC):
     """A base model with a classification head over pairs.
 
     Args:
-        base: A model of transformers.
         head: Maps `pooled` to a logit for each label.
         base_name: The base model's name.
         base_sha256: Digest of its published weights; empty where unknown.
@@ -217,15 +216,7 @@ def save_adapter(
 
 
 class BidirectionalEncoder(PairEncoder):
-    """A linear head over the first state and the mean of all.
-
-    Args:
-        base: An encoder of transformers.
-        tokenizer: Its tokenizer.
-        name: The base model's name.
-        sha256: Digest of its published weights; empty where unknown.
-        n_labels: Labels of the head.
-    """
+    """A linear head over the first state and the mean of all."""
 
     def __init__(
         self,
@@ -280,12 +271,7 @@ learns at its rate without oscillating."""
 
 
 class StandardisedHead(nn.Linear):
-    """A linear map of standardised features: mean 0 and equal spread.
-
-    Args:
-        width: Number of features.
-        n_labels: Number of labels.
-    """
+    """A linear map of standardised features: mean 0 and equal spread."""
 
     mean: Tensor
     spread: Tensor
@@ -313,10 +299,6 @@ class CausalEncoder(PairEncoder):
 
     Args:
         base: The lower layers of a model of transformers, without the language model's head.
-        tokenizer: Its tokenizer.
-        name: The base model's name.
-        sha256: Digest of its published weights; empty where unknown.
-        n_labels: Labels of the head.
     """
 
     head: StandardisedHead

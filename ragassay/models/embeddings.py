@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragassay.model_names import MINILM
 from ragassay.models.computed import computed_once, is_kept
-from ragassay.models.hosting import Encoded, current_host
+from ragassay.models.hosting import Encoded, Recipe, current_host
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256
 from ragassay.process import Rebuilt, cores
 from ragassay.prompts.model_forms import TextRole, form_of
@@ -56,8 +56,6 @@ class Embedder(Rebuilt):
         model: `MINILM`, or any model that sentence-transformers can load.
 
     Attributes:
-        name: The model.
-        form: How it pools, and what stands before a text.
         digest: SHA-256 of the packaged model's weights; of another one the digest of its form, as
             vectors that were pooled otherwise are others.
     """
@@ -77,19 +75,20 @@ class Embedder(Rebuilt):
         Returns:
             Vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text.
         """
-        return self._encode(self._in_role(texts, "text"))
+        return self.encode_as_given(self._in_role(texts, "text"))
 
     def encode_role(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
         """Return vectors as `encode` does, of texts that search or are searched."""
         if self.form.prefix(role) == self.form.prefix("text"):
             return self.encode(texts)
-        return self._encode(self._in_role(texts, role))
+        return self.encode_as_given(self._in_role(texts, role))
 
     def _in_role(self, texts: Sequence[str], role: TextRole) -> Sequence[str]:
         prefix = self.form.prefix(role)
         return [prefix + text for text in texts] if prefix else texts
 
-    def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_as_given(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors as `encode` does, without the words of a role."""
         import numpy as np
 
         if not texts:
@@ -162,13 +161,14 @@ class Embedder(Rebuilt):
     def _compute_vectors(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         host = current_host() if texts else None
         if host is not None:
-            return host.encode(self.name, texts)
+            recipe = Recipe(Embedder, (self.name,))
+            return list(host.submit(recipe, "encode_as_given", (texts,)).result())
         return list(computed_once("vector", self._stored_as, texts, self._compute_rows))
 
     def _compute_tokens(self, texts: Sequence[str]) -> list[Encoded]:
         host = current_host() if texts else None
         if host is not None:
-            return host.encode_tokens(self.name, texts)
+            return host.submit(Recipe(Embedder, (self.name,)), "encode_tokens", (texts,)).result()
         if not is_kept(self._stored_as):
             return self._compute(texts)
         rows = computed_once("tokens", self._stored_as, texts, self._compute_tables)
@@ -226,11 +226,7 @@ MOST_KEPT = 100_000
 
 
 class KeptVectors:
-    """Embeds as `Embedder.encode_many` does, and keeps the vectors; the oldest go first.
-
-    Args:
-        embedder: What embeds.
-    """
+    """Embeds as `Embedder.encode_many` does, and keeps the vectors; the oldest go first."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.name, self.digest = embedder.name, embedder.digest
@@ -270,12 +266,7 @@ def encode_role(encoder: _Encoder, texts: Sequence[str], role: TextRole) -> NDAr
 
 
 class RoleEncoder:
-    """Embeds texts by their role: an `Encode` made from a model.
-
-    Args:
-        model: A name as `Embedder` takes it.
-        embedder: What embeds; by default an `Embedder` of the model.
-    """
+    """Embeds texts by their role: an `Encode` made from a model."""
 
     def __init__(self, model: str = MINILM, embedder: Embedder | KeptVectors | None = None) -> None:
         self.name = model

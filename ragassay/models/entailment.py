@@ -17,9 +17,11 @@ from ragassay.models.hosting import computed_by_host
 from ragassay.models.weights import (
     MINILM_SAFETENSORS_SHA256,
     SMOLLM2_GGUF_SHA256,
+    LazyModel,
     check_hub,
+    load_pretrained,
     loading,
-    quiet_loading,
+    read_config,
     source_of,
 )
 from ragassay.records import VERDICT_SETS, Bound, Failure, UnsupportedSpan, Verdict
@@ -64,12 +66,7 @@ class EntailmentModel(Protocol):
 
 
 class Remembered:
-    """A model that caches each pair: damaged or rewritten answers share most sentences.
-
-    Args:
-        model: The model.
-        n_kept: How many of the latest pairs are cached.
-    """
+    """A model that caches each pair: damaged or rewritten answers share most sentences."""
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
         self.name, self.digest, self.bounds = model.name, model.digest, bounds_of(model)
@@ -177,9 +174,6 @@ _WORDS = {
 class NliModel:
     """A classifier of natural language inference; its weights are loaded at the first call.
 
-    Args:
-        name: A name on the hub, or a folder.
-
     Raises:
         OSError: It is unavailable.
         SettingsError: It has no label for entailment.
@@ -188,12 +182,8 @@ class NliModel:
     bounds = ()
 
     def __init__(self, name: str) -> None:
-        from transformers import AutoConfig
-
         check_hub(name)
-        with quiet_loading():
-            config: Any = AutoConfig.from_pretrained(name, trust_remote_code=False)
-        labels: Mapping[int, str] = config.id2label
+        labels: Mapping[int, str] = read_config(name).id2label
         self.name, self.digest, self.made_of = name, "", (name,)
         self._columns = entailment_columns(labels)
         if SUPPORTS not in self._columns.values():
@@ -201,18 +191,15 @@ class NliModel:
                 f"{name} has the labels {', '.join(labels.values())}: none of them says that a "
                 "text supports a claim, so it is not a model of natural language inference"
             )
-        self._loaded: tuple[Any, Any] | None = None
-        self._lock = threading.Lock()
+        self.model = LazyModel(lambda: load_pretrained("AutoModelForSequenceClassification", name))
 
     @computed_by_host
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return probabilities that the passage supports, contradicts or leaves open the claim."""
         import numpy as np
-        import torch
 
         found = np.zeros((len(pairs), 3))
-        with self._lock, torch.inference_mode():
-            tokenizer, model = self._load()
+        with self.model.used() as (tokenizer, model):
             for row, (claim, passage) in enumerate(pairs):
                 # The passage is the premise: it comes first. One without a title opens a line.
                 tokens = tokenizer(
@@ -226,19 +213,6 @@ class NliModel:
                 for column, share in enumerate(shares):
                     found[row, self._columns.get(column, NEUTRAL)] += share
         return found
-
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            import torch
-            from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-            with loading(self.name):
-                model = AutoModelForSequenceClassification.from_pretrained(
-                    self.name, trust_remote_code=False
-                ).eval()
-                tokenizer = AutoTokenizer.from_pretrained(self.name, trust_remote_code=False)
-            self._loaded = tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu")
-        return self._loaded
 
 
 def entailment_columns(labels: Mapping[int, str]) -> dict[int, int]:

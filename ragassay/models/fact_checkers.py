@@ -6,9 +6,8 @@ model's repository is run. Sentences are cut by ours, not by NLTK's splitter.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,15 @@ from ragassay.metrics.papers.verifier_scores import filled_chunks
 from ragassay.models.availability import read_fetched, unavailable_text
 from ragassay.models.hosting import computed_by_host
 from ragassay.models.scorers import weights_file
-from ragassay.models.weights import check_hub, folder_digest, loading, quiet_loading
+from ragassay.models.weights import (
+    LazyModel,
+    check_hub,
+    folder_digest,
+    load_pretrained,
+    loading,
+    on_device,
+    read_config,
+)
 from ragassay.prompts.model_forms import CheckerForm, load_verifier_kinds
 from ragassay.prompts.texts import around_passage
 from ragassay.records import UnsupportedSpan
@@ -34,7 +41,6 @@ class CheckerSource:
     """Where a model is loaded from.
 
     Attributes:
-        name: Its name in reports.
         place: A name on the hub, or a folder.
         digest: SHA-256 of its weights where known; else empty.
     """
@@ -84,9 +90,6 @@ class MiniCheck:
     The score is the probability of "supported" in the best chunk of the passage. Where a chunk
     and the claim are too long together, the program cuts the claim; here the chunk is cut.
 
-    Args:
-        source: Where it is loaded from.
-
     Raises:
         OSError: It is unavailable.
         SettingsError: It is of another architecture.
@@ -95,18 +98,14 @@ class MiniCheck:
     def __init__(self, source: CheckerSource) -> None:
         self._form, self._is_writer = _form_of("minicheck", source)
         self.name, self.digest, self.made_of = source.name, source.digest, (source,)
-        self._place = source.place
-        self._loaded: tuple[Any, Any] | None = None
-        self._lock = threading.Lock()
+        kind = "AutoModelForSeq2SeqLM" if self._is_writer else "AutoModelForSequenceClassification"
+        self.model = LazyModel(lambda: load_pretrained(kind, source.place, "float32"))
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
         """Return the probability that the passage supports the claim, in [0, 1]."""
-        import torch
-
         form = self._form
-        with self._lock, torch.inference_mode():
-            tokenizer, model = self._load()
+        with self.model.used() as (tokenizer, model):
 
             def length_of(sentence: str) -> int:
                 if form.unit == "words":
@@ -127,19 +126,6 @@ class MiniCheck:
         logits = model(**tokens, **first).logits
         return _share(logits[0, -1] if self._is_writer else logits[0], self._form)
 
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            from transformers import (
-                AutoModelForSeq2SeqLM,
-                AutoModelForSequenceClassification,
-            )
-
-            kind: Any = (
-                AutoModelForSeq2SeqLM if self._is_writer else AutoModelForSequenceClassification
-            )
-            self._loaded = _load_model(kind, self._place)
-        return self._loaded
-
 
 class Hhem:
     """HHEM-2.1-Open (Vectara): a T5 encoder whose first token says "consistent" or not.
@@ -156,44 +142,33 @@ class Hhem:
     """
 
     def __init__(self, source: CheckerSource, base: str) -> None:
-        from transformers import AutoConfig
-
-        with quiet_loading():
-            self._config: Any = AutoConfig.from_pretrained(base, trust_remote_code=False)
+        self._config = read_config(base)
         self._form = load_verifier_kinds().facts.checkers["hhem"].forms["t5"]
         self.name, self.digest, self.made_of = source.name, source.digest, (source, base)
         self._file, self._base = Path(source.place), base
-        self._loaded: tuple[Any, Any] | None = None
-        self._lock = threading.Lock()
+        self.model = LazyModel(self._load)
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
         """Return how consistent the claim is with the passage, in [0, 1]."""
-        import torch
-
-        with self._lock, torch.inference_mode():
-            tokenizer, model = self._load()
+        with self.model.used() as (tokenizer, model):
             premise = _without_marks(" ".join(passage.split()), tokenizer)
             tokens = _fitted_tokens(tokenizer, self._form, claim, premise)
             return _share(model(**tokens.to(model.device)).logits[0, 0], self._form)
 
     def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            import torch
-            from transformers import AutoTokenizer, T5ForTokenClassification
+        from transformers import AutoTokenizer, T5ForTokenClassification
 
-            with loading(self._base):
-                tokenizer = AutoTokenizer.from_pretrained(self._base, trust_remote_code=False)
-                model: Any = T5ForTokenClassification(self._config)
-            try:
-                left_out = model.load_state_dict(_read_hhem(self._file), strict=False)
-            except RuntimeError as error:
-                raise self._misfit(str(error).partition("\n")[2].strip()) from error
-            if lacking := [*left_out.missing_keys, *left_out.unexpected_keys]:
-                raise self._misfit(lacking[0])
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-            self._loaded = tokenizer, model.eval().to(device)
-        return self._loaded
+        with loading(self._base):
+            tokenizer = AutoTokenizer.from_pretrained(self._base, trust_remote_code=False)
+            model: Any = T5ForTokenClassification(self._config)
+        try:
+            left_out = model.load_state_dict(_read_hhem(self._file), strict=False)
+        except RuntimeError as error:
+            raise self._misfit(str(error).partition("\n")[2].strip()) from error
+        if lacking := [*left_out.missing_keys, *left_out.unexpected_keys]:
+            raise self._misfit(lacking[0])
+        return tokenizer, on_device(model)
 
     def _misfit(self, problem: str) -> SettingsError:
         return SettingsError(
@@ -206,9 +181,6 @@ class LettuceDetect:
 
     The score is 1 less the greatest probability of a token of the claim to be unsupported.
 
-    Args:
-        source: Where it is loaded from.
-
     Raises:
         OSError: It is unavailable.
         SettingsError: It is of another architecture, or does not label tokens by two classes.
@@ -217,11 +189,10 @@ class LettuceDetect:
     def __init__(self, source: CheckerSource) -> None:
         self._form, _ = _form_of("lettucedetect", source)
         self.name, self.digest, self.made_of = source.name, source.digest, (source,)
-        self._place = source.place
-        self._loaded: tuple[Any, Any] | None = None
-        self._lock = threading.Lock()
-        self._cached: OrderedDict[tuple[str, str], tuple[float, tuple[UnsupportedSpan, ...]]]
-        self._cached = OrderedDict()
+        self.model = LazyModel(
+            lambda: load_pretrained("AutoModelForTokenClassification", source.place, "float32")
+        )
+        self._examine = lru_cache(N_CACHED)(self._examine_new)
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
@@ -233,24 +204,14 @@ class LettuceDetect:
         """Return the parts of the claim that the passage does not support, in their order."""
         return self._examine(claim, passage)[1]
 
-    def _examine(self, claim: str, passage: str) -> tuple[float, tuple[UnsupportedSpan, ...]]:
-        with self._lock:
-            known = self._cached.get((claim, passage))
-            if known is None:
-                shares, places = self._token_shares(claim, passage)
-                known = 1 - max(shares, default=0.0), _merged_spans(claim, shares, places)
-                self._cached[claim, passage] = known
-                while len(self._cached) > N_CACHED:
-                    self._cached.popitem(last=False)
-            return known
+    def _examine_new(self, claim: str, passage: str) -> tuple[float, tuple[UnsupportedSpan, ...]]:
+        shares, places = self._token_shares(claim, passage)
+        return 1 - max(shares, default=0.0), _merged_spans(claim, shares, places)
 
     def _token_shares(self, claim: str, passage: str) -> tuple[list[float], list[tuple[int, int]]]:
         """Return each token's probability to be unsupported, and its place in the claim."""
-        import torch
-
         text = " ".join(passage.split()).join(around_passage(self._form.text))
-        with torch.inference_mode():
-            tokenizer, model = self._load()
+        with self.model.used() as (tokenizer, model):
             tokens = tokenizer(
                 text,
                 claim,
@@ -266,13 +227,6 @@ class LettuceDetect:
             shares = model(**tokens.to(model.device)).logits[0].softmax(-1)[:, self._form.labels[0]]
         chosen = [n for n, part in enumerate(parts) if part == 1 and places[n][0] < places[n][1]]
         return [float(shares[n]) for n in chosen], [tuple(places[n]) for n in chosen]
-
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            from transformers import AutoModelForTokenClassification
-
-            self._loaded = _load_model(AutoModelForTokenClassification, self._place)
-        return self._loaded
 
 
 def _merged_spans(
@@ -318,10 +272,7 @@ def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
         OSError: The model is unavailable.
         SettingsError: It is of another architecture, or has another number of classes.
     """
-    from transformers import AutoConfig
-
-    with quiet_loading():
-        config: Any = AutoConfig.from_pretrained(source.place, trust_remote_code=False)
+    config = read_config(source.place)
     forms = load_verifier_kinds().facts.checkers[kind].forms
     form = forms.get(config.model_type)
     if form is None:
@@ -338,17 +289,6 @@ def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
             f"classes, and this one is {', '.join(made_for) or 'untold'} of {config.num_labels}"
         )
     return form, is_writer
-
-
-def _load_model(kind: Any, place: str) -> tuple[Any, Any]:
-    """Return a model's tokenizer, and the model, in single precision as published programs have."""
-    import torch
-    from transformers import AutoTokenizer
-
-    with loading(place):
-        tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False)
-        model = kind.from_pretrained(place, dtype=torch.float32, trust_remote_code=False)
-    return tokenizer, model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def _read_hhem(file: Path) -> dict[str, Any]:
@@ -378,14 +318,7 @@ def _n_tokens(tokenizer: Any, text: str, **options: bool) -> int:
 
 
 def _fitted_tokens(tokenizer: Any, form: CheckerForm, claim: str, passage: str) -> Any:
-    """Return the tokens of a claim and as much of its passage as fits.
-
-    Args:
-        tokenizer: The model's.
-        form: The text around them.
-        claim: The claim.
-        passage: Without the tokenizer's marks.
-    """
+    """Return the tokens of a claim and as much of its passage as fits."""
     said = _without_marks(claim, tokenizer)
     before, after = around_passage(form.text, claim=said, end=tokenizer.eos_token)
     excess = _n_tokens(tokenizer, f"{before}{passage}{after}") - form.n_tokens
@@ -402,5 +335,4 @@ def _fitted_tokens(tokenizer: Any, form: CheckerForm, claim: str, passage: str) 
 
 
 def _share(logits: Any, form: CheckerForm) -> float:
-    """Return the probability of "supported" among the two labels."""
     return float(logits[list(form.labels)].float().softmax(-1)[1])

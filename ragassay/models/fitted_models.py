@@ -39,17 +39,13 @@ class FittedThresholds(Frozen):
     """The result of `ragassay verifiers fit`.
 
     Attributes:
-        verifier: The verifier's name.
         digest: SHA-256 of its weights where known; else empty.
-        n_labels: The labels that are told apart.
         thresholds: Of its shares; see `decided_shares`.
         objective: What is as large as it can be on the claims that were learnt from.
         learnt: Its value there, fitted.
         before: Its value on the claims held out, unfitted.
         after: Its value on the claims held out, fitted.
-        data: Names of the files of claims.
         texts: Marks of the claims and documents that were learnt from; see `mark_of`.
-        seed: Of the split.
     """
 
     version: Literal[1] = 1
@@ -89,10 +85,6 @@ class FittedVerifier:
     """A verifier whose labels are decided by fitted thresholds.
 
     Bounds of the verifier do not hold for it: they were found for its own probabilities.
-
-    Args:
-        fitted: The thresholds.
-        model: The verifier that they were fitted to.
 
     Raises:
         SettingsError: The verifier has other weights than the one they were fitted to.
@@ -140,11 +132,8 @@ class PairWeights(Frozen):
         shared: Weight of each word where both texts have it.
         missing: Weight of each word where only the sentence has it.
         cosine: Weight of the TF-IDF cosine of the two.
-        intercept: The intercept.
         slope: Slope of the logistic curve that turns a decision value into a probability (Platt).
         offset: Offset of the same curve.
-        n_pairs: The number of pairs it was fitted to.
-        data_sha256: Hash of these pairs.
         bounds: Confidences from which its labels, "correct" and "incorrect", count; without
             any, all do.
     """
@@ -164,12 +153,7 @@ class PairWeights(Frozen):
 
 
 class PairClassifier:
-    """Scores the probability that a passage supports a sentence.
-
-    Args:
-        weights: From `ragassay finetune correctness`.
-        name: Its name in settings and reports; by default what it is.
-    """
+    """Scores the probability that a passage supports a sentence."""
 
     threshold = 0.5
 
@@ -181,10 +165,6 @@ class PairClassifier:
     @classmethod
     def read(cls, path: Path, name: str = "") -> PairClassifier:
         """Read a fitted classifier's file.
-
-        Args:
-            path: A file.
-            name: Its name in reports; by default what it is.
 
         Raises:
             SettingsError: There is none, or it is not a classifier.
@@ -258,10 +238,6 @@ def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_mat
 
 def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
     """Return a matcher written by `ragassay nuggets fit`; None without a path.
-
-    Args:
-        path: The file.
-        embedder: Name of the embedding model in use.
 
     Raises:
         SettingsError: The file is missing, is not a matcher, or was fitted with another embedding

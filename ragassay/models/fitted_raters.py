@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, ValidationError
 
@@ -29,14 +29,41 @@ MOST_DEVIATIONS = 4.0
 """Most standard deviations from its mean that a feature counts with: no single one decides."""
 
 
+_RATERS = Path(str(files("ragassay.models"))) / "raters"
+SIGNALS_FILE, EXAM_FILE, PAIRS_FILE = (
+    _RATERS / f"{name}.json" for name in ("signals", "exam", "pairs")
+)
+"""The shipped numbers."""
+
+
+class FittedNumbers(Frozen):
+    """Fitted numbers, kept as JSON."""
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of all numbers."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a file.
+
+        Raises:
+            SettingsError: It is missing or damaged.
+        """
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
+        except ValidationError as error:
+            place, problem = first_problem(error)
+            raise SettingsError(f"{path} is damaged, fit it again: {place}: {problem}") from error
+
+
 class LinearScorer(Frozen):
     """A logistic model over named features of a sentence.
 
     Attributes:
-        features: Their names.
-        means: Mean of each, over the data that it was fitted on.
-        scales: Their standard deviations.
-        weights: Weights of the standardised features.
         bias: Added to their weighted sum.
         vector_weights: Weights of the sentence's vector, where it is used; else empty.
         openers: Weights of a sentence's first words and pairs of words, in lower case.
@@ -82,8 +109,6 @@ class RubricRater(Frozen):
     signals, each oriented so that more is better (McCullagh 1980).
 
     Attributes:
-        features: Names of signals.
-        means, scales: Mean and scale of each, over the data that it was fitted on.
         weights: Positive where more of the signal is better, negative where less is.
         thresholds: Four, ascending.
     """
@@ -113,20 +138,15 @@ class RubricRater(Frozen):
         }
 
 
-class SignalRater(Frozen):
+class SignalRater(FittedNumbers):
     """All models that turn measurements into ratings.
 
     Attributes:
-        model: Its name.
-        data: The data that it was fitted on.
-        data_sha256: Hash of the measured answers that it was fitted on.
-        seed: Seed of the damage and of the splits.
         order: Scores how late in an answer a sentence comes.
         opening: Scores whether a sentence is the first of its answer.
         closing: Scores whether it is the last.
         foreign: Scores whether a sentence is from another text.
         scholarly: Scores whether a sentence is scholarly prose.
-        rubrics: By the rubric's name.
     """
 
     model: str = SIGNAL_RATER
@@ -140,30 +160,11 @@ class SignalRater(Frozen):
     scholarly: LinearScorer
     rubrics: dict[str, RubricRater] = Field(default_factory=dict)
 
-    @functools.cached_property
-    def digest(self) -> str:
-        """SHA-256 of all models."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-
 
 @functools.cache
 def shipped_rater() -> SignalRater:
     """Load the models that ragassay ships."""
-    text = files("ragassay.models").joinpath("raters", "signals.json").read_text(encoding="utf-8")
-    return rater_of(text)
-
-
-def rater_of(text: str) -> SignalRater:
-    """Read the models from a JSON text.
-
-    Raises:
-        SettingsError: It is invalid.
-    """
-    try:
-        return SignalRater.model_validate_json(text)
-    except ValidationError as error:
-        place, problem = first_problem(error)
-        raise SettingsError(f"not the models of a signal rater: {place}: {problem}") from error
+    return SignalRater.read(SIGNALS_FILE)
 
 
 def weighted_sum(model: LinearScorer | RubricRater, values: Mapping[str, float]) -> float:
@@ -189,9 +190,6 @@ def sigmoid(x: float) -> float:
 EXAM_RATER = "ragassay/exam-grader"
 """Name of the shipped numbers in reports and cards."""
 
-EXAM_FILE = Path(str(files("ragassay.models"))) / "raters" / "exam.json"
-"""The shipped numbers."""
-
 
 class ExamWeights(Frozen):
     """Proportional odds of the ratings (McCullagh 1980).
@@ -214,55 +212,28 @@ class ExamWeights(Frozen):
         return [sigmoid(z - threshold) for threshold in self.thresholds]
 
 
-class ExamModel(Frozen):
-    """The fitted numbers, by kind of item.
-
-    Attributes:
-        data: What they were fitted on.
-        data_sha256: Hash of the measured data.
-        kinds: By kind of item.
-    """
+class ExamModel(FittedNumbers):
+    """The fitted numbers, by kind of item."""
 
     data: str
     data_sha256: str
     kinds: dict[ItemKind, ExamWeights]
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all numbers."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-
 
 @functools.cache
 def shipped_exam_model() -> ExamModel:
     """Load the numbers that ragassay ships."""
-    return exam_model_of(EXAM_FILE)
-
-
-def exam_model_of(path: Path) -> ExamModel:
-    """Read the numbers from a file.
-
-    Raises:
-        SettingsError: They are invalid.
-    """
-    try:
-        return ExamModel.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise SettingsError(f"{path} cannot be read: fit the exam grader again") from error
+    return ExamModel.read(EXAM_FILE)
 
 
 PAIR_RATER = "ragassay/pair-rater"
 """Name of the rater of question-answer pairs in reports and cards."""
 
-FILE = Path(str(files("ragassay.models"))) / "raters" / "pairs.json"
-"""The shipped numbers."""
 
-
-class RelevanceModel(Frozen):
+class RelevanceModel(FittedNumbers):
     """A logistic regression on two measures of a question and a paper.
 
     Attributes:
-        data: What it was fitted on.
         bias: The log-odds where both measures are 0.
         closest: Weight of the cosine of the question and the paper's closest sentence.
         covered: Weight of the share of the question's content words that the paper has.
@@ -279,25 +250,8 @@ class RelevanceModel(Frozen):
         """Return the probability that a question is about the paper."""
         return sigmoid(self.bias + self.closest * closest + self.covered * covered)
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all numbers."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-
 
 @functools.cache
 def shipped_relevance() -> RelevanceModel:
     """Load the numbers that ragassay ships."""
-    return relevance_of(FILE)
-
-
-def relevance_of(path: Path) -> RelevanceModel:
-    """Read the numbers from a file.
-
-    Raises:
-        SettingsError: They are invalid.
-    """
-    try:
-        return RelevanceModel.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise SettingsError(f"{path} cannot be read: fit the pair rater again") from error
+    return RelevanceModel.read(PAIRS_FILE)

@@ -99,9 +99,6 @@ def meter_calls() -> Iterator[Meter]:
 class JudgeLM(dspy.LM):
     """A judging model.
 
-    Args:
-        settings: Names the model and the limits.
-
     Raises:
         SettingsError: No judge is named.
     """
@@ -345,11 +342,6 @@ def takes_decisions(settings: Settings, litellm: Any, has_logprobs: bool) -> boo
 
     LiteLLM lists the hosted models that have the interface; for a self-served one the setting
     `decisions` says so.
-
-    Args:
-        settings: The judge's settings.
-        litellm: The library.
-        has_logprobs: Whether its replies are asked for log-probabilities, which cost no call.
     """
     if settings.prompting.decisions != "auto" or has_logprobs:
         return settings.prompting.decisions == "on"

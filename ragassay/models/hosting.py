@@ -7,32 +7,25 @@ its workers. What they compute is the same: what a method is given is computed a
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.local.replies import Prompt, Reply
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model, told to another process.
+    """A model, told to another process: its class, or what builds it, and the arguments."""
 
-    Attributes:
-        kind: Its class.
-        given: The arguments that it is made with.
-    """
-
-    kind: type
+    kind: Callable[..., Any]
     given: tuple[Hashable, ...]
 
 
@@ -53,20 +46,8 @@ class Encoded:
 class ModelHost(Protocol):
     """Computes with models of another process."""
 
-    def encode(self, embedder: str, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return a vector for each text, as `Embedder.encode` does."""
-        ...
-
-    def encode_tokens(self, embedder: str, texts: Sequence[str]) -> list[Encoded]:
-        """Return each text's vector and those of its tokens."""
-        ...
-
-    def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
-        """Return what a model's method returns; see `computed_by_host`."""
-        ...
-
-    def reply(self, model: str, cache_dir: Path, dtype: str, prompt: Prompt) -> Future[Reply]:
-        """Return what the local judge will reply."""
+    def submit(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Future[Any]:
+        """Return what a model's method will return; its error is the one of a local run."""
         ...
 
 
@@ -101,6 +82,27 @@ def computed_by_host(method: Method) -> Method:
         host = current_host()
         if host is None:
             return method(self, *given)
-        return host.compute(Recipe(type(self), self.made_of), method.__name__, given)
+        return host.submit(Recipe(type(self), self.made_of), method.__name__, given).result()
 
     return cast(Method, computed)
+
+
+_MAKING = threading.Lock()
+_MADE: dict[Recipe, Any] = {}
+
+
+def own_model(recipe: Recipe) -> Any:
+    """Return a model of this process, made once, however many threads ask for it at once."""
+    with _MAKING:
+        if recipe not in _MADE:
+            _MADE[recipe] = recipe.kind(*recipe.given)
+        return _MADE[recipe]
+
+
+class OwnModels:
+    """The models of this process, for others."""
+
+    def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
+        """Return what a model's method returns, or its future's result."""
+        found = getattr(own_model(recipe), method)(*given)
+        return found.result() if isinstance(found, Future) else found

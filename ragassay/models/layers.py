@@ -27,10 +27,6 @@ MODULES = "modules.json"
 class HubTexts:
     """Texts as vectors, by any model that sentence-transformers can load.
 
-    Args:
-        name: A name on the hub or a folder.
-        form: How it pools.
-
     Raises:
         SettingsError: It is unavailable, or cannot be pooled so.
     """
@@ -103,11 +99,6 @@ def set_pooling(model: SentenceTransformer, source: str, form: EmbedderForm) -> 
 
     Nothing changes for a model with a modules.json of its own, which says how it is pooled.
 
-    Args:
-        model: As sentence-transformers loads it: a model of transformers, then its pooling.
-        source: Its folder, or its name on the hub.
-        form: From `ragassay.prompts.model_forms.form_of`.
-
     Raises:
         SettingsError: The form needs the model's pooler, and it has none.
     """
@@ -143,11 +134,7 @@ _N_ROWS = 64
 
 
 class PackedLinear(nn.Module):
-    """A linear layer for inference: the same sums, with weights reordered once, not at each call.
-
-    Args:
-        linear: A layer in single precision, with a bias.
-    """
+    """A linear layer for inference: the same sums, with weights reordered once."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()

@@ -116,15 +116,6 @@ class RunLimiter:
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
         """Admit no call to an endpoint for so many seconds."""
-        self.pause(endpoint, wait_s)
-
-    def pauses(self) -> dict[str, float]:
-        """Return for how many seconds no call is admitted, by endpoint that asked for it."""
-        now = time.monotonic()
-        return {name: until - now for name, until in self._paused.items() if until > now}
-
-    def pause(self, endpoint: str, wait_s: float) -> None:
-        """Admit no call to an endpoint for so many seconds."""
         until = time.monotonic() + wait_s
         if until > self._paused.get(endpoint, 0.0):
             self._paused[endpoint] = until

@@ -119,12 +119,7 @@ def batch_price_usd(model: str, usage: Any) -> float | None:
 
 
 def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) -> float | None:
-    """Return the highest cost of requests: every reply at full length, nothing cached.
-
-    Args:
-        model: LiteLLM name of the model.
-        bodies: Each request's length in characters and its body.
-    """
+    """Return the highest cost of requests: every reply at full length, nothing cached."""
     n_sent = n_received = 0
     for n_chars, body in bodies:
         n_sent += n_chars // CHARS_A_TOKEN

@@ -39,12 +39,9 @@ class ServerModel:
 
     Attributes:
         name: As the server wants it named.
-        can_judge: Whether it writes text.
-        n_bytes: Size of its weights.
         parameters: Its number of parameters, such as "8.0B".
         quantization: How its weights are kept, such as "Q4_K_M".
         n_context: Most tokens of prompt and reply.
-        is_loaded: Whether it is in memory.
         remote_host: Where it runs, if not on this machine: what is judged is sent there.
     """
 
@@ -64,7 +61,6 @@ class ServerRead:
 
     Attributes:
         kind: Key of `KINDS` in `ragassay.models.local_servers`.
-        version: Its version.
         models: All of its models; None where it does not list them without a key.
     """
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.models.hosting import computed_by_host
-from ragassay.models.weights import loading
+from ragassay.models.weights import LazyModel, half_on_gpu, load_pretrained
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,22 +35,23 @@ class Text2Text:
     It computes on the GPU where there is one, in single precision unless told otherwise.
 
     Args:
-        name: A name on the hub, or a folder.
         n_tokens: Longest prompt.
         is_halved: Whether it computes in bfloat16 on a GPU: models of 11 billion weights fit then.
     """
 
     def __init__(self, name: str, n_tokens: int = N_TOKENS, is_halved: bool = False) -> None:
-        self.name, self._n_tokens, self._is_halved = name, n_tokens, is_halved
+        self.name, self._n_tokens = name, n_tokens
         self.made_of = (name, n_tokens, is_halved)
-        self._loaded: tuple[Any, Any] | None = None
-        self._lock = threading.Lock()
+        self.model = LazyModel(
+            lambda: load_pretrained(
+                "AutoModelForSeq2SeqLM", name, half_on_gpu() if is_halved else "float32"
+            )
+        )
 
     @computed_by_host
     def fits(self, prompt: Prompt) -> bool:
         """Return whether all but the passage is short enough."""
-        with self._lock:
-            tokenizer, _ = self._load()
+        with self.model.used() as (tokenizer, _):
             return room_for(tokenizer, prompt, self._n_tokens) >= 0
 
     @computed_by_host
@@ -65,11 +65,9 @@ class Text2Text:
             SettingsError: The model is unavailable.
         """
         import numpy as np
-        import torch
 
         rows: list[NDArray[np.float64]] = []
-        with self._lock, torch.inference_mode():
-            tokenizer, model = self._load()
+        with self.model.used() as (tokenizer, model):
             spelled = [tokenizer(word, add_special_tokens=False).input_ids for word in words]
             for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
                 rows.append(_start_shares(model, batch, spelled).cpu().double().numpy())
@@ -82,32 +80,14 @@ class Text2Text:
         Raises:
             SettingsError: The model is unavailable.
         """
-        import torch
-
         texts: list[str] = []
-        with self._lock, torch.inference_mode():
-            tokenizer, model = self._load()
+        with self.model.used() as (tokenizer, model):
             for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
                 tokens = model.generate(
                     **batch, do_sample=False, num_beams=1, max_new_tokens=N_NEW_TOKENS
                 )
                 texts += tokenizer.batch_decode(tokens, skip_special_tokens=True)
         return [text.strip() for text in texts]
-
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            import torch
-            from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-            dtype = torch.bfloat16 if self._is_halved and device == "cuda" else torch.float32
-            with loading(self.name):
-                tokenizer = AutoTokenizer.from_pretrained(self.name, trust_remote_code=False)
-                model = AutoModelForSeq2SeqLM.from_pretrained(
-                    self.name, dtype=dtype, trust_remote_code=False
-                )
-            self._loaded = tokenizer, model.eval().to(device)
-        return self._loaded
 
 
 def room_for(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
@@ -195,15 +175,13 @@ class SpanReader:
     """A model of extractive question answering; loaded at the first call, safe across threads.
 
     It computes in single precision, on the GPU where there is one.
-
-    Args:
-        name: A name on the hub, or a folder.
     """
 
     def __init__(self, name: str) -> None:
         self.name, self.made_of = name, (name,)
-        self._loaded: tuple[Any, Any] | None = None
-        self._lock = threading.Lock()
+        self.model = LazyModel(
+            lambda: load_pretrained("AutoModelForQuestionAnswering", name, "float32")
+        )
 
     @computed_by_host
     def read(self, questions: Sequence[str], passage: str) -> list[Span]:
@@ -212,11 +190,8 @@ class SpanReader:
         Raises:
             SettingsError: The model is unavailable.
         """
-        import torch
-
         spans: list[Span] = []
-        with self._lock, torch.inference_mode():
-            tokenizer, model = self._load()
+        with self.model.used() as (tokenizer, model):
             for start in range(0, len(questions), N_BATCH):
                 asked = list(questions[start : start + N_BATCH])
                 batch = tokenizer(
@@ -236,20 +211,6 @@ class SpanReader:
                     scores = found.start_logits[row].cpu(), found.end_logits[row].cpu()
                     spans.append(_best_span(*scores, in_passage, offsets[row].tolist(), passage))
         return spans
-
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            import torch
-            from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-
-            with loading(self.name):
-                tokenizer = AutoTokenizer.from_pretrained(self.name, trust_remote_code=False)
-                model = AutoModelForQuestionAnswering.from_pretrained(
-                    self.name, dtype=torch.float32, trust_remote_code=False
-                )
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-            self._loaded = tokenizer, model.eval().to(device)
-        return self._loaded
 
 
 def _best_span(

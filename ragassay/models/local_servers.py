@@ -45,7 +45,6 @@ class ServerKind:
     """A kind of server.
 
     Attributes:
-        name: Its name, as its makers write it.
         provider: LiteLLM's provider for it that takes a schema and gives log-probabilities.
         key: Environment variable of the key that LiteLLM sends it, where it asks for one.
         port: The port that it listens on by default; 0 for none of its own.
@@ -88,7 +87,6 @@ class LocalServer:
         kind: Key of `KINDS`.
         url: Its address, without a path.
         version: Its version; empty where it does not say.
-        models: The models that can judge.
         n_left_out: The number of other models, such as those that only embed.
         problem: Why its models are unknown; empty where they are known.
     """

@@ -95,11 +95,7 @@ def minilm_texts() -> MiniLMTexts:
 
 
 class MiniLMPairs:
-    """A verifier: an adapter, with a linear head over a pair's first state and the mean of all.
-
-    Args:
-        adapter: Of the packaged model.
-    """
+    """A verifier: an adapter, with a linear head over a pair's first state and the mean of all."""
 
     def __init__(self, adapter: Adapter) -> None:
         self._shape = read_shape(adapter.folder)

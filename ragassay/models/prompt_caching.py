@@ -47,9 +47,7 @@ class Marking:
     """Models to which the end of the shared text is marked.
 
     Attributes:
-        provider: LiteLLM's name of the provider.
         family: Part of the model's name; empty for all models of the provider.
-        example: A model's LiteLLM name.
     """
 
     provider: str
@@ -93,12 +91,7 @@ class SharedPrompt(str):
 
 
 def way_of(model: str, api_base: str = "") -> Way:
-    """Return how a model's provider caches prompts.
-
-    Args:
-        model: LiteLLM name.
-        api_base: Address of the server, if it is not the provider's own.
-    """
+    """Return how a model's provider caches prompts."""
     provider = provider_of(model)
     if is_local(model) or (provider == "openai" and not _is_openai(api_base)):
         return "none"  # another server behind OpenAI's protocol may refuse the mark and the key
@@ -132,11 +125,7 @@ def least_cached_tokens(model: str) -> int:
 
 
 class PromptCaching:
-    """Caching of one judge's prompts.
-
-    Args:
-        settings: Name the model and its address.
-    """
+    """Caching of one judge's prompts."""
 
     def __init__(self, settings: Settings) -> None:
         self._provider = provider_of(settings.judge.model)

@@ -66,10 +66,6 @@ LONGEST_WAIT_S = 3600
 def meaning_of(status: int, message: str) -> Meaning | None:
     """Return what an error means, by its words; None where its status says as much.
 
-    Args:
-        status: HTTP status, 0 where there is none.
-        message: The error's words.
-
     Example:
         >>> meaning_of(400, "Your credit balance is too low")
         'quota'
@@ -218,14 +214,7 @@ def no_key(names: Sequence[str]) -> str:
 
 
 def refusal(status: int, said: str, model: str, base: str) -> str:
-    """Return what to do about a 401, 403 or 404.
-
-    Args:
-        status: The HTTP status.
-        said: The reply's text.
-        model: LiteLLM name of the model.
-        base: Address of its API; empty where it is the provider's own.
-    """
+    """Return what to do about a 401, 403 or 404."""
     known = PROVIDERS.get(provider_of(model))
     at = base or "its provider"
     if status != 404:

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -38,9 +39,17 @@ from ragassay.models.adapters import (
 from ragassay.models.availability import read_fetched
 from ragassay.models.cards import load_card
 from ragassay.models.fitted_models import CLASSIFIER, PairClassifier
-from ragassay.models.fitted_raters import EXAM_FILE, PAIR_RATER, exam_model_of, relevance_of
+from ragassay.models.fitted_raters import (
+    EXAM_FILE,
+    PAIR_RATER,
+    PAIRS_FILE,
+    SIGNALS_FILE,
+    ExamModel,
+    FittedNumbers,
+    RelevanceModel,
+    SignalRater,
+)
 from ragassay.models.fitted_raters import EXAM_RATER as EXAM_GRADER
-from ragassay.models.fitted_raters import FILE as PAIRS_FILE
 from ragassay.models.weights import (
     MINILM_PACKAGE,
     MINILM_SAFETENSORS_SHA256,
@@ -87,11 +96,6 @@ class ShelfItem:
     """An available model.
 
     Attributes:
-        name: Its name in settings and cards.
-        role: Its purpose.
-        source: Its origin.
-        files: Its files.
-        card: Its card.
         folder: The folder of an adapter on a language model; None for anything else.
         is_fetchable: Whether `ragassay models get` fetches it, which was not done yet.
     """
@@ -127,11 +131,7 @@ def served_models() -> tuple[str, ...]:
 
 
 def fact_checkers(cache_dir: Path) -> tuple[ShelfItem, ...]:
-    """Return the published fact checkers, whether they were fetched or not.
-
-    Args:
-        cache_dir: Has the notes of those that were.
-    """
+    """Return the published fact checkers, whether they were fetched or not."""
     published = load_verifier_kinds().facts.published
     return tuple(_fact_checker(name, one, cache_dir) for name, one in published.items())
 
@@ -232,17 +232,21 @@ def _verifiers() -> tuple[ShelfItem, ...]:
 
 def _list_fitted() -> tuple[ShelfItem, ...]:
     """Return the models that measure and order: the smallest of the package."""
-    home = Path(str(files("ragassay")))
-    signals = home / "models" / "raters" / "signals.json"
-    reranker = home / "retrievers" / "weights" / "reranker.json"
-    rows = (
-        ("ragassay/signals", "rates answers by what was measured of them", signals, _rater_digest),
-        (EXAM_GRADER, "rates how well passages cover a test bank's items", EXAM_FILE, _exam_digest),
-        (PAIR_RATER, "rates question-answer pairs by rule", PAIRS_FILE, _pairs_digest),
-        ("ragassay/reranker", "orders what a search found", reranker, sha256_of),
+    reranker = Path(str(files("ragassay"))) / "retrievers" / "weights" / "reranker.json"
+    rows: tuple[tuple[str, str, Path, type[FittedNumbers] | None], ...] = (
+        (
+            "ragassay/signals",
+            "rates answers by what was measured of them",
+            SIGNALS_FILE,
+            SignalRater,
+        ),
+        (EXAM_GRADER, "rates how well passages cover a test bank's items", EXAM_FILE, ExamModel),
+        (PAIR_RATER, "rates question-answer pairs by rule", PAIRS_FILE, RelevanceModel),
+        ("ragassay/reranker", "orders what a search found", reranker, None),
     )
     found: list[ShelfItem] = []
-    for name, role, path, digest_of in rows:
+    for name, role, path, kind in rows:
+        digest_of = partial(_numbers_digest, kind) if kind else sha256_of
         card = load_card(name)
         file = ShelfFile(path, card.digest if card else "", digest_of)
         found.append(ShelfItem(name, role, SHIPPED, (file,), card))
@@ -271,18 +275,8 @@ def _classifier_digest(path: Path) -> str:
     return PairClassifier.read(path).digest
 
 
-def _rater_digest(path: Path) -> str:
-    from ragassay.models.fitted_raters import rater_of
-
-    return rater_of(path.read_text(encoding="utf-8")).digest
-
-
-def _exam_digest(path: Path) -> str:
-    return exam_model_of(path).digest
-
-
-def _pairs_digest(path: Path) -> str:
-    return relevance_of(path).digest
+def _numbers_digest(kind: type[FittedNumbers], path: Path) -> str:
+    return kind.read(path).digest
 
 
 def _adapters() -> tuple[ShelfItem, ...]:
@@ -341,14 +335,7 @@ State = Literal["ok", "damaged", "missing", "unproven"]
 
 @dataclass(frozen=True)
 class FileCheck:
-    """The result of checking a file.
-
-    Attributes:
-        name: The file's name.
-        state: Whether it matches.
-        found: Its SHA-256; empty for a missing file.
-        expected: The expected SHA-256.
-    """
+    """The result of checking a file."""
 
     name: str
     state: State

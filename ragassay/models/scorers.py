@@ -8,7 +8,6 @@ splitter.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +16,15 @@ from ragassay.errors import SettingsError
 from ragassay.metrics.papers.verifier_scores import align_score, chunks_of, summac_conv, summac_zs
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, EntailmentModel, Pair
 from ragassay.models.hosting import computed_by_host
-from ragassay.models.weights import folder_digest, loading, sha256_of
+from ragassay.models.weights import (
+    LazyModel,
+    folder_digest,
+    load_pretrained,
+    loading,
+    on_device,
+    read_config,
+    sha256_of,
+)
 from ragassay.records import UnsupportedSpan
 from ragassay.text.sentences import sentences_of
 
@@ -51,7 +58,6 @@ class ScoringVerifier:
     because what is left is given to "neutral", which stands for "not attributable".
 
     Args:
-        scorer: The model.
         scale: Lowest and highest score.
         threshold: Least score of a claim that is attributable.
     """
@@ -145,17 +151,11 @@ class AlignScore:
     """
 
     def __init__(self, checkpoint: Path, base: str) -> None:
-        from transformers import AutoConfig
-
-        from ragassay.models.weights import quiet_loading
-
-        with quiet_loading():
-            self._config: Any = AutoConfig.from_pretrained(base, trust_remote_code=False)
+        self._config = read_config(base)
         self.name = f"alignscore of {checkpoint.name}"
         self.digest, self.made_of = sha256_of(checkpoint), (checkpoint, base)
         self._checkpoint, self._base = checkpoint, base
-        self._loaded: tuple[Any, Any, Any] | None = None
-        self._lock = threading.Lock()
+        self.model = LazyModel(self._load)
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
@@ -168,10 +168,7 @@ class AlignScore:
         return align_score(np.array(found).reshape(len(chunks), len(claims)))
 
     def _aligned(self, chunk: str, said: str) -> float:
-        import torch
-
-        with self._lock, torch.inference_mode():
-            tokenizer, encoder, head = self._load()
+        with self.model.used() as (tokenizer, encoder, head):
             n_said = len(tokenizer(said, split_special_tokens=True).input_ids)
             is_short = n_said < tokenizer.model_max_length // 2
             cut = "only_first" if is_short else "longest_first"
@@ -182,34 +179,29 @@ class AlignScore:
             return float(head(pooled)[0].softmax(-1)[0])
 
     def _load(self) -> tuple[Any, Any, Any]:
-        if self._loaded is None:
-            import torch
-            from transformers import AutoModel, AutoTokenizer
+        import torch
+        from transformers import AutoModel, AutoTokenizer
 
-            weights = read_checkpoint(self._checkpoint)
-            parts = {
-                name: {
-                    key.partition(".")[2]: w
-                    for key, w in weights.items()
-                    if key.startswith(f"{name}.")
-                }
-                for name in ("base_model", "tri_layer")
+        weights = read_checkpoint(self._checkpoint)
+        parts = {
+            name: {
+                key.partition(".")[2]: w for key, w in weights.items() if key.startswith(f"{name}.")
             }
-            with loading(self._base):
-                tokenizer = AutoTokenizer.from_pretrained(self._base, trust_remote_code=False)
-                encoder = AutoModel.from_config(self._config)
-            head = torch.nn.Linear(self._config.hidden_size, 3)
-            try:
-                left_out = encoder.load_state_dict(parts["base_model"], strict=False).missing_keys
-                head.load_state_dict(parts["tri_layer"])
-            except RuntimeError as error:
-                raise self._misfit(str(error).partition("\n")[2].strip()) from error
-            # Older checkpoints store positions, newer models compute them.
-            if any("position_ids" not in key for key in left_out):
-                raise self._misfit(f"{left_out[0]} is missing")
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-            self._loaded = tokenizer, encoder.eval().to(device), head.eval().to(device)
-        return self._loaded
+            for name in ("base_model", "tri_layer")
+        }
+        with loading(self._base):
+            tokenizer = AutoTokenizer.from_pretrained(self._base, trust_remote_code=False)
+            encoder = AutoModel.from_config(self._config)
+        head = torch.nn.Linear(self._config.hidden_size, 3)
+        try:
+            left_out = encoder.load_state_dict(parts["base_model"], strict=False).missing_keys
+            head.load_state_dict(parts["tri_layer"])
+        except RuntimeError as error:
+            raise self._misfit(str(error).partition("\n")[2].strip()) from error
+        # Older checkpoints store positions, newer models compute them.
+        if any("position_ids" not in key for key in left_out):
+            raise self._misfit(f"{left_out[0]} is missing")
+        return tokenizer, on_device(encoder), on_device(head)
 
     def _misfit(self, problem: str) -> SettingsError:
         return SettingsError(
@@ -223,36 +215,24 @@ class AnswerEvidence:
     It reads one text of answer sentence and evidence, in the words of BioACE's released program;
     of its two classes the second is "correct".
 
-    Args:
-        name: A name on the hub, or a folder.
-
     Raises:
         OSError: It is unavailable.
         SettingsError: It does not have two classes.
     """
 
     def __init__(self, name: str) -> None:
-        from transformers import AutoConfig
-
-        from ragassay.models.weights import quiet_loading
-
-        with quiet_loading():
-            config: Any = AutoConfig.from_pretrained(name, trust_remote_code=False)
-        if config.num_labels != 2:
-            raise SettingsError(f"{name} has {config.num_labels} classes: two are read here")
+        n_classes = read_config(name).num_labels
+        if n_classes != 2:
+            raise SettingsError(f"{name} has {n_classes} classes: two are read here")
         self.name, self.digest = f"bioace-correctness by {name}", folder_digest(name)
-        self._source, self.made_of = name, (name,)
-        self._loaded: tuple[Any, Any] | None = None
-        self._lock = threading.Lock()
+        self.made_of = (name,)
+        self.model = LazyModel(lambda: load_pretrained("AutoModelForSequenceClassification", name))
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
         """Return the probability of "correct", in [0, 1]."""
-        import torch
-
         text = f"ANSWER: {claim} EVIDENCE: {' '.join(passage.split())}"
-        with self._lock, torch.inference_mode():
-            tokenizer, model = self._load()
+        with self.model.used() as (tokenizer, model):
             longest = min(512, tokenizer.model_max_length)
             tokens = tokenizer(
                 text,
@@ -262,20 +242,6 @@ class AnswerEvidence:
                 return_tensors="pt",
             )
             return float(model(**tokens.to(model.device)).logits[0].softmax(-1)[1])
-
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            import torch
-            from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-            with loading(self._source):
-                tokenizer = AutoTokenizer.from_pretrained(self._source, trust_remote_code=False)
-                model: Any = AutoModelForSequenceClassification.from_pretrained(
-                    self._source, trust_remote_code=False
-                )
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-            self._loaded = tokenizer, model.eval().to(device)
-        return self._loaded
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:

@@ -36,7 +36,6 @@ class TokenCloud:
     """The tokens of a text, without the model's special ones.
 
     Attributes:
-        ids: Ids in the model's vocabulary.
         vectors: Each of length 1, shape (n_tokens, n_dimensions), of the model's last layer.
         is_word: Whether a token has a letter or a digit, shape (n_tokens,).
         is_start: Whether a token is the first piece of its word, shape (n_tokens,).
@@ -108,10 +107,6 @@ class TokenEncoder:
         """Return BERTScore's F1 (Zhang et al. 2020) by bert-score, of the model's last layer.
 
         Without rarity weights and without rescaling, as is the package's default.
-
-        Args:
-            references: shape (n,).
-            candidates: shape (n,).
 
         Returns:
             In [-1, 1], 1 for equal texts, higher is more alike; None where a text has no word.

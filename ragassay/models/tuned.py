@@ -48,17 +48,11 @@ class TunedNote(Frozen):
     """The description of an adapter and of its training.
 
     Attributes:
-        task: The task it was fine-tuned for.
         base: The model below it: `SMOLLM2`, a Hugging Face id, or a folder.
         base_sha256: Digest of the embedded base model; empty for another.
-        weights_sha256: Digest of the adapter.
         method: "sft" or "cpo".
         recipe: How it was trained, as JSON.
-        data: Names of the training files.
         data_sha256: Hash of the examples, prompts included.
-        n_examples: The number of examples.
-        seed: Seed of all draws.
-        versions: Versions of the libraries that trained it.
         targets: Of a judge: "made" ratings and reasons by what was done to the answers, or the
             "replies" of the data's own judges; empty for other tasks.
         source_chars: Of a judge: budget of the sources that it reads; 0 for none.
@@ -179,7 +173,6 @@ HUB_NAMES = {SMOLLM2: "HuggingFaceTB/SmolLM2-135M-Instruct"}
 
 
 def _plain(value: object) -> object:
-    """Return a setting as JSON has it."""
     return sorted(value) if isinstance(value, set) else value
 
 
@@ -188,10 +181,6 @@ class Merged:
     """A base model with an adapter added to its weights, in float32.
 
     Attributes:
-        name: Its name in the written files.
-        base: Name of the base model.
-        model: The merged one.
-        tokenizer: The base's tokenizer.
         changed: Modules whose weights the adapter changed, as `model.layers.0.mlp.up_proj`.
     """
 
@@ -204,10 +193,6 @@ class Merged:
 
 def merge(folder: Path, cache_dir: Path) -> Merged:
     """Add an adapter to its base.
-
-    Args:
-        folder: The adapter's folder.
-        cache_dir: The folder of converted weights.
 
     Raises:
         SettingsError: The adapter is damaged, or its base is unavailable.

@@ -61,10 +61,6 @@ class AdaptedVerifier:
     """A base model with an adapter; loaded at the first call, safe across threads.
 
     The card of a shipped one has its training data and its results on held-out data.
-
-    Args:
-        adapter: The adapter.
-        cache_dir: The folder of converted weights.
     """
 
     def __init__(self, adapter: adapters.Adapter, cache_dir: Path) -> None:
@@ -117,12 +113,7 @@ def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> PairModel:
 
 
 class MeanVerifier:
-    """The mean of several models; an unsure one counts less, as its probabilities are even.
-
-    Args:
-        name: Its name in reports.
-        models: At least one.
-    """
+    """The mean of several models; an unsure one counts less, as its probabilities are even."""
 
     def __init__(self, name: str, models: Sequence[EntailmentModel]) -> None:
         self.name, self._models = name, models

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.metadata
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import ExtraError, SettingsError
 from ragassay.model_names import MINILM, SMOLLM2
@@ -73,10 +75,6 @@ def check_digest(path: Path, expected: str) -> None:
 
 def packaged_file(package: str, suffix: str) -> Path:
     """Return a file of an installed package, found without importing the package.
-
-    Args:
-        package: The distribution's name.
-        suffix: The end of the file's path.
 
     Raises:
         ExtraError: The package is not installed.
@@ -177,10 +175,6 @@ def best_dtype() -> torch.dtype:
 def source_of(name: str, cache_dir: Path) -> str:
     """Return where transformers loads a model from: a packaged folder, or the name itself.
 
-    Args:
-        name: A packaged model's, one on the hub, or a folder.
-        cache_dir: The folder of SmolLM2's converted weights.
-
     Raises:
         SettingsError: A packaged one is not installed, or its weights differ.
     """
@@ -191,9 +185,6 @@ def source_of(name: str, cache_dir: Path) -> str:
 
 def check_hub(name: str) -> None:
     """Refuse a model that is neither on this machine nor on the hub; its libraries would retry.
-
-    Args:
-        name: A folder, or a name on the hub.
 
     Raises:
         SettingsError: It cannot be had.
@@ -271,3 +262,67 @@ def loading(name: str) -> Iterator[None]:
     except (OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(f"the model {name} is unavailable: {reason}") from error
+
+
+def read_config(name: str) -> Any:
+    """Read the configuration of a model of transformers.
+
+    Raises:
+        OSError: It is unavailable.
+    """
+    from transformers import AutoConfig
+
+    with quiet_loading():
+        return AutoConfig.from_pretrained(name, trust_remote_code=False)
+
+
+def load_pretrained(kind: str, name: str, dtype: Any = None) -> tuple[Any, Any]:
+    """Load a tokenizer and its model, on the GPU where there is one.
+
+    Args:
+        kind: The model's class in transformers.
+        name: A name on the hub, or a folder.
+        dtype: What it computes in; None for what transformers chooses.
+
+    Raises:
+        SettingsError: See `loading`.
+    """
+    import transformers
+
+    options = {} if dtype is None else {"dtype": dtype}
+    with loading(name):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model = getattr(transformers, kind).from_pretrained(
+            name, trust_remote_code=False, **options
+        )
+    return tokenizer, on_device(model)
+
+
+def on_device(model: Any) -> Any:
+    """Return a model ready to infer, on the GPU where there is one."""
+    import torch
+
+    return model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def half_on_gpu() -> str:
+    """Return the name of a GPU's half precision where there is one, else of single precision."""
+    import torch
+
+    return "bfloat16" if torch.cuda.is_available() else "float32"
+
+
+class LazyModel:
+    """A tokenizer and its models, loaded at the first use; safe across threads."""
+
+    def __init__(self, read: Callable[[], tuple[Any, ...]]) -> None:
+        self.load = functools.cache(read)
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def used(self) -> Iterator[tuple[Any, ...]]:
+        """Give them to one caller at a time, to infer by."""
+        import torch
+
+        with self._lock, torch.inference_mode():
+            yield self.load()

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, Pair
 from ragassay.models.hosting import computed_by_host
 from ragassay.models.local_readers import Prompt, Text2Text, fit_prompt
-from ragassay.models.weights import folder_digest, loading
+from ragassay.models.weights import (
+    LazyModel,
+    folder_digest,
+    half_on_gpu,
+    load_pretrained,
+    read_config,
+)
 from ragassay.prompts.model_forms import WriterKind, verifier_kinds_sha256
 from ragassay.records import Verdict
 
@@ -23,17 +28,12 @@ class CausalText:
     """A language model of transformers; loaded at the first call, safe across threads.
 
     It computes in bfloat16 on the GPU where there is one, else in single precision.
-
-    Args:
-        name: A name on the hub, or a folder.
-        n_tokens: Longest prompt.
     """
 
     def __init__(self, name: str, n_tokens: int) -> None:
         self.name, self._n_tokens = name, n_tokens
         self.made_of = (name, n_tokens)
-        self._loaded: tuple[Any, Any] | None = None
-        self._lock = threading.Lock()
+        self.model = LazyModel(lambda: load_pretrained("AutoModelForCausalLM", name, half_on_gpu()))
 
     @computed_by_host
     def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
@@ -45,30 +45,13 @@ class CausalText:
             SettingsError: The model is unavailable.
         """
         import numpy as np
-        import torch
 
         rows: list[list[float]] = []
-        with self._lock, torch.inference_mode():
-            tokenizer, model = self._load()
+        with self.model.used() as (tokenizer, model):
             for prompt in prompts:
                 text = fit_prompt(tokenizer, prompt, self._n_tokens)
                 rows.append([_share(tokenizer, model, text, word) for word in words])
         return np.array(rows).reshape(len(prompts), len(words))
-
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            import torch
-            from transformers import AutoModelForCausalLM, AutoTokenizer
-
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-            dtype = torch.bfloat16 if device == "cuda" else torch.float32
-            with loading(self.name):
-                tokenizer = AutoTokenizer.from_pretrained(self.name, trust_remote_code=False)
-                model: Any = AutoModelForCausalLM.from_pretrained(
-                    self.name, dtype=dtype, trust_remote_code=False
-                )
-            self._loaded = tokenizer, model.eval().to(device)
-        return self._loaded
 
 
 def _share(tokenizer: Any, model: Any, prompt: str, word: str) -> float:
@@ -123,8 +106,6 @@ class WrittenLabels:
     of its words as the start of the reply, divided by that of all labels.
 
     Args:
-        model: The model.
-        kind: What it is asked, from the table of verifiers.
         n_labels: How many labels are wanted: 2, or 3 where the kind knows as many.
     """
 
@@ -162,12 +143,6 @@ def open_writer(name: str, kind: WriterKind) -> Writer:
     Raises:
         OSError: It is unavailable.
     """
-    from transformers import AutoConfig
-
-    from ragassay.models.weights import quiet_loading
-
-    with quiet_loading():
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-    if getattr(config, "is_encoder_decoder", False):
+    if getattr(read_config(name), "is_encoder_decoder", False):
         return Text2Text(name, kind.n_tokens, is_halved=True)
     return CausalText(name, kind.n_tokens)

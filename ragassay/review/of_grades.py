@@ -17,9 +17,9 @@ from ragassay.formats.workbench.paragraphs import ParagraphExamGrade as GradeRow
 from ragassay.records import MOST_EXAM_RATING, ExamGrade, Failure, OwnVerdict, VerdictBase
 from ragassay.review.items import Beside, Line, ReviewItem, ReviewSource, Section, Value, View
 from ragassay.review.verdicts import item_of, reason_of, tone_of, word_of
+from ragassay.runs.banks import read_graded
 from ragassay.runs.journal import journal_of
 from ragassay.text.sentences import sentences_of
-from ragassay.workbench.evaluation import read_graded
 
 DIRECT = "relevance_grade"
 HINTS: Mapping[Value, str] = {0: "not at all", MOST_EXAM_RATING: "in full"}

@@ -64,7 +64,6 @@ class AuditJob:
     """The answers of an audit and their evaluation.
 
     Attributes:
-        job: The whole answers.
         damaged: Their damaged forms, with the targets that apply.
         asks: Whole and damaged answers, each with the parts to evaluate.
         options: The user's options.

@@ -1,4 +1,4 @@
-"""Test banks with people's changes, given to answers as exam items, repeats folded."""
+"""Read test banks with people's changes and graded files; give items to answers, fold repeats."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from ragassay.errors import InputError, first_problem
 from ragassay.formats import BankItem, exam_items, item_id, read_test_banks, write_test_banks
 from ragassay.formats.workbench.bank_items import BankKind, RubricBank
+from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs
 from ragassay.records import BANK, ExamItem, Record, Rejection, Review
 from ragassay.records.base import Frozen
 from ragassay.runs.journal import journal_of, standing
@@ -46,7 +47,6 @@ class BankFile:
     """A file of test banks.
 
     Attributes:
-        path: The file.
         banks: As people left them, each item with its id.
         rejections: Lines that could not be read.
         reviews: All that people said of items, undone or not, the oldest first.
@@ -72,6 +72,54 @@ def read_bank_file(path: Path) -> BankFile:
     told = {review.id for bank in banks for review in all_history(bank)}
     n_stray = sum(review.id not in told for review in reviews)
     return BankFile(path, banks, found.rejections, reviews, n_stray)
+
+
+@dataclass(frozen=True)
+class GradedFile:
+    """A graded file, and the test banks behind it; none where none were given.
+
+    Attributes:
+        rejections: Lines, passages and banks that could not be read.
+    """
+
+    queries: tuple[QueryParagraphs, ...]
+    banks: tuple[RubricBank, ...] = ()
+    rejections: tuple[Rejection, ...] = ()
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the items' texts by id."""
+        return {item.id: item.text for bank in self.banks for item in bank.items}
+
+    def only(self, query: str | None) -> tuple[QueryParagraphs, ...]:
+        """Return one query's passages, or all.
+
+        Raises:
+            InputError: The file does not have the query.
+        """
+        if query is None:
+            return self.queries
+        found = tuple(one for one in self.queries if one.query_id == query)
+        if not found:
+            names = [one.query_id for one in self.queries]
+            some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+            raise InputError(f"there is no query {query!r}: there are {some}")
+        return found
+
+
+def read_graded(path: Path, banks: Sequence[Path] = ()) -> GradedFile:
+    """Read a graded file and the test banks behind it.
+
+    Raises:
+        InputError: A file cannot be opened, or has nothing in it.
+    """
+    graded = read_graded_paragraphs(path)
+    found = [read_bank_file(bank) for bank in banks]
+    return GradedFile(
+        graded.queries,
+        tuple(bank for result in found for bank in result.banks),
+        graded.rejections + tuple(r for result in found for r in result.rejections),
+    )
 
 
 def write_new_bank(banks: Sequence[RubricBank], path: Path) -> None:
@@ -239,11 +287,6 @@ def folded_banks(
     banks: Sequence[RubricBank], encode: Encode, least: float | None = None
 ) -> tuple[tuple[RubricBank, ...], tuple[tuple[str, str], ...]]:
     """Leave out items that say what an earlier one of their query and kind does.
-
-    Args:
-        banks: In their order; the parts of a query are compared with each other.
-        encode: The embedder's.
-        least: Least similarity of nuggets; see `repeats`.
 
     Returns:
         The banks, and the query and text of each item that was left out. The known answers of a

@@ -75,12 +75,7 @@ class SystemComparison:
     def failures(
         self, margin: float | None = None, baseline: str = ""
     ) -> tuple[ChangeVerdict, ...]:
-        """Return what fails the gate of `ragassay compare --fail-if worse`; empty where it passes.
-
-        Args:
-            margin: As for `gate`.
-            baseline: As for `changes`.
-        """
+        """Return what fails the gate of `ragassay compare --fail-if worse`; empty for none."""
         return gate(self.changes(baseline), margin)
 
     def save(self, path: str | Path, baseline: str = "") -> Path:

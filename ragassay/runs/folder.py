@@ -30,7 +30,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ragassay.errors import InputError, RunMismatchError, first_problem
-from ragassay.models.batch_store import BatchStore
+from ragassay.models.batches import BatchStore
 from ragassay.models.weights import sha256_of
 from ragassay.records import (
     UNSCORED_KINDS,
@@ -208,12 +208,7 @@ class RunFolder:
     def write_reports(
         self, summary: Summary, evaluations: Sequence[Evaluation] | None = None
     ) -> None:
-        """Write report.md and report.html from the folder's content.
-
-        Args:
-            summary: The run in numbers.
-            evaluations: The folder's, where they have been read.
-        """
+        """Write report.md and report.html from the folder's content."""
         known = self.evaluations() if evaluations is None else evaluations
         parts = (self.manifest(), summary, known, self.failures(), self.rejections())
         measured = {"audit": self.audit(), "repeats": self.repeats()}

@@ -47,9 +47,7 @@ class Job:
     """The answers to evaluate and their corpus.
 
     Attributes:
-        records: The answers.
         rejections: Unreadable lines of the input.
-        answers: The input file.
         corpus: Documents for cited ids and evidence.
         corpus_stamp: The corpus's stamp.
         note: A note for the user on how it is searched.

@@ -44,7 +44,6 @@ class AssignedRun:
 
     Attributes:
         answers: With their assignments, in the order of the records.
-        metrics: The four scores of each.
         n_unscored: Nuggets whose assignment failed.
     """
 
@@ -146,9 +145,7 @@ class MatchFile:
 
     Attributes:
         cases: Answers with nuggets on both sides.
-        rejections: Lines that could not be read.
         n_one_sided: Answers with nuggets on one side or none: there is nothing to match.
-        sha256: Hash of the file.
     """
 
     cases: tuple[MatchCase, ...]

@@ -194,7 +194,6 @@ class _NuggetJobs:
         return Written(one.job, found)
 
     def _key(self, job: NuggetJob) -> str:
-        """Return a hash of everything that the nuggets of a job depend on."""
         return hash_of(self._tools.identity, "nuggets", JOB.dump_json(job).decode())
 
 

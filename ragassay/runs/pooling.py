@@ -30,13 +30,7 @@ Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
 def with_pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> Iterator[Evaluation]:
-    """Yield evaluations with the scores of `ragassay.metrics.papers.pooled`, computed anew.
-
-    Args:
-        evaluations: As for `pooled_scores`.
-        encode: As there.
-        clusters: As there.
-    """
+    """Yield evaluations with the scores of `ragassay.metrics.papers.pooled`, computed anew."""
     changed = pooled_scores(evaluations, encode, clusters)
     for evaluation in evaluations:
         scores = changed.get(evaluation.record_id, evaluation.scores)

@@ -41,7 +41,6 @@ class SharedCalls:
     """The calls of an evaluator on one answer, which share the answer's context.
 
     Attributes:
-        n_calls: Most calls.
         n_shared_tokens: Approximate length of the context.
         n_own_tokens: Approximate length of the rest of each prompt.
     """
@@ -147,11 +146,6 @@ def check_installed(
     settings: Settings, judges: Iterable[Settings] = (), options: Mapping[str, Any] | None = None
 ) -> None:
     """Refuse a run for which a library, or the package of a model's weights, is not installed.
-
-    Args:
-        settings: Those of the run.
-        judges: The settings of each model that it asks.
-        options: Its options: `corpus`, and the files that it reads.
 
     Raises:
         ExtraError: It says what to install.

@@ -113,13 +113,7 @@ class Presenter:
 def shown_progress(
     n_records: int, enabled: bool, description: str = "evaluating"
 ) -> Iterator[Listener]:
-    """Show a bar on stderr; yield the listener for progress.
-
-    Args:
-        n_records: Answers of the run.
-        enabled: Whether anything is shown.
-        description: The bar's description.
-    """
+    """Show a bar on stderr; yield the listener for progress."""
     if not enabled:
         yield lambda event: None
         return
@@ -152,13 +146,7 @@ def shown_progress(
 
 @contextmanager
 def shown_steps(n_steps: int, description: str, enabled: bool) -> Iterator[Callable[[], None]]:
-    """Show a bar on stderr; yield a function to call after each step.
-
-    Args:
-        n_steps: The number of steps.
-        description: The bar's description.
-        enabled: Whether anything is shown.
-    """
+    """Show a bar on stderr; yield a function to call after each step."""
     if not enabled:
         yield lambda: None
         return
@@ -188,12 +176,7 @@ def shown_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
 
 @contextmanager
 def shown_embedding(n_articles: int, enabled: bool) -> Iterator[Callable[[EmbedEvent], None]]:
-    """Show the progress of embedding a corpus, with rate and time left, on stderr.
-
-    Args:
-        n_articles: Articles of the corpus.
-        enabled: Whether anything is shown.
-    """
+    """Show the progress of embedding a corpus, with rate and time left, on stderr."""
     if not enabled:
         yield lambda event: None
         return

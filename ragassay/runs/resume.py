@@ -44,12 +44,6 @@ async def follow_graph(
 ) -> tuple[dict[str, Any], Usage]:
     """Run a graph to its end.
 
-    Args:
-        graph: Its nodes tell `expected`, `done` and `usage`.
-        start: Its input.
-        tools: Its run-time context.
-        listen: Receives an event for each.
-
     Returns:
         Its output, and the usage of calls that were paid for and failed, which no node has told.
     """
@@ -79,10 +73,6 @@ class _Spent(BaseModel):
 @contextmanager
 def bounded_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
     """Bound the calls of a job that writes a file, over all its starts.
-
-    Args:
-        out: The file; what was spent is kept beside it.
-        limiter: Of the job.
 
     Raises:
         InputError: The note of what was spent is damaged.

@@ -192,7 +192,7 @@ async def write_all(
 
 
 async def _write_in_turn(models: Sequence[ModelSyntheses], bar: Bar) -> None:
-    from ragassay.runs.distributed.cluster import opened_cluster
+    from ragassay.runs.distributed.driver import opened_cluster
 
     settings = models[0].tools.settings
     usage = sum((one.usage for model in models for one in model.syntheses), Usage())

@@ -1,4 +1,4 @@
-"""Read graded files and evaluate systems by them: the work behind `ragassay grades`."""
+"""Evaluate systems by graded files: the work behind `ragassay grades`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from ragassay.formats.retrieval import (
     write_columns,
     write_qrels,
 )
-from ragassay.formats.workbench.bank_items import RubricBank
-from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs
+from ragassay.formats.workbench.paragraphs import QueryParagraphs
 from ragassay.records import Rejection
-from ragassay.runs.banks import read_bank_file
+from ragassay.runs.banks import GradedFile
 from ragassay.workbench.cover import (
     OVERALL,
     Rankings,
@@ -28,7 +27,6 @@ from ragassay.workbench.cover import (
     rubric_cover,
 )
 from ragassay.workbench.evaluation_tables import CoverTable
-from ragassay.workbench.graded_files import with_leanings
 from ragassay.workbench.grades import GradeFilter, grades_of
 from ragassay.workbench.leaderboards import (
     RubricBoard,
@@ -52,78 +50,27 @@ QrelsOf = Literal["rating", "covered", "items"]
 DEFAULT_MEASURES = ("nDCG@10", "RR")
 
 
-@dataclass(frozen=True)
-class GradedFile:
-    """A graded file, and the test banks behind it.
-
-    Attributes:
-        banks: Test banks; empty where none were given.
-        rejections: Lines, passages and banks that could not be read.
-    """
-
-    queries: tuple[QueryParagraphs, ...]
-    banks: tuple[RubricBank, ...]
-    rejections: tuple[Rejection, ...]
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """Return the items' texts by id."""
-        return {item.id: item.text for bank in self.banks for item in bank.items}
-
-    def only(self, query: str | None) -> tuple[QueryParagraphs, ...]:
-        """Return one query's passages, or all.
-
-        Raises:
-            InputError: The file does not have the query.
-        """
-        if query is None:
-            return self.queries
-        found = tuple(one for one in self.queries if one.query_id == query)
-        if not found:
-            raise InputError(f"there is no query {query!r}: there are {_some(self.queries)}")
-        return found
-
-    def graders(self, chosen: GradeFilter) -> tuple[str, ...]:
-        """Return the graders of the grades that a filter accepts, as "class by model".
-
-        Raises:
-            InputError: It accepts none.
-        """
-
-        def name_graders(accepts: GradeFilter) -> tuple[str, ...]:
-            names = {
-                f"{grade.prompt_class or 'unnamed prompt'} by {grade.model or 'unnamed model'}": 0
-                for query in self.queries
-                for one in query.paragraphs
-                for grade in grades_of(one, accepts)
-            }
-            return tuple(names)
-
-        names = name_graders(chosen)
-        if not names:
-            there = "; ".join(name_graders(GradeFilter())) or "none at all"
-            raise InputError(f"no grade is {chosen}: there are grades of {there}")
-        return names
-
-
-def _some(queries: Sequence[QueryParagraphs]) -> str:
-    names = [query.query_id for query in queries]
-    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-
-
-def read_graded(path: Path, banks: Sequence[Path] = (), *, leanings: bool = False) -> GradedFile:
-    """Read a graded file and test banks; with `leanings`, undecided items count as they leant.
+def graders_of(file: GradedFile, chosen: GradeFilter) -> tuple[str, ...]:
+    """Return the graders of the grades that a filter accepts, as "class by model".
 
     Raises:
-        InputError: A file cannot be opened, or has nothing in it.
+        InputError: It accepts none.
     """
-    graded = read_graded_paragraphs(path)
-    found = [read_bank_file(bank) for bank in banks]
-    return GradedFile(
-        queries=with_leanings(graded.queries) if leanings else graded.queries,
-        banks=tuple(bank for result in found for bank in result.banks),
-        rejections=graded.rejections + tuple(r for result in found for r in result.rejections),
-    )
+
+    def name_graders(accepts: GradeFilter) -> tuple[str, ...]:
+        names = {
+            f"{grade.prompt_class or 'unnamed prompt'} by {grade.model or 'unnamed model'}": 0
+            for query in file.queries
+            for one in query.paragraphs
+            for grade in grades_of(one, accepts)
+        }
+        return tuple(names)
+
+    names = name_graders(chosen)
+    if not names:
+        there = "; ".join(name_graders(GradeFilter())) or "none at all"
+        raise InputError(f"no grade is {chosen}: there are grades of {there}")
+    return names
 
 
 @dataclass(frozen=True)
@@ -203,7 +150,7 @@ def cover_tables(
     Raises:
         InputError: No grade counts, or there are no rankings.
     """
-    file.graders(chosen)
+    graders_of(file, chosen)
     rankings = _rankings(file.queries, systems)
     known = systems.official
     found: list[CoverTable] = []
@@ -245,7 +192,7 @@ def rubric_qrels(
     Raises:
         InputError: No grade counts, or ratings are asked for that a grade does not have.
     """
-    file.graders(chosen)
+    graders_of(file, chosen)
     topic_of: TopicOf = facets_of_banks(file.banks) if by_facet else whole_query
     if by == "covered":
         return number_covered(file.queries, chosen, min_rating, topic_of)
@@ -270,7 +217,7 @@ def write_item_qrels(
     Raises:
         InputError: No grade counts, or the file cannot be written.
     """
-    file.graders(chosen)
+    graders_of(file, chosen)
     rows = [
         (query, item, passage, "1")
         for query, passages in covered_items(file.queries, chosen, min_rating).items()

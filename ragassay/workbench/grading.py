@@ -25,13 +25,14 @@ from ragassay.records import (
     ItemKind,
     RelevanceGrade,
 )
+from ragassay.runs.banks import GradedFile
 from ragassay.runs.evaluate import RunResult, run
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.job import Job, job_of, opened_corpus
 from ragassay.runs.progress import Listener
 from ragassay.settings import Settings
 from ragassay.text.search import PASSAGE_WORDS
-from ragassay.workbench.evaluation import GradedFile, cover_tables
+from ragassay.workbench.evaluation import cover_tables
 from ragassay.workbench.evaluation_tables import CoverTable
 from ragassay.workbench.grades import GradeFilter, add_grades, grades_of
 from ragassay.workbench.passages import Passages, read_passages
@@ -66,7 +67,7 @@ class Graded:
 def covers(graded: Graded) -> dict[ItemKind, CoverTable]:
     """Return what each system covers of the questions and of the nuggets, rated 4 or 5."""
     passages = [one for query in graded.queries for one in query.paragraphs]
-    file, found = GradedFile(graded.queries, (), ()), dict[ItemKind, CoverTable]()
+    file, found = GradedFile(graded.queries), dict[ItemKind, CoverTable]()
     for kind in get_args(ItemKind):
         chosen = GradeFilter(graded.grader, items=kind, self_rated=True)
         is_rated = any(grades_of(one, chosen) for one in passages)

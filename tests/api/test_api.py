@@ -166,7 +166,7 @@ def test_blanket_excepts_stand_only_at_boundaries():
         "formats/papers/pdf.py": 1,  # a file, which may be damaged in any way
         "graphs/qa.py": 1,  # a call, whose failure is kept
         "formats/tables.py": 1,  # a damaged workbook
-        "models/batch_calls.py": 1,  # every provider's errors are typed here
+        "models/batch_services.py": 1,  # every provider's errors are typed here
         "models/batch_queue.py": 3,  # the calls that wait for a batch learn of its error
         "models/decisions.py": 1,  # every provider's errors are typed here
         "models/gateway.py": 1,  # every provider's errors are typed here

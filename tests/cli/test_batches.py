@@ -18,7 +18,7 @@ import ragassay
 import ragassay.models.batch_queue as queues
 from ragassay.cli import app
 from ragassay.errors import SettingsError
-from ragassay.models.batch_store import BatchStore
+from ragassay.models.batches import BatchStore
 from ragassay.runs.folder import RunFolder
 from ragassay.testing import BatchPlan, Fault, ScriptedModel
 

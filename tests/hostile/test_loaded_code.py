@@ -8,11 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import ormsgpack
 import pytest
 from bases import save_base
-from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.cli import app
@@ -157,20 +155,6 @@ def test_a_pickle_in_the_cache_of_pubmed_is_no_reply(ran, tmp_path):
         planted.set("good", b"reply")
     with _open_cache(tmp_path / "pubmed") as cache:
         assert (cache.get("key"), cache.get("good")) == (None, b"reply")
-    assert not ran.exists()
-
-
-def test_pickled_vectors_are_computed_again(ran, tmp_path):
-    from ragassay.optimizers.finetuning.vectors import CachedEncoder
-
-    rows = np.empty(1, dtype=object)
-    rows[0] = Mark(ran)
-    path = tmp_path / "vectors.npz"
-    np.savez(path, keys=rows, vectors=rows)
-    encoder = WordEmbedder()
-    with CachedEncoder(encoder, path) as cached:
-        cached.encode(["aspirin"])
-    assert encoder.asked == ["aspirin"]
     assert not ran.exists()
 
 

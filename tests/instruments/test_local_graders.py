@@ -18,6 +18,7 @@ from ragassay.instruments.local_graders import (
     local_grader,
 )
 from ragassay.models.local_readers import N_TOKENS, Span, Text2Text, fit_prompt
+from ragassay.models.weights import load_pretrained
 from ragassay.prompts.texts import item_prompt, load_grader_prompts, relevance_prompt
 from ragassay.records import ExamItem
 
@@ -56,7 +57,7 @@ def test_shares_are_those_of_the_models_own_next_words(folders: dict[str, str]):
     model = Text2Text(folders[""])
     prompt = (*item_prompt(QUESTION, "rating"),)
     (shares,) = model.shares([(prompt[0], PASSAGE, prompt[1])], ["4", "alpha lowers"])
-    tokenizer, inner = model._load()
+    tokenizer, inner = load_pretrained("AutoModelForSeq2SeqLM", folders[""], "float32")
     text = f"{prompt[0]}{PASSAGE}{prompt[1]}"
     # By hand: the first word's share, and the second's behind it.
     four, alpha, lowers = (tokenizer(word).input_ids[0] for word in ("4", "alpha", "lowers"))
@@ -77,7 +78,7 @@ def test_grades_do_not_depend_on_what_shares_the_batch(folders: dict[str, str]):
 
 
 def test_the_passage_is_cut_and_never_the_question(folders: dict[str, str]):
-    tokenizer, _ = Text2Text(folders[""])._load()
+    tokenizer, _ = load_pretrained("AutoModelForSeq2SeqLM", folders[""], "float32")
     before, after = item_prompt(QUESTION, "rating")
     text = fit_prompt(tokenizer, (before, PASSAGE * 200, after))
     assert text.startswith(before + PASSAGE) and text.endswith(after)
@@ -137,7 +138,7 @@ def test_a_reader_gives_the_span_with_the_highest_score(folders: dict[str, str])
     grader = local_grader(folders["reader"])
     assert isinstance(grader, ReaderGrader)
     (span,) = grader._model.read([QUESTION.text], PASSAGE)
-    tokenizer, model = grader._model._load()
+    tokenizer, model = grader._model.model.load()
     pair = tokenizer(QUESTION.text, PASSAGE, return_tensors="pt", return_offsets_mapping=True)
     offsets = pair.pop("offset_mapping")[0].tolist()
     with torch.inference_mode():

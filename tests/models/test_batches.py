@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from case_tables import each_case
 
-import ragassay.models.batch_calls as batch_calls
 import ragassay.models.batch_queue as queues
 from ragassay.errors import (
     BatchError,
@@ -24,8 +23,7 @@ from ragassay.errors import (
     StorageError,
 )
 from ragassay.models.batch_services import AnthropicBatches, FileBatches, VertexBatches
-from ragassay.models.batch_store import BATCHES, BatchStore, SubmittedBatch
-from ragassay.models.batches import batching
+from ragassay.models.batches import BATCHES, BatchStore, SubmittedBatch, batching
 from ragassay.models.gateway import JudgeLM, meter_calls
 from ragassay.models.limiter import RunLimiter, limit_calls
 from ragassay.settings import load_settings
@@ -54,7 +52,7 @@ def soon(monkeypatch):
     monkeypatch.setattr(queues, "QUIET_S", 0.1)
     monkeypatch.setattr(queues, "BUSY_SHARE", 100.0)
     monkeypatch.setattr(queues, "FIRST_CHECK_S", 0.05)
-    monkeypatch.setattr(batch_calls, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("ragassay.models.batch_services.FIRST_PAUSE_S", 0.01)
 
 
 def repeat_question(messages: Any, schema: Any) -> Any:

@@ -117,7 +117,7 @@ def test_judged_text_cannot_set_the_marks_of_a_tokenizer(
     """The count of each mark in the input is that of a text without marks."""
     model: Any = entailment_model(names[key], tmp_path)
     scorer = model._scorer
-    tokenizer, inner = scorer._load()
+    tokenizer, inner = scorer.model.load()
     seen: list[list[int]] = []
 
     class Recorder:
@@ -127,7 +127,7 @@ def test_judged_text_cannot_set_the_marks_of_a_tokenizer(
             seen.append(tokens["input_ids"][0].tolist())
             return inner(**tokens)
 
-    monkeypatch.setattr(scorer, "_loaded", (tokenizer, Recorder()))
+    monkeypatch.setattr(scorer.model, "load", lambda: (tokenizer, Recorder()))
 
     def n_marks(claim: str, passage: str) -> int:
         seen.clear()
@@ -158,7 +158,7 @@ def test_the_input_has_the_form_of_the_program(
     key: str, names: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     model: Any = entailment_model(names[key], tmp_path)
-    tokenizer, inner = model._scorer._load()
+    tokenizer, inner = model._scorer.model.load()
     seen: list[str] = []
 
     class Recorder:
@@ -168,7 +168,7 @@ def test_the_input_has_the_form_of_the_program(
             seen.append(tokenizer.decode(tokens["input_ids"][0]))
             return inner(**tokens)
 
-    monkeypatch.setattr(model._scorer, "_loaded", (tokenizer, Recorder()))
+    monkeypatch.setattr(model._scorer.model, "load", lambda: (tokenizer, Recorder()))
     model.probabilities([("It fell.", "Zetamab.\nIt rose.")])
     (text,) = seen
     # Byte and space marks of the tokenizers are no part of the form.

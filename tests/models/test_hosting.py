@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,8 @@ from tiny_verifiers import tiny_alignscore, tiny_causal, tiny_inference, tiny_wr
 from ragassay.errors import SettingsError
 from ragassay.models import adapters
 from ragassay.models.entailment import NliModel
-from ragassay.models.hosting import Recipe, computed_by_host, hosted
+from ragassay.models.hosting import OwnModels, Recipe, computed_by_host, hosted
 from ragassay.models.local_readers import SpanReader, Text2Text
-from ragassay.models.own_models import OwnModels
 from ragassay.models.scorers import AlignScore
 from ragassay.models.verifiers import AdaptedVerifier, entailment_model
 from ragassay.models.written_labels import CausalText
@@ -34,11 +33,15 @@ class Elsewhere(OwnModels):
 
     asked: list[tuple[str, str]] = field(default_factory=list)
 
-    def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
+    def submit(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Future[Any]:
         self.asked.append((recipe.kind.__name__, method))
-        sent = pickle.loads(pickle.dumps((recipe, method, given)))
-        with hosted(None):
-            return pickle.loads(pickle.dumps(super().compute(*sent)))
+        sent, found = pickle.loads(pickle.dumps((recipe, method, given))), Future[Any]()
+        try:
+            with hosted(None):
+                found.set_result(pickle.loads(pickle.dumps(self.compute(*sent))))
+        except SettingsError as error:
+            found.set_exception(error)
+        return found
 
 
 def nli(folder: Path) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragassay.errors import SettingsError
 from ragassay.models.cards import load_card
-from ragassay.models.fitted_raters import LinearScorer, rater_of, shipped_rater
+from ragassay.models.fitted_raters import LinearScorer, SignalRater, shipped_rater
 from ragassay.prompts import load_rubrics
 from ragassay.prompts.texts import load_signals
 
@@ -59,11 +59,12 @@ def test_a_signal_that_gets_worse_never_raises_a_rating(data):
     assert sum(rater.distribution(values)) == pytest.approx(1)
 
 
-def test_other_models_are_refused_by_name():
+def test_other_models_are_refused_by_name(tmp_path):
     text = json.loads(shipped_rater().model_dump_json())
     del text["order"]
+    (tmp_path / "other.json").write_text(json.dumps(text), encoding="utf-8")
     with pytest.raises(SettingsError, match="order"):
-        rater_of(json.dumps(text))
+        SignalRater.read(tmp_path / "other.json")
 
 
 def test_the_card_is_that_of_the_models_that_ship():

@@ -18,11 +18,10 @@ from ragassay.formats import (
     write_run,
 )
 from ragassay.metrics.stats.correlation import kendall_tau
+from ragassay.runs.banks import GradedFile, read_graded
 from ragassay.workbench.evaluation import (
-    GradedFile,
     cover_tables,
     leaderboards,
-    read_graded,
     read_system_files,
     rubric_qrels,
     write_rubric_qrels,
@@ -33,7 +32,7 @@ ANY = GradeFilter()
 
 
 def graded(*passages: object) -> GradedFile:
-    return GradedFile((query("q", *passages),), (), ())  # type: ignore[arg-type]
+    return GradedFile((query("q", *passages),))  # type: ignore[arg-type]
 
 
 def test_minimum_ratings_are_shown_where_there_are_ratings() -> None:

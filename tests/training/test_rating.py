@@ -8,7 +8,7 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
-from ragassay.models.fitted_raters import rater_of
+from ragassay.models.fitted_raters import SignalRater
 from ragassay.optimizers.finetuning.judge_replies import DESIRED, is_held_out
 from ragassay.prompts import load_rubrics
 from ragassay.settings import load_settings
@@ -36,7 +36,7 @@ def test_a_rater_comes_of_damaged_answers_to_questions_that_are_not_held_out(ans
 
     rater = fit_rater(examples, "made up")
     assert set(rater.rubrics) == set(load_rubrics())
-    assert rater_of(rater.model_dump_json()) == rater
+    assert SignalRater.model_validate_json(rater.model_dump_json()) == rater
     assert fit_rater(examples, "made up").digest == rater.digest
 
 

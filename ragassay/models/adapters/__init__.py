@@ -37,12 +37,7 @@ CORRECTNESS = ("correct", "incorrect")
 
 @dataclass(frozen=True)
 class Adapter:
-    """An adapter and its place.
-
-    Attributes:
-        model: Its name in reports and cards.
-        folder: The folder of its two files.
-    """
+    """An adapter and its place."""
 
     model: str
     folder: Path
@@ -52,14 +47,9 @@ class Training(Frozen):
     """The training of an adapter.
 
     Attributes:
-        data: Names of the training files.
-        data_sha256: Hash of the examples.
-        n_examples: The number of examples.
         start: SHA-256 of the adapter it started from; empty where it started afresh.
         dev: Name of the file that the temperature was fitted to; empty where it was not fitted.
         epochs: How often each example was seen.
-        seed: Seed of all draws.
-        versions: Versions of the libraries that trained it.
     """
 
     data: tuple[str, ...]

@@ -47,7 +47,6 @@ def load_card(model: str) -> ModelCard | None:
 
 @functools.cache
 def _list_shipped_files() -> frozenset[str]:
-    """Return the names of the shipped cards' files."""
     return frozenset(file.name for file in files(__name__).iterdir())
 
 

@@ -42,11 +42,7 @@ class Load:
     """The work of a batcher so far.
 
     Attributes:
-        n_submitted: Calls that came.
         n_ended: Calls that were answered, failed or were given up by their callers.
-        n_batches: Batches that were begun.
-        n_batched: Calls in them.
-        n_largest: Calls in the largest.
     """
 
     n_submitted: int = 0
@@ -74,9 +70,6 @@ class Batcher:
 
     Args:
         build: Load the engine; its error goes to every caller that waits.
-
-    Attributes:
-        load: Its work so far.
     """
 
     def __init__(self, build: Callable[[], Engine]) -> None:

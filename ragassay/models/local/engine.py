@@ -72,10 +72,6 @@ class Engine:
     """A causal language model that answers batches of prompts.
 
     Not safe for concurrent use: one thread owns it.
-
-    Args:
-        model: A decoder-only transformers model, in evaluation mode.
-        tokenizer: Its fast tokenizer.
     """
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:

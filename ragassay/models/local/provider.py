@@ -19,23 +19,19 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import PROVIDER
-from ragassay.models.hosting import current_host
-from ragassay.models.own_models import OwnModels
+from ragassay.models.hosting import Recipe, current_host, own_model
 
 if TYPE_CHECKING:
     from litellm.llms.custom_llm import CustomLLM
     from litellm.types.utils import ModelResponse
 
+    from ragassay.models.local.batcher import Batcher
     from ragassay.models.local.replies import Prompt, Reply
 
 
 @functools.cache
 def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
     """Make `ragassay/...` known to LiteLLM, once a process.
-
-    Args:
-        cache_dir: Where converted weights live.
-        dtype: "auto", "bfloat16" or "float32".
 
     Raises:
         ExtraError: What runs models in this process is not installed.
@@ -62,9 +58,12 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
             self._settings = (cache_dir, dtype)
 
         def _submit(self, kwargs: Mapping[str, Any]) -> Future[Reply]:
-            host = current_host() or OwnModels()
+            host = current_host()
+            recipe = Recipe(build_batcher, (kwargs["model"], *self._settings))
             prompt = _prompt(kwargs["messages"], kwargs["optional_params"])
-            return host.reply(kwargs["model"], *self._settings, prompt)
+            if host is None:
+                return own_model(recipe).submit(prompt)
+            return host.submit(recipe, "submit", (prompt,))
 
         def completion(self, *args: Any, **kwargs: Any) -> ModelResponse:
             return _response(kwargs["model"], self._submit(kwargs).result())
@@ -73,6 +72,14 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
             return _response(kwargs["model"], await asyncio.wrap_future(self._submit(kwargs)))
 
     return LocalJudge
+
+
+def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
+    """Return what answers prompts for a model; its weights are loaded at the first of them."""
+    from ragassay.models.local.batcher import Batcher
+    from ragassay.models.local.loading import load_engine
+
+    return Batcher(functools.partial(load_engine, model, cache_dir, dtype))
 
 
 def _prompt(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Prompt:

@@ -52,10 +52,8 @@ class Reply:
     """A reply and what it took.
 
     Attributes:
-        text: The reply.
         tokens: Its tokens. Under a schema, probabilities are renormalised over what the schema
             allows; a token that it forces has log-probability 0 and no alternatives.
-        n_prompt_tokens: Length of the prompt.
         n_computed_tokens: How many of the prompt's tokens were computed for it; those that a batch
             shares count for its first prompt.
         is_cut: Whether `max_tokens` ended it.

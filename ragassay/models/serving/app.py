@@ -133,13 +133,7 @@ class ChatServer:
 
     Args:
         key: The bearer token that a client must send.
-        models: The models' names, each with its endpoint.
-        complete: `litellm.acompletion`.
         timeout_s: Longest wait for a hosted model.
-        n_most: Most concurrent completions.
-
-    Attributes:
-        metrics: Counters of the requests.
     """
 
     def __init__(

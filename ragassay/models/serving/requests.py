@@ -36,15 +36,7 @@ OPTIONS = frozenset(CompletionCreateParamsBase.__annotations__) | {"stream"}
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """An error reply to a request.
-
-    Attributes:
-        status: HTTP status.
-        message: The message for a person.
-        code: OpenAI's error code.
-        param: The wrong parameter.
-        retry_after_s: Seconds until a rate-limited client may try again.
-    """
+    """An error reply to a request."""
 
     status: int
     message: str

@@ -43,9 +43,7 @@ class Address:
     """A server's address and models.
 
     Attributes:
-        host: The host as the user gave it.
         port: The actual port, even if 0 was requested.
-        models: The models' names for clients.
         new_key: The clients' key if it was made for this run, so that nobody has seen it.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib.metadata
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -27,13 +28,17 @@ from ragassay.models.cross_encoder import (
     read_tensors,
     save_adapter,
 )
-from ragassay.models.entailment import CONTRADICTS
+from ragassay.models.entailment import CONTRADICTS, pair_encoder
 from ragassay.optimizers.finetuning.claims import NOT_CONTRADICTED, Example
-from ragassay.optimizers.finetuning.tunings import Tuning, claim_folder
+from ragassay.optimizers.finetuning.tunings import EncoderJob, Tuning, claim_folder
+from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
 
+
+LIBRARIES = ("torch", "transformers", "peft")
+"""Those whose versions are noted."""
 
 SCALE = 2.0
 """Factor of the product of the two low-rank factors."""
@@ -126,6 +131,49 @@ def train(
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
     encoder.eval()
     return adapter_tensors(encoder)
+
+
+def train_encoder(
+    job: EncoderJob,
+    examples: Sequence[Example],
+    n_labels: int,
+    *,
+    start: Path | None = None,
+    name: str = "",
+) -> tuple[PairEncoder, dict[str, Tensor]]:
+    """Train a job's base, with checkpoints in a folder of this name; see `train`.
+
+    Raises:
+        SettingsError: The base is unavailable.
+    """
+    torch.manual_seed(job.seed)  # a head may start at random
+    encoder = pair_encoder(job.base, load_settings().literature.cache_dir, n_labels)
+    work = (job.work or job.out / "checkpoints") / name
+    seed, steps = job.seed, job.steps
+    return encoder, train(
+        encoder, examples, job.tuning, work, job.epochs, seed=seed, steps=steps, start=start
+    )
+
+
+def training_of(
+    job: EncoderJob,
+    examples: Sequence[Any],
+    data_sha256: str = "",
+    *,
+    start: Path | None = None,
+    dev: Path | None = None,
+) -> Training:
+    """Return the description of a training on examples, by default with their own digest."""
+    return Training(
+        data=tuple(path.name for path in job.data),
+        data_sha256=data_sha256 or digest_of(examples),
+        n_examples=len(examples),
+        start=_digest_in(start),
+        dev=dev.name if dev else "",
+        epochs=job.steps * job.tuning.batch / len(examples) if job.steps else job.epochs,
+        seed=job.seed,
+        versions={name: importlib.metadata.version(name) for name in LIBRARIES},
+    )
 
 
 def digest_of(examples: Sequence[Example]) -> str:

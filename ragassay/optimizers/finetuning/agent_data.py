@@ -36,10 +36,6 @@ def agent_examples(
 ) -> tuple[list[ChatExample], list[Rejection]]:
     """Return every item of the files as the agent's prompt with the right reply.
 
-    Args:
-        task: The agent and the reader of its data, as for `ragassay optimize`.
-        paths: Files in the task's form.
-
     Returns:
         The examples, and the unreadable lines.
 
@@ -91,11 +87,6 @@ def verifier_examples(
 ) -> list[ChatExample]:
     """Return examples of claims and of their contraries, with their documents.
 
-    Args:
-        claims: The training claims, without held-out groups.
-        embedder: Chooses the sentences to read.
-        seed: The seed of all draws.
-
     Returns:
         In the order of the claims, each in its claim's group.
     """
@@ -141,11 +132,6 @@ def qa_examples(
     paths: Sequence[Path], papers: Path | None, row_tokens: int
 ) -> tuple[list[ChatExample], list[Rejection]]:
     """Read pairs with their papers, and return an example a paper, or a part of it.
-
-    Args:
-        paths: Files of pairs; SciQAG's bring their papers.
-        papers: The papers of the others.
-        row_tokens: Longest example.
 
     Returns:
         The examples, in the papers' order, and what could not be read.

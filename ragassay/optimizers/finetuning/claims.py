@@ -55,9 +55,7 @@ class LabelledClaim:
     """A claim, a document, and the label of the pair.
 
     Attributes:
-        claim: A sentence.
         title: The document's title; may be empty.
-        sentences: The document's sentences.
         rationale: The decisive sentences, 0-based; empty if unknown.
         label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_RELEVANT`.
         group: Claims with a shared text have one group; no split divides a group.

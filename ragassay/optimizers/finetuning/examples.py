@@ -29,8 +29,6 @@ class ChatExample:
     """A chat with its desired reply.
 
     Attributes:
-        messages: The prompt.
-        reply: The desired reply.
         rejected: A worse reply, for CPO; empty where none is known.
         group: Its subject (a question, a claim with its abstracts): no split divides a group.
         kind: The kind of example, for counts: "whole", "extreme", "supports".
@@ -81,10 +79,6 @@ class Tokens:
 
 def pack(examples: Iterable[Tokens], n_most: int) -> list[list[Tokens]]:
     """Pack examples into rows of at most `n_most` tokens, shared tokens counted once.
-
-    Args:
-        examples: Examples that each fit into a row.
-        n_most: Most tokens of a row.
 
     Returns:
         The rows; examples with similar beginnings share a row.

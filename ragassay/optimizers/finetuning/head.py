@@ -6,7 +6,6 @@ The adapter is read like the shipped ones (`ragassay.models.verifiers`).
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.metrics.stats.agreement import Agreement, agreement
-from ragassay.model_names import PROVIDER, SMOLLM2
-from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Training, adapter_of, read_shape
+from ragassay.model_names import PROVIDER
+from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, adapter_of
 from ragassay.models.cards import write_card
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, pair_encoder
 from ragassay.optimizers.finetuning.claims import (
@@ -29,13 +28,7 @@ from ragassay.optimizers.finetuning.claims import (
     link_names,
     read_claims,
 )
-from ragassay.optimizers.finetuning.tunings import (
-    Finetuned,
-    Tuning,
-    command_text,
-    head_card,
-    tuning_of,
-)
+from ragassay.optimizers.finetuning.tunings import EncoderJob, Finetuned, command_text, head_card
 from ragassay.records import Rejection
 from ragassay.settings import load_settings
 
@@ -43,65 +36,32 @@ if TYPE_CHECKING:
     from ragassay.models.cross_encoder import PairEncoder
 
 LABELS = tuple(WORDS[label] for label in (SUPPORTS, CONTRADICTS, NEUTRAL))
-LIBRARIES = ("torch", "transformers", "peft")
 
 
-@dataclasses.dataclass(frozen=True)
-class HeadJob:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HeadJob(EncoderJob):
     """A training job of a verifier with a head.
 
+    Of `data`, a file that is named twice counts twice.
+
     Attributes:
-        data: Files of training claims; one that is named twice counts twice.
-        out: Folder of the adapter.
-        base: A packaged model, one from the hub, or a folder.
         start: A verifier to start from, by its name in settings or its folder; None for a new one.
         dev: Held-out claims, for calibration and for measurement; None for neither.
-        epochs: Number of passes over the examples.
-        learning_rate: Learning rate of the low-rank factors; None for the base's default.
-        rank: Rank of the low-rank factors; None for the base's default.
-        seed: The seed of all draws.
-        limit: Most examples; 0 for all.
-        steps: Most steps; 0 for all epochs.
-        work: Folder of checkpoints; None for `out/checkpoints`.
     """
 
-    data: tuple[Path, ...]
-    out: Path
-    base: str = SMOLLM2
     start: Path | None = None
     dev: Path | None = None
-    epochs: float = 3.0
-    learning_rate: float | None = None
-    rank: int | None = None
-    seed: int = 0
-    limit: int = 0
-    steps: int = 0
-    work: Path | None = None
 
     @property
     def command(self) -> str:
         """The shell command of the same job."""
-        given: dict[str, object] = {
-            "dev": self.dev,
-            "base": self.base,
-            "start": self.start,
-            "epochs": self.epochs,
-            "learning-rate": self.learning_rate,
-            "rank": self.rank,
-            "seed": self.seed,
-            "limit": self.limit or None,
-            "steps": self.steps or None,
-            "out": self.out,
-        }
+        given = {"dev": self.dev, "start": self.start, **self.options, "seed": self.seed}
+        given |= {"limit": self.limit or None, "steps": self.steps or None, "out": self.out}
         return command_text("verifier", self.data, given)
 
 
 def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
     """Train an adapter with its head; the same job again resumes from its last checkpoint.
-
-    Args:
-        job: The training job.
-        say: Receives progress messages.
 
     Raises:
         InputError: There are no examples, held-out claims are among the training claims, the
@@ -110,47 +70,23 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         SettingsError: The base is unavailable.
     """
     need("peft")
-    import torch
-
-    from ragassay.optimizers.finetuning.adapting import digest_of, train, write_trained
+    from ragassay.optimizers.finetuning.adapting import train_encoder, training_of, write_trained
 
     start = _start(job)
     sets, held, rejections = _read_rows(job)
-    torch.manual_seed(job.seed)  # a head may start at random
-    encoder = pair_encoder(job.base, load_settings().literature.cache_dir)
-    work = job.work or job.out / "checkpoints"
-    work.mkdir(parents=True, exist_ok=True)
     examples = head_examples([sets[path] for path in job.data], seed=job.seed)
     measured_on = claim_examples(held)
     examples = examples[: job.limit] if job.limit else examples
     say(f"{len(examples)} examples: {_counts(examples)}")
-    tuning = _tuning(job)
-    tensors = train(
-        encoder, examples, tuning, work, job.epochs, seed=job.seed, steps=job.steps, start=start
-    )
-    training = Training(
-        data=tuple(path.name for path in job.data),
-        data_sha256=digest_of(examples),
-        n_examples=len(examples),
-        start=read_shape(start).weights_sha256 if start else "",
-        dev=job.dev.name if job.dev else "",
-        epochs=job.steps * tuning.batch / len(examples) if job.steps else job.epochs,
-        seed=job.seed,
-        versions={name: importlib.metadata.version(name) for name in LIBRARIES},
-    )
-    shape = write_trained(job.out, encoder, tensors, tuning, measured_on, training)
+    encoder, tensors = train_encoder(job, examples, len(LABELS), start=start)
+    training = training_of(job, examples, start=start, dev=job.dev)
+    shape = write_trained(job.out, encoder, tensors, job.tuning, measured_on, training)
     del encoder, tensors  # the base is loaded once more
     measured = _measure_adapter(job, held, measured_on) if held else None
     name, digest = f"{PROVIDER}/{job.out}", shape.weights_sha256
     write_card(job.out, head_card(name, job.base, digest, training, measured, job.command))
     n_bytes = (job.out / WEIGHTS).stat().st_size
     return Finetuned(digest, n_bytes, len(examples), len(rejections), measured)
-
-
-def _tuning(job: HeadJob) -> Tuning:
-    own = tuning_of(job.base)
-    rate = own.learning_rate if job.learning_rate is None else job.learning_rate
-    return dataclasses.replace(own, learning_rate=rate, rank=job.rank or own.rank)
 
 
 def _start(job: HeadJob) -> Path | None:

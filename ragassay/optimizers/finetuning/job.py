@@ -53,11 +53,7 @@ class FinetuneJob:
     """A fine-tuning job.
 
     Attributes:
-        task: The task.
-        data: Training files.
-        out: Folder of the adapter.
         base: The base model: `SMOLLM2`, a Hugging Face id, or a folder.
-        recipe: How to train.
         start: Folder of an adapter to start from; None for a new one.
         labels: The file of labels, for a labeller, if the answers have none.
         papers: The papers, for a generator of pairs, if the pairs' files bring none.
@@ -86,10 +82,6 @@ class FinetuneJob:
 
 def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
     """Train an adapter; the same job again resumes from its last checkpoint.
-
-    Args:
-        job: The training job.
-        say: Receives progress messages.
 
     Raises:
         InputError: There are no examples, or `start` is an adapter for another base or task.

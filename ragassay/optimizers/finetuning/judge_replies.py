@@ -112,7 +112,6 @@ class JudgeReply:
     """One judge's evaluation of an answer on a rubric.
 
     Attributes:
-        judge: The judge's name.
         rating: From 1 to 5.
         reason: Its own; empty where the file has none.
     """

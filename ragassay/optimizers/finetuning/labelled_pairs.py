@@ -38,7 +38,6 @@ class LabelledPair:
     """A sentence, the text that it is read with, and a label.
 
     Attributes:
-        sentence: A sentence of an answer.
         passage: A passage of a document; of completeness the question.
         label: Its place among the task's labels.
         group: The question's name; no split divides a group.

@@ -39,8 +39,6 @@ class HeldOut:
     """Predictions of each pair by a classifier that did not see its question.
 
     Attributes:
-        pairs: The pairs.
-        labels: The task's labels.
         folds: shape (n_pairs,), the fold of each.
         shares: shape (n_pairs, n_labels), probabilities.
     """

@@ -7,7 +7,6 @@ tables 2 and 3).
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,12 +14,10 @@ from typing import TYPE_CHECKING, Literal
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.model_names import MINILM, PROVIDER
-from ragassay.models.adapters import CORRECTNESS, WEIGHTS, Training
+from ragassay.models.adapters import CORRECTNESS, WEIGHTS
 from ragassay.models.cards import write_card
-from ragassay.models.entailment import pair_encoder
 from ragassay.models.fitted_models import CLASSIFIER, PairClassifier
 from ragassay.optimizers.finetuning.claims import Example
-from ragassay.optimizers.finetuning.head import LIBRARIES
 from ragassay.optimizers.finetuning.labelled_pairs import (
     LabelledPair,
     pairs_sha256,
@@ -28,9 +25,8 @@ from ragassay.optimizers.finetuning.labelled_pairs import (
     read_correctness_pairs,
 )
 from ragassay.optimizers.finetuning.pair_classifiers import HeldOut, cross_validate, fit_classifier
-from ragassay.optimizers.finetuning.tunings import Finetuned, Tuning, command_text, tuning_of
+from ragassay.optimizers.finetuning.tunings import EncoderJob, Finetuned, command_text
 from ragassay.records import RELEVANCE_LABELS, Bound, ModelCard, Rejection
-from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,41 +57,22 @@ LIMITS = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class PairJob:
-    """A fit of a classifier of pairs.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PairJob(EncoderJob):
+    """A fit of a classifier of pairs; what an `EncoderJob` says of training, only a head heeds.
 
     Attributes:
         task: What it says.
         method: A support vector machine or logistic regression, of correctness only; or a head.
-        data: The user's files.
-        out: Folder of the classifier.
-        base: Of a head: the encoder.
         labels: Of completeness: the file of labels, where the answers have none.
         folds: Most folds of the cross-validation.
-        epochs: Of a head: passes over the pairs.
-        learning_rate: Of a head; None for the base's default.
-        rank: Of a head's low-rank factors; None for the base's default.
-        seed: The seed of folds and draws.
-        limit: Most pairs; 0 for all.
-        steps: Of a head: most steps of a fit; 0 for all epochs.
-        work: Folder of a head's checkpoints; None for `out/checkpoints`.
     """
 
     task: PairTask
     method: PairMethod
-    data: tuple[Path, ...]
-    out: Path
     base: str = MINILM
     labels: Path | None = None
     folds: int = 5
-    epochs: float = 3.0
-    learning_rate: float | None = None
-    rank: int | None = None
-    seed: int = 0
-    limit: int = 0
-    steps: int = 0
-    work: Path | None = None
 
     @property
     def command(self) -> str:
@@ -103,22 +80,12 @@ class PairJob:
         given: dict[str, object] = {"method": self.method, "labels": self.labels}
         given |= {"folds": self.folds, "seed": self.seed, "limit": self.limit or None}
         if self.method == "head":
-            given |= {
-                "base": self.base,
-                "epochs": self.epochs,
-                "learning-rate": self.learning_rate,
-                "rank": self.rank,
-                "steps": self.steps or None,
-            }
+            given |= {**self.options, "steps": self.steps or None}
         return command_text(self.task, self.data, {**given, "out": self.out})
 
 
 def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
     """Cross-validate a classifier, fit it to all pairs, and write it with its bounds and card.
-
-    Args:
-        job: The job.
-        say: Receives progress messages.
 
     Returns:
         What was written; `measured` is of the held-out folds.
@@ -194,29 +161,14 @@ class _Classical:
 class _Head:
     def __init__(self, job: PairJob) -> None:
         self._job, self._labels = job, LABELS[job.task]
-        own = tuning_of(job.base)
-        rate = own.learning_rate if job.learning_rate is None else job.learning_rate
-        self._tuning: Tuning = dataclasses.replace(
-            own, learning_rate=rate, rank=job.rank or own.rank
-        )
 
     def _train(
         self, pairs: Sequence[LabelledPair], name: str
     ) -> tuple[PairEncoder, dict[str, Tensor]]:
-        import torch
+        from ragassay.optimizers.finetuning.adapting import train_encoder
 
-        from ragassay.optimizers.finetuning.adapting import train
-
-        job = self._job
-        torch.manual_seed(job.seed)  # a head may start at random
-        encoder = pair_encoder(job.base, load_settings().literature.cache_dir, len(self._labels))
-        work = (job.work or job.out / "checkpoints") / name
-        work.mkdir(parents=True, exist_ok=True)
         examples = [Example(p.sentence, p.passage, p.label) for p in pairs]
-        tensors = train(
-            encoder, examples, self._tuning, work, job.epochs, seed=job.seed, steps=job.steps
-        )
-        return encoder, tensors
+        return train_encoder(self._job, examples, len(self._labels), name=name)
 
     def predictor(
         self, pairs: Sequence[LabelledPair], name: str
@@ -227,7 +179,8 @@ class _Head:
             import torch
 
             with torch.inference_mode():
-                rows = [encoder.row(p.sentence, p.passage, self._tuning.n_tokens) for p in held]
+                n_tokens = self._job.tuning.n_tokens
+                rows = [encoder.row(p.sentence, p.passage, n_tokens) for p in held]
                 logits = torch.cat([encoder(encoder.batch([row])).cpu() for row in rows])
             return logits.double().softmax(-1).numpy()
 
@@ -235,9 +188,9 @@ class _Head:
 
     def write(self, pairs: Sequence[LabelledPair], bounds: Sequence[Bound]) -> tuple[str, Path]:
         from ragassay.models.cross_encoder import save_adapter
-        from ragassay.optimizers.finetuning.adapting import SCALE
+        from ragassay.optimizers.finetuning.adapting import SCALE, training_of
 
-        job, tuning = self._job, self._tuning
+        job = self._job
         encoder, tensors = self._train(pairs, "all")
         shape = save_adapter(
             job.out,
@@ -245,18 +198,10 @@ class _Head:
             base=encoder.base_name,
             base_sha256=encoder.base_sha256,
             scale=SCALE,
-            n_tokens=tuning.n_tokens,
+            n_tokens=job.tuning.n_tokens,
             temperature=1.0,
-            reads=tuning.reads,
-            training=Training(
-                data=tuple(path.name for path in job.data),
-                data_sha256=pairs_sha256(pairs),
-                n_examples=len(pairs),
-                dev="",
-                epochs=job.steps * tuning.batch / len(pairs) if job.steps else job.epochs,
-                seed=job.seed,
-                versions={name: importlib.metadata.version(name) for name in LIBRARIES},
-            ),
+            reads=job.tuning.reads,
+            training=training_of(job, pairs, pairs_sha256(pairs)),
             labels=self._labels,
             bounds=bounds,
         )

@@ -37,8 +37,6 @@ class TrainingRecipe:
     """Training settings of an adapter.
 
     Attributes:
-        method: The training method.
-        epochs: Number of passes over the examples.
         learning_rate: The highest rate, after warm-up; it then falls along a cosine.
         rank: Rank of the two factors of each changed matrix.
         share_of_layers: Share of the layers, from the top, that is changed; fewer save time.
@@ -46,7 +44,6 @@ class TrainingRecipe:
         rows: Rows per step.
         beta: CPO's inverse temperature of a preference.
         cap: CPO's most pairs of a kind (rubric and severity of the damage); 0 for no limit.
-        seed: The seed of the factors and of the rows' order.
         steps: Most steps; 0 for all epochs.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -48,10 +48,8 @@ class Tuning:
         n_tokens: Longest input.
         learning_rate: Highest learning rate of the factors.
         head_rate: Learning rate of the head.
-        schedule: Schedule of the rates.
         smoothing: Smoothing of the labels, which are noisy.
         batch: Examples a step.
-        reads: The form of the passages.
     """
 
     untouched: float
@@ -85,12 +83,45 @@ TUNINGS: Mapping[str, Tuning] = {
         smoothing=0.0,
     ),
 }
-"""Training settings of each packaged base model."""
+"""Training settings of each packaged base model; one from the hub gets those of SmolLM2."""
 
 
-def tuning_of(base: str) -> Tuning:
-    """Return a base model's settings; one from the hub gets those of SmolLM2."""
-    return TUNINGS.get(base, TUNINGS[SMOLLM2])
+@dataclass(frozen=True, kw_only=True)
+class EncoderJob:
+    """A training job of a base model with a head.
+
+    Attributes:
+        base: A packaged model, one from the hub, or a folder.
+        learning_rate: Learning rate of the low-rank factors; None for the base's default.
+        rank: Rank of the low-rank factors; None for the base's default.
+        limit: Most examples; 0 for all.
+        steps: Most steps; 0 for all epochs.
+        work: Folder of checkpoints; None for `out/checkpoints`.
+    """
+
+    data: tuple[Path, ...]
+    out: Path
+    base: str = SMOLLM2
+    epochs: float = 3.0
+    learning_rate: float | None = None
+    rank: int | None = None
+    seed: int = 0
+    limit: int = 0
+    steps: int = 0
+    work: Path | None = None
+
+    @property
+    def tuning(self) -> Tuning:
+        """The base's settings, with those of the job."""
+        own = TUNINGS.get(self.base, TUNINGS[SMOLLM2])
+        rate = own.learning_rate if self.learning_rate is None else self.learning_rate
+        return replace(own, learning_rate=rate, rank=self.rank or own.rank)
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The options of the command that all training has, by name."""
+        given = {"base": self.base, "epochs": self.epochs, "learning-rate": self.learning_rate}
+        return {**given, "rank": self.rank}
 
 
 @dataclass(frozen=True)
@@ -98,9 +129,6 @@ class Finetuned:
     """A written adapter.
 
     Attributes:
-        weights_sha256: SHA-256 of its weights.
-        n_bytes: Their size.
-        n_examples: Number of training examples.
         n_rejected: Lines of the data that could not be read.
         measured: Its agreement with the labels of held-out claims; None without any.
     """
@@ -145,16 +173,7 @@ def head_card(
     measured: Agreement | None,
     command: str,
 ) -> ModelCard:
-    """Return the card that a report and `ragassay models show` print for a user's verifier.
-
-    Args:
-        model: The verifier's name in settings.
-        base: The base model.
-        digest: SHA-256 of its weights.
-        training: A description of its training.
-        measured: Its agreement with people on held-out claims; None without any.
-        command: The command that trained and measured it.
-    """
+    """Return the card that a report and `ragassay models show` print for a user's verifier."""
     begun = f", begun with the adapter {training.start[:12]}" if training.start else ""
     return ModelCard(
         model=model,

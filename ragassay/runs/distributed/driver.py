@@ -1,23 +1,33 @@
-"""Work in a Ray cluster: send out shards of records, keep what comes back."""
+"""Work in a Ray cluster: join or start it, send out shards of records, keep what comes back."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import math
-from collections import deque
-from collections.abc import Callable, Sequence
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ragassay.errors import RagassayError, SettingsError, StorageError
+from ragassay.errors import RagassayError, SettingsError, StorageError, raise_ungrouped
 from ragassay.evaluators.base import Run
+from ragassay.extras import EXTRAS, need
+from ragassay.model_names import is_local
+from ragassay.models.hosting import OwnModels
 from ragassay.records import Record
-from ragassay.runs.distributed.cluster import Cluster, Kind, Work, opened_cluster, work_settings
-from ragassay.runs.distributed.hub import Parcel
+from ragassay.runs.distributed.hub import Hub, Kind, Parcel, Work, work_on_shard
 from ragassay.runs.progress import Event, Listener
 from ragassay.store import opened_store
+
+N_HUB_CALLS = 10_000
+"""Calls that may wait in the hub at a time: each waits for its turn at an endpoint."""
+
+N_MODEL_CALLS = 128
+"""Calls of a node's models at a time: the prompts of one batch of the local judge and more."""
 
 N_MOST = 500
 """Most records of a shard: a worker is idle for about one call at the end of each."""
@@ -28,71 +38,89 @@ N_A_WORKER = 2
 N_LOSSES = 3
 """Workers that a record by itself may cost before it counts as failed."""
 
-
-@dataclass(frozen=True)
-class Shard:
-    """Records that one worker judges in a row.
-
-    Attributes:
-        groups: Its records; those of a group have the same question and answer, so that their
-            verdicts may be the same, and one worker judges them.
-        n_lost: Workers that were lost with it alone.
-        is_repeated: Whether a worker was lost with it, alone or among others.
-    """
-
-    groups: tuple[tuple[Record, ...], ...]
-    n_lost: int = 0
-    is_repeated: bool = False
-
-    @property
-    def records(self) -> list[Record]:
-        """Its records."""
-        return [record for group in self.groups for record in group]
-
-    def without(self, done: set[str]) -> Shard:
-        """Return the shard without the records of some ids."""
-        left = (tuple(one for one in group if one.id not in done) for group in self.groups)
-        return replace(self, groups=tuple(group for group in left if group))
-
-    def after_loss(self) -> list[Shard]:
-        """Return what to send out again: two halves, so that one record cannot cost all others."""
-        middle = len(self.groups) // 2
-        halves = [self.groups[:middle], self.groups[middle:]] if middle else [self.groups]
-        n_lost = self.n_lost + 1 if len(self.groups) == 1 else 0
-        return [Shard(half, n_lost, is_repeated=True) for half in halves]
-
-    @property
-    def is_given_up(self) -> bool:
-        """Return whether too many workers were lost with it."""
-        return self.n_lost >= N_LOSSES
-
-
-def shards_of(records: Sequence[Record], n_workers: int) -> list[Shard]:
-    """Cut records into shards, in order.
-
-    Args:
-        records: The records.
-        n_workers: Workers that judge at the same time.
-    """
-    groups: dict[tuple[object, ...], list[Record]] = {}
-    for record in records:
-        groups.setdefault((record.question, record.answer), []).append(record)
-    size = max(1, min(N_MOST, math.ceil(len(records) / (n_workers * N_A_WORKER))))
-    shards: list[Shard] = []
-    taken: list[tuple[Record, ...]] = []
-    for group in groups.values():
-        taken.append(tuple(group))
-        if sum(map(len, taken)) >= size:
-            shards.append(Shard(tuple(taken)))
-            taken = []
-    return [*shards, Shard(tuple(taken))] if taken else shards
-
-
-COLLECT_S = 1.0
+COLLECT_S = 0.2
 """Longest wait for news of the workers."""
 
 N_ROWS = 500
 """Rows that are sent to a hub at once."""
+
+LOST_CLUSTER = (
+    "the connection to the cluster was lost: what had arrived here is kept, and the same command "
+    "goes on from there"
+)
+LOST_HUB = (
+    "the process that the workers' results go to was lost: what is on disk is kept, and the same "
+    "command goes on from there"
+)
+
+
+@contextmanager
+def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
+    """Join a cluster or start one, and leave it or stop it at the end.
+
+    Args:
+        address: `local` to start one, `auto`, or an address; one that the process has joined
+            already is used as it is.
+        n_workers: Workers at a time; 0 for one a core.
+
+    Yields:
+        The number of workers at a time.
+
+    Raises:
+        ExtraError: Ray is not installed, or what its client needs.
+        SettingsError: There is no cluster at the address.
+    """
+    need(*EXTRAS["ray"] if address.startswith("ray://") else ["ray"])
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    import ray
+
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        connect(ray, address, n_workers)
+    try:
+        yield n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+    finally:
+        if is_ours:
+            ray.shutdown()
+
+
+def connect(ray: Any, address: str, n_workers: int) -> None:
+    """Have Ray join a cluster or start one; see `opened_cluster`.
+
+    Raises:
+        SettingsError: There is no cluster at the address.
+    """
+    given: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "error"}
+    if address == "local":
+        given |= {"num_cpus": n_workers or None, "include_dashboard": False}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the error says the same
+            ray.init(**given)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise SettingsError(
+            f"address: there is no Ray cluster at {address}, or it asks for a token (set "
+            f"RAY_AUTH_MODE=token): {error}"
+        ) from error
+
+
+Group = tuple[Record, ...]
+"""Records of the same question and answer: their verdicts may be the same, so one worker judges."""
+
+
+def shards_of(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
+    """Cut records into shards, in order."""
+    groups: dict[tuple[object, ...], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record.question, record.answer), []).append(record)
+    size = max(1, min(N_MOST, math.ceil(len(records) / (n_workers * N_A_WORKER))))
+    shards: list[list[Group]] = [[]]
+    for group in groups.values():
+        if sum(map(len, shards[-1])) >= size:
+            shards.append([])
+        shards[-1].append(tuple(group))
+    return [shard for shard in shards if shard]
 
 
 async def work_in_cluster(
@@ -124,170 +152,193 @@ async def work_in_cluster(
     """
     if not records:
         return
-    settings = tools.settings
-    with opened_cluster(settings.limits.address, settings.limits.workers) as cluster:
-        run = _Run(cluster, tools, kind, path and path.resolve(), keep, listen)
+    if tools.arguments is None:
+        raise SettingsError("engine: a run that was not built by `build_run` stays local")
+    limits = tools.settings.limits
+    with opened_cluster(limits.address, limits.workers) as n_workers:
+        from ray.exceptions import RayActorError
+
+        driver = _Driver(n_workers, tools, kind, path and path.resolve(), keep, listen)
         try:
-            await run.start(records)
-            await run.work_on()
+            await driver.start()
+            await driver.work_on(records)
         except ConnectionError as error:  # Ray's client: a machine of the cluster has none
-            raise _lost_cluster() from error
+            raise StorageError(LOST_CLUSTER) from error
+        except RayActorError as error:
+            raise StorageError(LOST_HUB) from error
         finally:
-            run.stop()
+            driver.stop()
 
 
 @dataclass
-class _Run:
-    """A run in a cluster.
+class _Driver:
+    """A run in a cluster; `done` has the ids of the records that came to their ends."""
 
-    Attributes:
-        path: The file of finished rows; None where there is none.
-        running: The shards that workers have, by the future of their end.
-    """
-
-    cluster: Cluster
+    n_workers: int
     tools: Run
     kind: Kind
     path: Path | None
     keep: Callable[[Any], None]
     listen: Listener
-    waiting: deque[Shard] = field(default_factory=deque)
-    running: dict[asyncio.Future[None], tuple[Shard, Any]] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     actors: list[Any] = field(default_factory=list)
     hub: Any = None
     work: Any = None
 
-    async def start(self, records: Sequence[Record]) -> None:
-        """Start the hub and the models, and send the rows of an earlier start to the hub."""
+    async def start(self) -> None:
+        """Start the hub and each node's models, and send the rows of an earlier start."""
         import ray
+        from ray.util import client
 
         self.listen(Event(phase="starting workers"))
-        self.hub = self.cluster.start_hub(self.path, self.tools.limiter)
-        models = self.cluster.start_models()
-        self.actors = [self.hub, *models.by_node.values()]
-        self.waiting.extend(shards_of(records, self.cluster.n_workers))
-        if self.cluster.is_remote and self.path and self.path.exists():
-            await self._send_rows(self.path)
-        settings = self.tools.settings
+        is_remote = client.ray.is_connected()  # The driver is no machine of the cluster.
+        options: dict[str, Any] = {"num_cpus": 0, "max_concurrency": N_HUB_CALLS}
+        if not is_remote:
+            options |= _on_node(ray.get_runtime_context().get_node_id())
+        new_hub: Any = ray.remote(Hub).options(**options)
+        self.hub = new_hub.remote(None if is_remote else self.path, self.tools.limiter)
+        models = {node["NodeID"]: _start_models(node) for node in ray.nodes() if node["Alive"]}
+        self.actors += [self.hub, *models.values()]
+        if is_remote and self.path and self.path.exists():
+            with opened_store(self.path) as store:
+                rows = store.all_rows()
+                while some := list(itertools.islice(rows, N_ROWS)):
+                    await self.hub.add_rows.remote(some)
+        given: Any = self.tools.arguments
         work = Work(
             kind=self.kind,
-            given=given_of(self.tools),
-            settings=settings,
+            given=replace(given, settings=self._shared(given.settings)),
+            settings=self._shared(self.tools.settings),
             corpus=self.tools.retrieval.corpus,
             identity=self.kind.identity(self.tools),
-            is_bounded=bool(
-                settings.limits.max_rpm or settings.limits.max_usd or self.kind.max_tokens
-            ),
             has_rows=await self.hub.has_rows.remote(),
-            host=models,
+            hub=self.hub,
+            models=models,
         )
-        self.work = ray.put(work_settings(work, self.cluster.n_workers))
+        self.work = ray.put(work)
 
-    async def _send_rows(self, path: Path) -> None:
-        with opened_store(path) as store:
-            rows = store.all_rows()
-            while some := list(itertools.islice(rows, N_ROWS)):
-                await self.hub.add_rows.remote(some)
+    def _shared(self, settings: Any) -> Any:
+        """Share the calls that a judge may have under way among the workers."""
+        if is_local(settings.judge.model):
+            return settings
+        return settings.model_copy(update={"concurrency": -(-settings.n_slots // self.n_workers)})
 
-    async def work_on(self) -> None:
-        """Have all shards worked on; what was delivered is kept, also where that breaks off."""
-        news = self._collecting()
+    async def work_on(self, records: Sequence[Record]) -> None:
+        """Have records worked on; what was delivered is kept, also where that breaks off."""
+        self.slots, is_over = asyncio.Semaphore(self.n_workers), asyncio.Event()
+        collecting = asyncio.create_task(self._collect_until(is_over))
+        working = asyncio.create_task(self._work_on(shards_of(records, self.n_workers)))
         try:
-            while self.waiting or self.running:
-                while self.waiting and len(self.running) < self.cluster.n_workers:
-                    self._send(self.waiting.popleft())
-                await asyncio.wait([news, *self.running], return_when=asyncio.FIRST_COMPLETED)
-                if news.done():
-                    self._take(_result_of_hub(news))
-                    news = self._collecting()
-                for ended in [future for future in self.running if future.done()]:
-                    await self._end(ended)
+            await asyncio.wait([collecting, working], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._take(_result_of_hub(await _ended(news)))  # it may have parcels that came last
-            self._take(await self.hub.collect.remote(0.0))
+            working.cancel()
+            await asyncio.wait([working])
+            is_over.set()
+            await collecting
+        await working
 
-    def _collecting(self) -> asyncio.Future[list[Parcel]]:
-        return _future(self.hub.collect.remote(COLLECT_S))
+    async def _collect_until(self, is_over: asyncio.Event) -> None:
+        while not is_over.is_set():
+            await self._collect(COLLECT_S)
+        await self._collect(0.0)
 
-    def _send(self, shard: Shard) -> None:
-        left = shard.without(self.done)
-        if left.groups:
-            reference = self.cluster.send(
-                self.work, left.records, self.hub, is_repeated=shard.is_repeated
-            )
-            self.running[_future(reference)] = (left, reference)
-
-    def _take(self, parcels: Sequence[Parcel]) -> None:
+    async def _collect(self, wait_s: float) -> None:
         """Keep what the workers have delivered."""
-        for parcel in parcels:
+        for parcel in await self.hub.collect.remote(wait_s):
             if parcel.rows and self.path is not None:
                 with opened_store(self.path) as store:
                     store.add_rows(parcel.rows)
-            for result in parcel.results:
-                if result.record_id not in self.done:
-                    self.done.add(result.record_id)
-                    self.keep(result)
-            self.listen(parcel.event)
-            self.tools.limiter.count(parcel.event.usage.cost_usd)
+            self._take(parcel)
 
-    async def _end(self, ended: asyncio.Future[None]) -> None:
-        """Take the end of a shard: its records are done, or its worker was lost."""
+    def _take(self, parcel: Parcel) -> None:
+        for result in parcel.results:
+            if result.record_id not in self.done:
+                self.done.add(result.record_id)
+                self.keep(result)
+        self.listen(parcel.event)
+        self.tools.limiter.count(parcel.event.usage.cost_usd)
+
+    async def _work_on(self, shards: Sequence[list[Group]], *, is_repeated: bool = False) -> None:
+        from ray.exceptions import RayError
+
+        with raise_ungrouped(RagassayError, ConnectionError, RayError):
+            async with asyncio.TaskGroup() as group:
+                for shard in shards:
+                    group.create_task(self._bring(shard, is_repeated=is_repeated))
+
+    async def _bring(self, shard: list[Group], *, n_lost: int = 0, is_repeated: bool) -> None:
+        """Bring a shard to its end; halve it where its worker is lost: no record costs all others.
+
+        Args:
+            shard: The shard.
+            n_lost: Workers that were lost with it, when it was one group already.
+            is_repeated: Whether a worker was lost with it, alone or among others.
+        """
         from ray.exceptions import RayError, RayTaskError
 
-        shard, _ = self.running.pop(ended)
-        try:
-            ended.result()
-        except RayTaskError as error:
-            raise _cause(error) from error
-        except RayError as error:
-            self._take(await self.hub.collect.remote(0.0))
-            for left in shard.without(self.done).after_loss():
-                if left.is_given_up:
-                    self._give_up(left, error)
-                elif left.groups:
-                    self.waiting.appendleft(left)
+        async with self.slots:
+            left = self._left(shard)
+            try:
+                await self._run_task(left, is_repeated)
+                return
+            except RayTaskError as error:
+                raise _cause(error) from error
+            except RayError as error:
+                lost = error
+        await asyncio.shield(self._collect(0.0))
+        left = self._left(left)
+        middle = len(left) // 2
+        if middle:
+            await self._work_on([left[:middle], left[middle:]], is_repeated=True)
+        elif n_lost + 1 < N_LOSSES:
+            await self._bring(left, n_lost=n_lost + 1, is_repeated=True)
+        else:
+            detail = f"its worker was lost {N_LOSSES} times: {type(lost).__name__}"
+            failed = tuple(self.kind.lost(record, detail) for group in left for record in group)
+            self._take(Parcel(results=failed, event=Event(n_records=len(failed))))
 
-    def _give_up(self, shard: Shard, error: Exception) -> None:
-        detail = f"its worker was lost {shard.n_lost} times: {type(error).__name__}"
-        failed = tuple(self.kind.lost(record, detail) for record in shard.records)
-        self._take([Parcel(results=failed, event=Event(n_records=len(failed)))])
+    async def _run_task(self, groups: list[Group], is_repeated: bool) -> None:
+        import ray
+
+        if not groups:
+            return
+        records = [record for group in groups for record in group]
+        remote: Any = ray.remote
+        running = (
+            remote(work_on_shard)
+            .options(num_cpus=1, max_retries=0)
+            .remote(self.work, records, is_repeated=is_repeated)
+        )
+        ended = asyncio.wrap_future(running.future())
+        # Nobody may wait for it any more when it ends with an error.
+        ended.add_done_callback(lambda one: one.cancelled() or one.exception())
+        try:
+            await asyncio.wait([ended])
+        except asyncio.CancelledError:
+            _stop(ray.cancel, running, force=True)
+            raise
+        ended.result()
+
+    def _left(self, shard: list[Group]) -> list[Group]:
+        """Return what is not done of a shard."""
+        left = (tuple(one for one in group if one.id not in self.done) for group in shard)
+        return [group for group in left if group]
 
     def stop(self) -> None:
-        """Stop the workers and the actors; what was delivered is kept."""
-        self.cluster.stop([reference for _, reference in self.running.values()], self.actors)
+        """Stop the actors; what was delivered is kept."""
+        import ray
+
+        for actor in self.actors:
+            _stop(ray.kill, actor)
 
 
-def given_of(tools: Run) -> Any:
-    """Return what workers build the run from.
+def _stop(stop: Callable[..., None], it: Any, **how: bool) -> None:
+    """Stop a worker or an actor, where the cluster and the connection to it are still there."""
+    import ray
 
-    Raises:
-        SettingsError: Somebody put it together by hand.
-    """
-    if tools.arguments is None:
-        raise SettingsError("engine: a run that was not built by `build_run` stays local")
-    return tools.arguments
-
-
-def _future(reference: Any) -> asyncio.Future[Any]:
-    """Return the future of a reference, whose error is nobody's once nobody waits for it."""
-    future = asyncio.wrap_future(reference.future())
-    future.add_done_callback(lambda one: one.cancelled() or one.exception())
-    return future
-
-
-async def _ended(future: asyncio.Future[Any]) -> asyncio.Future[Any]:
-    await asyncio.wait([future])
-    return future
-
-
-def _result_of_hub(news: asyncio.Future[list[Parcel]]) -> list[Parcel]:
-    from ray.exceptions import RayActorError
-
-    try:
-        return news.result()
-    except RayActorError as error:
-        raise _lost_hub() from error
+    if ray.is_initialized():  # else the call would start a cluster here
+        with suppress(ConnectionError):
+            stop(it, **how)
 
 
 def _cause(error: Any) -> BaseException:
@@ -297,20 +348,29 @@ def _cause(error: Any) -> BaseException:
     found = error
     while isinstance(found, RayTaskError):
         found: Any = found.cause
-    if isinstance(found, RayActorError):
-        return _lost_hub()
-    return found if isinstance(found, RagassayError) else error
+    return found if isinstance(found, RagassayError | RayActorError) else error
 
 
-def _lost_cluster() -> StorageError:
-    return StorageError(
-        "the connection to the cluster was lost: what had arrived here is kept, and the same "
-        "command goes on from there"
+def _on_node(node: str) -> dict[str, Any]:
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return {"scheduling_strategy": NodeAffinitySchedulingStrategy(node_id=node, soft=False)}
+
+
+def _start_models(node: dict[str, Any]) -> Any:
+    """Start the actor that holds models for a node's workers.
+
+    It computes on all cores, as a local run does: Ray would give it one.
+    """
+    import ray
+
+    n_cores = max(1, int(node["Resources"].get("CPU", 1)))
+    new_models = ray.remote(OwnModels).options(
+        **_on_node(node["NodeID"]),
+        num_cpus=0,
+        max_concurrency=N_MODEL_CALLS,
+        max_restarts=-1,
+        max_task_retries=-1,
+        runtime_env={"env_vars": {"OMP_NUM_THREADS": str(n_cores)}},
     )
-
-
-def _lost_hub() -> StorageError:
-    return StorageError(
-        "the process that the workers' results go to was lost: what is on disk is kept, and the "
-        "same command goes on from there"
-    )
+    return new_models.remote()

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
-from ragassay.errors import RagassayError, raise_ungrouped
-from ragassay.models.limiter import RunLimiter
+from ragassay.errors import RagassayError, SettingsError, raise_ungrouped
+from ragassay.evaluators.base import Run, RunArguments
+from ragassay.evaluators.build_run import build_run
+from ragassay.models.hosting import Recipe, hosted
+from ragassay.models.limiter import Limiter, RunLimiter
+from ragassay.records import Record
+from ragassay.retrievers.literature import Literature
 from ragassay.runs.progress import Event
+from ragassay.settings import Settings
 from ragassay.store import Row, Store
-
-
-class Result(Protocol):
-    """The outcome of a record: an evaluation, a synthesis, a failure."""
-
-    @property
-    def record_id(self) -> str:
-        """The record's id."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -30,36 +29,37 @@ class Parcel:
     """The work of a worker since its last parcel.
 
     Attributes:
-        results: What records came to.
+        results: What records came to: evaluations, syntheses, failures.
         rows: Finished work: verdicts, or syntheses.
-        event: What has happened.
     """
 
-    results: tuple[Result, ...] = ()
+    results: tuple[Any, ...] = ()
     rows: tuple[Row, ...] = ()
     event: Event = field(default_factory=Event)
 
 
-class Hub:
+class Hub(RunLimiter):
     """The one place of a run that all of its workers talk to; an actor of the cluster.
 
-    A verdict is on disk when its parcel has been delivered: no loss of a worker takes it back.
+    It bounds their calls together. A verdict is on disk when its parcel has been delivered: no loss
+    of a worker takes it back.
 
     Args:
         path: The file of verdicts; None where the driver's files are out of reach: then the hub
             keeps its own, and the driver gets a copy of each.
-        limiter: Bounds the calls of all workers together.
+        limiter: The bounds of the run, with what is spent already.
     """
 
     def __init__(self, path: Path | None, limiter: RunLimiter) -> None:
-        self._path, self._limiter = path, limiter
+        super().__init__()
+        vars(self).update(vars(limiter))
+        self._path = path
         self._opened: Store | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._parcels: list[Parcel] = []
         self._has_news = asyncio.Event()
 
-    async def deliver(self, parcel: Parcel) -> dict[str, float]:
-        """Take a worker's parcel; return the pauses that endpoints have asked for, in seconds.
+    async def deliver(self, parcel: Parcel) -> None:
+        """Take a worker's parcel.
 
         Raises:
             StorageError: The verdicts cannot be stored.
@@ -67,7 +67,6 @@ class Hub:
         self._store.add_rows(parcel.rows)
         self._parcels.append(parcel if self._path is None else replace(parcel, rows=()))
         self._has_news.set()
-        return self._limiter.pauses()
 
     async def collect(self, wait_s: float) -> list[Parcel]:
         """Return the parcels since the last call, after at most so many seconds without any."""
@@ -94,35 +93,13 @@ class Hub:
         """Return finished work."""
         return await self._store.find(key)
 
-    async def admit(self, endpoint: str) -> None:
-        """Wait until a call to an endpoint may begin.
-
-        Raises:
-            BudgetError: The money is spent.
-        """
-        await self._limiter.admit(endpoint)
-
-    async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
-        """Count what an admitted call has cost."""
-        await self._limiter.settle(cost_usd, n_tokens)
-
-    async def n_tokens(self) -> int:
-        """Return how many tokens the calls of all workers took."""
-        return await self._limiter.n_tokens()
-
-    async def hold(self, endpoint: str, wait_s: float) -> None:
-        """Admit no call to an endpoint for so many seconds."""
-        await self._limiter.hold(endpoint, wait_s)
-
     @property
     def _store(self) -> Store:
         """The file, opened by the thread that uses it."""
         if self._opened is None:
-            path = self._path
-            if path is None:
+            if self._path is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="ragassay-hub-")
-                path = Path(self._folder.name) / "verdicts.sqlite"
-            self._opened = Store(path)
+            self._opened = Store(self._path or Path(self._folder.name) / "verdicts.sqlite")
         return self._opened
 
 
@@ -131,22 +108,13 @@ DELIVERY_S = 0.1
 
 
 class Outbox:
-    """The work of a worker that is not delivered yet.
-
-    Args:
-        hub: The actor of the hub.
-
-    Attributes:
-        limiter: Keeps the pauses that an endpoint has asked another worker for.
-    """
+    """The work of a worker that is not delivered yet."""
 
     def __init__(self, hub: Any) -> None:
-        self.limiter = PausedLimiter(hub)
         self._hub = hub
         self._rows: list[Row] = []
-        self._results: list[Result] = []
+        self._results: list[Any] = []
         self._event = Event()
-        self._under_way: asyncio.Future[Any] | None = None
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -155,16 +123,17 @@ class Outbox:
         Raises:
             StorageError: The hub cannot store it.
         """
-        try:
-            with raise_ungrouped(RagassayError):
-                async with asyncio.TaskGroup() as group:
-                    delivering = group.create_task(self._deliver_on())
+        closed = asyncio.Event()
+        with raise_ungrouped(RagassayError):
+            async with asyncio.TaskGroup() as group:
+                delivering = group.create_task(self._deliver_until(closed))
+                try:
                     yield
-                    delivering.cancel()
-        finally:
-            await self._deliver()
+                finally:
+                    closed.set()
+                    await asyncio.wait([delivering])
 
-    def keep(self, result: Result) -> None:
+    def keep(self, result: Any) -> None:
         """Put the result of a record into the next parcel."""
         self._results.append(result)
 
@@ -172,33 +141,26 @@ class Outbox:
         """Put an event into the next parcel."""
         self._event += event
 
-    def add_rows(self, rows: Sequence[Row]) -> None:
+    def add_rows(self, rows: Iterable[Row]) -> None:
         """Put finished work into the next parcel."""
         self._rows += rows
 
-    async def _deliver_on(self) -> None:
-        while True:
-            await asyncio.sleep(DELIVERY_S)
-            await self._deliver()
-
-    async def _deliver(self) -> None:
-        """Deliver what is new, once an earlier parcel has arrived whose sender was cancelled."""
-        if self._under_way is not None:
-            await asyncio.shield(self._under_way)
-        parcel = Parcel(tuple(self._results), tuple(self._rows), self._event)
-        if parcel == Parcel():
-            return
-        self._results, self._rows, self._event = [], [], Event()
-        arriving = self._under_way = asyncio.ensure_future(self._hub.deliver.remote(parcel))
-        self.limiter.heed(await asyncio.shield(arriving))
+    async def _deliver_until(self, closed: asyncio.Event) -> None:
+        is_last = False
+        while not is_last:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(closed.wait(), DELIVERY_S)
+            is_last = closed.is_set()
+            parcel = Parcel(tuple(self._results), tuple(self._rows), self._event)
+            self._results, self._rows, self._event = [], [], Event()
+            if parcel != Parcel():
+                await self._hub.deliver.remote(parcel)
 
 
 class SharedStore(Store):
     """The finished work of a shard, and that of other workers.
 
     Args:
-        hub: The actor of the hub.
-        outbox: Takes new work.
         asks: Whether the hub may have work for this shard.
     """
 
@@ -217,47 +179,17 @@ class SharedStore(Store):
         """Store finished work, and put it into the next parcel."""
         new = dict(rows)
         self._known |= new
-        self._outbox.add_rows(list(new.items()))
-
-
-class PausedLimiter(RunLimiter):
-    """Bounds nothing, but pauses where an endpoint has asked any worker to.
-
-    Args:
-        hub: The actor of the hub.
-    """
-
-    def __init__(self, hub: Any) -> None:
-        super().__init__()
-        self._hub = hub
-
-    async def hold(self, endpoint: str, wait_s: float) -> None:
-        """Admit no call to an endpoint for so many seconds, here and in the other workers."""
-        await super().hold(endpoint, wait_s)
-        self._hub.hold.remote(endpoint, wait_s)
-
-    def heed(self, pauses: Mapping[str, float]) -> None:
-        """Admit no call for as long as endpoints have asked the others to wait, in seconds."""
-        for endpoint, wait_s in pauses.items():
-            self.pause(endpoint, wait_s)
+        self._outbox.add_rows(new.items())
 
 
 class SharedLimiter:
-    """Asks the hub before each call.
-
-    Args:
-        hub: The actor of the hub.
-    """
+    """Asks the hub before each call: a `Limiter`."""
 
     def __init__(self, hub: Any) -> None:
         self._hub = hub
 
     async def admit(self, endpoint: str) -> None:
-        """Wait until a call to an endpoint may begin.
-
-        Raises:
-            BudgetError: The money is spent.
-        """
+        """Wait until a call to an endpoint may begin."""
         await self._hub.admit.remote(endpoint)
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
@@ -272,3 +204,112 @@ class SharedLimiter:
     async def hold(self, endpoint: str, wait_s: float) -> None:
         """Admit no call to an endpoint for so many seconds."""
         await self._hub.hold.remote(endpoint, wait_s)
+
+
+class Kind(Protocol):
+    """A kind of work, such as judging answers; it is sent to the workers."""
+
+    def identity(self, tools: Run) -> str:
+        """Return a hash of all that the results depend on, besides the records."""
+        ...
+
+    async def work(
+        self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
+    ) -> None:
+        """Bring records to their ends, and put their results into the outbox."""
+        ...
+
+    def lost(self, record: Record, detail: str) -> Any:
+        """Return the result of a record that crashed too many workers."""
+        ...
+
+
+@dataclass(frozen=True)
+class Work:
+    """The common part of all shards of a run.
+
+    Attributes:
+        given: What the run is built from.
+        settings: The settings that it is used with.
+        identity: The work's identity at the driver.
+        has_rows: Whether an earlier start has left finished work.
+        hub: The actor of the hub.
+        models: The actor of each node that holds models for the node's workers.
+        run: The run's own name: a process may serve several runs of one identity.
+    """
+
+    kind: Kind
+    given: RunArguments
+    settings: Settings
+    corpus: Literature
+    identity: str
+    has_rows: bool
+    hub: Any
+    models: dict[str, Any]
+    run: str = field(default_factory=lambda: uuid4().hex)
+
+
+def work_on_shard(work: Work, records: Sequence[Record], *, is_repeated: bool) -> None:
+    """Bring records to their ends and deliver their results to the hub; a task of the cluster.
+
+    Raises:
+        FatalModelError: The judge is unavailable, or the money is spent.
+        SettingsError: This machine has another ragassay, or other models, than the driver.
+        StorageError: The hub cannot store what is finished.
+    """
+    asyncio.run(_work_on_shard(work, records, asks=is_repeated or work.has_rows))
+
+
+async def _work_on_shard(work: Work, records: Sequence[Record], *, asks: bool) -> None:
+    import ray
+
+    node = ray.get_runtime_context().get_node_id()
+    models = work.models.get(node) or next(iter(work.models.values()))  # a node that came later
+    outbox = Outbox(work.hub)
+    store = SharedStore(work.hub, outbox, asks=asks)
+    with hosted(NodeModels(models)):
+        tools = replace(_built(work), settings=work.settings, store=store)
+        if work.kind.identity(tools) != work.identity:
+            raise SettingsError(
+                "a worker would work by another identity than the driver: install the same "
+                "ragassay, with the same models and the same files, on all machines"
+            )
+        async with outbox.opened():
+            await work.kind.work(records, tools, outbox, SharedLimiter(work.hub))
+
+
+_BUILT: dict[str, Run] = {}
+
+
+def _built(work: Work) -> Run:
+    """Return a run, built once a process."""
+    if work.run not in _BUILT:
+        _BUILT.clear()
+        given = work.given
+        _BUILT[work.run] = build_run(given.settings, work.corpus, given.evaluators, given.rubrics)
+    return _BUILT[work.run]
+
+
+@dataclass(frozen=True)
+class NodeModels:
+    """The models of a worker's node, which an actor holds: a `ModelHost`."""
+
+    actor: Any
+
+    def submit(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Future[Any]:
+        """Return what a model's method will return; its error is the one of a local run."""
+        from ray.exceptions import RayTaskError
+
+        found: Future[Any] = Future()
+
+        def hand_over(reply: Future[Any]) -> None:
+            error = reply.exception()
+            if isinstance(error, RayTaskError):
+                error = error.cause or error
+            if error is None:
+                found.set_result(reply.result())
+            else:
+                found.set_exception(error)
+
+        self.actor.compute.remote(recipe, method, given).future().add_done_callback(hand_over)
+        return found

@@ -133,7 +133,7 @@ def test_any_base_learns_and_is_found_again(
 
 
 def test_the_command_of_a_job_is_that_job():
-    job = HeadJob((Path("a b.jsonl"),), Path("out"), dev=Path("d.jsonl"), rank=4, steps=2)
+    job = HeadJob(data=(Path("a b.jsonl"),), out=Path("out"), dev=Path("d.jsonl"), rank=4, steps=2)
     assert shlex.split(job.command)[3:] == [
         *("--data", "a b.jsonl", "--dev", "d.jsonl", "--base", "smollm2-135m", "--epochs", "3.0"),
         *("--rank", "4", "--seed", "0", "--steps", "2", "--out", "out"),

@@ -197,11 +197,21 @@ def test_what_does_not_fit_together_is_refused_in_one_line(tmp_path: Path, monke
 
 
 def test_the_command_of_a_job_is_that_job():
-    job = PairJob("correctness", "svm", (Path("a b.jsonl"),), Path("out"), base="x")
+    job = PairJob(
+        task="correctness", method="svm", data=(Path("a b.jsonl"),), out=Path("out"), base="x"
+    )
     assert shlex.split(job.command)[3:] == [
         *("--data", "a b.jsonl", "--method", "svm", "--folds", "5", "--seed", "0", "--out", "out"),
     ]
-    job = PairJob("completeness", "head", (Path("a"),), Path("o"), base="b", rank=2, steps=3)
+    job = PairJob(
+        task="completeness",
+        method="head",
+        data=(Path("a"),),
+        out=Path("o"),
+        base="b",
+        rank=2,
+        steps=3,
+    )
     assert shlex.split(job.command)[2:] == [
         *("completeness", "--data", "a", "--method", "head", "--folds", "5", "--seed", "0"),
         *("--base", "b", "--epochs", "3.0", "--rank", "2", "--steps", "3", "--out", "o"),

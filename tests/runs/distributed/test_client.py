@@ -1,7 +1,9 @@
-"""A driver outside the cluster, by Ray's client: the files of a local run, whatever is killed."""
+"""The command with workers: killed, stopped or cut off, it goes on to the files of a local run."""
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import secrets
 import signal
@@ -104,8 +106,11 @@ def command(model: ScriptedModel, out: Path, *options: str) -> list[str]:
 
 
 @contextmanager
-def running(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen(words, stderr=subprocess.PIPE, env=environment()) as started:
+def running(
+    words: list[str], first: Callable[[], object] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stderr=pipe, env=environment(), preexec_fn=first) as started:
         try:
             yield started
         finally:
@@ -184,3 +189,23 @@ def test_a_lost_connection_is_told_and_the_same_command_goes_on(head, whole, tmp
         assert n_verdicts(tmp_path) < N_CALLS, "it was under way"
         finish(words)
     assert_same(tmp_path, whole)
+
+
+def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(tmp_path):
+    out = tmp_path / "run"
+    with ScriptedModel(latency_s=1.0) as model:
+        words = command(model, out, "--engine", "ray", "--workers", "2")
+        # A shell's background job ignores Ctrl-C, and so would what it starts.
+        heeding = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        with running(words, heeding) as driver:
+            wait_for(lambda: model.n_requests >= 12, driver)
+            driver.send_signal(signal.SIGINT)
+            _, told = driver.communicate(timeout=120)
+        assert driver.returncode == 130
+        assert told.strip() == b"stopped; the same command goes on from here"
+        n_kept, n_asked = n_verdicts(out), model.n_requests
+        assert n_kept >= 1
+        finish(words)
+        assert n_asked + N_CALLS - n_kept == model.n_requests, "what was kept is not asked again"
+    lines = (out / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len({json.loads(line)["record_id"] for line in lines}) == N_CALLS // 9

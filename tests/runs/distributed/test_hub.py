@@ -45,12 +45,11 @@ class SlowHub:
         self.begun, self.taken = asyncio.Event(), []
         self.deliver = self
 
-    async def remote(self, parcel: Parcel) -> dict[str, float]:
+    async def remote(self, parcel: Parcel) -> None:
         """Take a parcel."""
         self.begun.set()
         await asyncio.sleep(0.2)
         self.taken.append(parcel)
-        return {}
 
 
 async def test_a_worker_ends_when_all_of_its_parcels_have_arrived():
@@ -75,14 +74,6 @@ async def test_the_verdicts_of_an_earlier_start_are_known():
     await hub.add_rows([ROW])
     assert await hub.has_rows()
     assert await hub.collect(0.0) == [], "the driver has sent them"
-
-
-async def test_a_worker_that_delivers_hears_of_pauses_that_others_were_asked_for(tmp_path):
-    hub = Hub(tmp_path / "verdicts.sqlite", RunLimiter())
-    assert await hub.deliver(Parcel()) == {}
-    await hub.hold("openai", 1000.0)
-    pauses = await hub.deliver(Parcel())
-    assert 0 < pauses["openai"] <= 1000.0
 
 
 async def test_tokens_of_all_workers_are_counted():
