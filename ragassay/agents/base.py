@@ -11,7 +11,14 @@ from typing import Annotated, Any, ClassVar
 import dspy
 import pydantic
 
-from ragassay.agents.replies import is_refusal, read_reply, required_fields, value_of
+from ragassay.agents.replies import (
+    is_label,
+    is_refusal,
+    read_reply,
+    refuse_correction,
+    required_fields,
+    value_of,
+)
 from ragassay.agents.sampling import (
     ModelCall,
     add_distribution,
@@ -58,24 +65,34 @@ class SharedPrefixAdapter(dspy.Adapter):
         """Return the reply's fields, each of its declared type.
 
         Bounds of length and pattern are for models that can enforce them; a reply beyond them is
-        still a reply, as is one without its free text where it has a verdict.
+        still a reply, as is one with a verdict whose other fields are missing or of another type.
 
         Raises:
-            UnparsableReplyError: No JSON object, a missing field, or a value of another type.
+            UnparsableReplyError: No JSON object, a missing field, a value of another type, or a
+                verdict that the words behind it change.
             RefusedError: It is an apology in place of a verdict.
         """
         types = {name: field.annotation for name, field in signature.output_fields.items()}
         required = required_fields(types)
+        text = _unquote(completion)
         try:
-            found = read_reply(_unquote(completion), tuple(types), required)
+            found = read_reply(text, tuple(types), required)
         except ValueError as error:
             if is_refusal(completion):
                 raise RefusedError(f"the model refused: {completion[:200]!r}") from error
             raise UnparsableReplyError(f"{error} in {completion[:200]!r}") from error
-        return {
-            name: value_of(name, found[name].value if name in found else None, kind)
-            for name, kind in types.items()
-        }
+        values: dict[str, Any] = {}
+        for name, kind in types.items():
+            try:
+                values[name] = value_of(name, found[name].value if name in found else None, kind)
+            except UnparsableReplyError:
+                if name in required:
+                    raise
+                values[name] = value_of(name, None, kind)
+        labels = [name for name in required if is_label(types[name])]
+        if len(labels) == 1:
+            refuse_correction(text, found[labels[0]], values[labels[0]], types[labels[0]])
+        return values
 
 
 class CompactAdapter(SharedPrefixAdapter):

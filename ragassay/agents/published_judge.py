@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import dspy
 
-from ragassay.agents.replies import read_reply, value_of
+from ragassay.agents.replies import read_reply, refuse_correction, value_of
 from ragassay.agents.sampling import ModelCall
 from ragassay.errors import ExtraError, UnparsableReplyError
 from ragassay.model_names import SCALE, FormName, JudgeForm
@@ -290,6 +290,7 @@ def _read_yescieval(text: str, rubric: str) -> PublishedRating:
         raise UnparsableReplyError(f"{error} in {text[:200]!r}") from error
     field = found["rating"]
     rating = value_of("rating", field.value, Literal[1, 2, 3, 4, 5])
+    refuse_correction(text, field, rating, Literal[1, 2, 3, 4, 5])
     named = _YESCIEVAL_NAME.search(text[max(0, field.start - 300) : field.start])
     if named and named[1].strip().casefold() != rubric.casefold():
         raise UnparsableReplyError(f"the reply rates {named[1].strip()!r}, not {rubric!r}")

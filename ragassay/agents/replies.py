@@ -33,17 +33,21 @@ def required_fields(types: Mapping[str, Any]) -> list[str]:
     They are the label or rating and what comes before it, such as the reasoning that it rests on; a
     reason behind it may be missing. Without a label, all fields are required.
     """
-    labels = [
-        n for n, kind in enumerate(types.values()) if get_origin(strip_bounds(kind)) is Literal
-    ]
+    labels = [n for n, kind in enumerate(types.values()) if is_label(kind)]
     return list(types)[: labels[-1] + 1 if labels else len(types)]
+
+
+def is_label(annotation: Any) -> bool:
+    """Return whether a type is a set of labels, or a scale."""
+    return get_origin(strip_bounds(annotation)) is Literal
 
 
 def value_of(name: str, value: Any, annotation: Any) -> Any:
     """Return a reply's value as its type.
 
-    Labels are compared without case and punctuation; of "4/5" and "4 out of 5" the first number
-    counts where the second is the scale's highest. Bounds of length are not checked: a reply beyond
+    Labels are compared without case and punctuation; "supported" and "supports: ..." are the label
+    "supports". Of "4/5" and "4 out of 5" the first number counts where the second is the scale's
+    highest. Bounds of length are not checked: a reply beyond
     them is still a reply.
 
     Raises:
@@ -117,7 +121,22 @@ def _label(value: Any, labels: Sequence[Any]) -> Any:
         return by_word[_plain(value)]
     if any(isinstance(label, int) for label in labels):
         return _rating(value, labels)
-    raise ValueError("no such label")
+    head, *reason = _REASON.split(value, maxsplit=1)
+    meant = [label for word, label in by_word.items() if _stem(word) == _stem(_plain(head))]
+    next_word = re.search(r"\w+", " ".join(reason))
+    if len(meant) != 1 or (next_word and _plain(next_word[0]) in {*_HEDGES, *by_word}):
+        raise ValueError("no such label")
+    return meant[0]
+
+
+_REASON = re.compile(r"[:,;(\u2013\u2014]|\s-|-\s|\.\s")
+"""Parts a label from the reason that stands behind it."""
+_HEDGES = frozenset("or and but not no only partial partially partly in somewhat weakly".split())
+
+
+def _stem(word: str) -> str:
+    """Return a label's word without the ending of a verb: "supported" is "supports"."""
+    return re.sub(r"(?<=\w{5})(?:s|ed|ing)$", "", "notrelevant" if word == "irrelevant" else word)
 
 
 def _rating(value: str, labels: Sequence[Any]) -> Any:
@@ -211,6 +230,60 @@ def read_reply(
     if start is None:
         raise ValueError(after.problem if after else problem)
     return _repair(text, start, names, wanted)
+
+
+_CUE = re.compile(
+    r"\b(?:final(?:ly)?|actual(?:ly)?|revis(?:e|ed|ing|ion)|correct(?:ed|ion)|on reflection"
+    r"|second thoughts?|reconsider(?:ed|ing)?|instead|chang(?:e|ed|ing))\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"(?:[:=>\u2192]|\b(?:is|be|becomes?|to|as|it|give|assign|rating|score|grade|verdict|label"
+    r"|answer|actually|finally|instead|correction)\b,?)(?:\san?\s)?[\s*_`\"']{0,9}"
+    r"(\d+(?:\s?(?:/|out of|of)\s?\d+)?|[^\W\d]+(?:[ _-][^\W\d]+)?)"
+    r"(?!(?<=\n\d)[.)])"  # the number of a list's item
+    r"(?=[\s*_`\"')]{0,9}(?:\Z|\n|[.,;:!](?!\d)"
+    r"|\b(?:instead|because|since|as|given|rather|not|for|due|and|but)\b))",
+    re.IGNORECASE,
+)
+"""A value that words call the verdict, not a number of something else: "rating is 2", "to a 2"."""
+
+
+def refuse_correction(text: str, field: Field, value: Any, annotation: Any) -> None:
+    """Refuse a verdict where the words behind its object change it.
+
+    Words without a cue such as "final" or "actually" change nothing.
+
+    Args:
+        text: The reply.
+        field: The verdict's field.
+        value: The verdict.
+        annotation: Its labels.
+
+    Raises:
+        UnparsableReplyError: The words name another label, or another number of the scale.
+    """
+    objects = [one for one in find_objects(text) if not one.problem]
+    behind = "".join(_blank_objects(text, objects))[field.end :]
+    if not any(one.start <= field.start < one.end for one in objects):
+        behind = behind.rpartition("}")[2]
+    if not _CUE.search(behind):
+        return
+    labels = get_args(strip_bounds(annotation))
+    named = {_find_label(word, labels) for word in _NAMED.findall(behind)} - {None}
+    if not named:
+        words = {_plain(str(one)): one for one in labels if len(str(one)) > len("three")}
+        named = {words[word] for word in map(_plain, behind.split()) if word in words}
+        named = set() if value in named else named
+    if named - {value}:
+        raise UnparsableReplyError(f"the reply says {value!r} and then {behind.strip()[:200]!r}")
+
+
+def _find_label(word: str, labels: Sequence[Any]) -> Any:
+    try:
+        return _label(word, labels)
+    except ValueError:
+        return None
 
 
 def is_refusal(text: str) -> bool:

@@ -13,26 +13,33 @@ import io
 import json
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
     from diskcache import Cache
     from numpy.typing import NDArray
 
+T = TypeVar("T")
+
 Compute = Callable[[list[Any]], "Sequence[NDArray[np.floating]]"]
 
 _MB = 1 << 20
+_DATABASE = "cache.db"
+_WAIT_S = 1
+"""Longest time that another process's lock is waited for."""
+_MALFORMED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _log = logging.getLogger(__name__)
 
 
 class ComputedStore:
     """Arrays by the content that they were computed from, in a folder of bounded size.
 
-    The oldest go first. A folder that cannot be read or written is as an empty one.
+    The oldest go first. It never fails the work: what cannot be read is computed again, what cannot
+    be written is not kept. A malformed database is set aside as `cache.db.damaged`.
 
     Args:
         folder: Made where it is missing; several processes may share it.
@@ -40,6 +47,7 @@ class ComputedStore:
     """
 
     def __init__(self, folder: Path, most_mb: int) -> None:
+        self._folder = folder
         self._cache = _open(folder, most_mb)
 
     def fill(
@@ -57,36 +65,48 @@ class ComputedStore:
         found = {key: self._read(key) for key in keys}
         new = {key: one for key, one in zip(keys, inputs, strict=True) if found[key] is None}
         if new:
-            for key, rows in zip(new, compute(list(new.values())), strict=True):
-                found[key] = rows
-                self._write(key, rows)
+            made = dict(zip(new, compute(list(new.values())), strict=True))
+            self._write(made)
+            found |= made
         return [rows for key in keys if (rows := found[key]) is not None]
 
     def close(self) -> None:
         """Close the files."""
-        if self._cache is not None:
-            self._cache.close()
+        self._use(lambda cache: cache.close())
 
     def _read(self, key: str) -> NDArray[np.floating] | None:
         import numpy as np
 
-        try:
-            stored: Any = self._cache.get(key) if self._cache is not None else None
+        def read(cache: Cache) -> NDArray[np.floating] | None:
+            stored: Any = cache.get(key)
             return None if stored is None else np.load(io.BytesIO(stored), allow_pickle=False)
-        except (OSError, ValueError, TypeError, sqlite3.Error) as error:
-            _log.debug("computed again, its stored array cannot be read: %s", error)
-            return None
 
-    def _write(self, key: str, rows: NDArray[np.floating]) -> None:
+        return self._use(read)
+
+    def _write(self, arrays: Mapping[str, NDArray[np.floating]]) -> None:
+        """Store arrays, up to the first that cannot be: each may wait for a lock."""
         import numpy as np
 
-        file = io.BytesIO()
-        np.save(file, rows, allow_pickle=False)
+        def write(cache: Cache) -> None:
+            for key, rows in arrays.items():
+                file = io.BytesIO()
+                np.save(file, rows, allow_pickle=False)
+                cache.set(key, file.getvalue())
+
+        self._use(write)
+
+    def _use(self, use: Callable[[Cache], T]) -> T | None:
+        """Return what a use of the cache gives; None where it fails, or there is none."""
+        if (cache := self._cache) is None:
+            return None
         try:
-            if self._cache is not None:
-                self._cache.set(key, file.getvalue())
-        except (OSError, sqlite3.Error) as error:
-            _log.debug("not stored: %s", error)
+            return use(cache)
+        except Exception as error:  # damaged files raise anything; a cache never fails the work
+            _log.debug("the store of computed arrays failed: %r", error)
+            if _is_malformed(error):
+                self._cache = None  # the next run makes a new one
+                _set_aside(self._folder)
+            return None
 
 
 _OPEN: list[ComputedStore] = []
@@ -157,8 +177,35 @@ def _open(folder: Path, most_mb: int) -> Cache | None:
                 return None
             return super().fetch(mode, filename, value, read)
 
+    def opened() -> Cache:
+        folder.mkdir(parents=True, exist_ok=True)
+        # The cache itself would wait a minute for a lock.
+        with closing(sqlite3.connect(folder / _DATABASE, timeout=_WAIT_S)) as database:
+            database.execute("BEGIN IMMEDIATE")
+        size = most_mb * _MB
+        return diskcache.Cache(str(folder), timeout=_WAIT_S, disk=Plain, size_limit=size)
+
     try:
-        return diskcache.Cache(str(folder), disk=Plain, size_limit=most_mb * _MB)
-    except (OSError, sqlite3.Error) as error:
-        _log.debug("nothing computed is kept in %s: %s", folder, error)
+        try:
+            return opened()
+        except sqlite3.DatabaseError as error:
+            if not _is_malformed(error):
+                raise
+            _set_aside(folder)
+            return opened()
+    except Exception as error:  # damaged files raise anything; a cache never fails the work
+        _log.debug("nothing computed is kept in %s: %r", folder, error)
         return None
+
+
+def _is_malformed(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _MALFORMED
+
+
+def _set_aside(folder: Path) -> None:
+    """Rename a malformed database, and delete the files that only it knew of."""
+    _log.warning("%s is malformed and set aside; its arrays are computed again", folder / _DATABASE)
+    with suppress(OSError):
+        (folder / _DATABASE).replace(folder / f"{_DATABASE}.damaged")
+        for path in (*folder.glob(f"{_DATABASE}-*"), *folder.glob("??/??/*.val")):
+            path.unlink(missing_ok=True)

@@ -124,6 +124,51 @@ def test_refusal_is_named(reply: str) -> None:
         SharedPrefixAdapter().parse(rating_signature((1, 5)), reply)
 
 
+FIVE = '{"rating": 5, "rationale": "It names the trial."}'
+
+CORRECTIONS: tuple[tuple[str, int | None], ...] = (
+    # (words behind an object that rates 5, the rating)
+    ("\n\nActually, on reflection the dose is wrong, so the final rating is 2.", None),
+    ("\n**Final rating: 2**", None),
+    ("\n**Final rating:** 2/5", None),
+    ("\nCorrection: 2", None),
+    ("\nI have changed it from 5 to 2.", None),
+    ("\nOn second thought it should be a 3 instead.", None),
+    ("\nRevised rating: two", None),
+    ("\n```\nInstead of a 5, I give 4.", None),
+    ("\n**Final rating: 5**", 5),
+    ("\nFinally, it is a 5 out of 5.", 5),
+    ("\nFinal rating: 9", 5),
+    ("\nActually, the answer cites 3 trials, and table 2.", 5),
+    ("\nFinal notes:\n1. The dose is right.\n2. The trial is named.", 5),
+    ("\nThe revised guideline is of 2.5 mg; the final dose is 4 mg.", 5),
+    ("\nA rating of 4 is for answers without a dose.", 5),
+    ("\nThank you.", 5),
+)
+
+
+def test_words_behind_the_object_that_change_its_rating_are_no_verdict() -> None:
+    found = {words: rating_of(FIVE + words) for words, _ in CORRECTIONS}
+    assert found == dict(CORRECTIONS)
+    assert rating_of("{'rating': 5, 'rationale': 'x'} Actually, the rating is 2.") is None
+    assert rating_of('<think>Final rating: 2.</think>{"rating": 5}') == 5
+
+
+def test_a_helper_field_that_cannot_be_read_is_missing() -> None:
+    import dspy
+
+    types = {"rating": Literal[1, 2], "sentences": list[int], "rationale": str}
+    fields: Any = {name: (kind, dspy.OutputField()) for name, kind in types.items()}
+    signature = dspy.make_signature({"context": (str, dspy.InputField()), **fields}, "Rate.")
+    for name, values in {
+        "sentences": (["Sentence 1"], "all", {"n": 1}, None),
+        "rationale": ({"text": "x"}, 3, [1], None),
+    }.items():
+        for value in values:
+            read = SharedPrefixAdapter().parse(signature, json.dumps({"rating": 2, name: value}))
+            assert read == {"rating": 2, "sentences": [], "rationale": ""}, value
+
+
 Label = Literal["supports", "neutral", "not_relevant", "contradicts"]
 
 
@@ -135,16 +180,56 @@ Label = Literal["supports", "neutral", "not_relevant", "contradicts"]
         ("Not-relevant.", "not_relevant"),
         ("**supports**", "supports"),
         (["contradicts"], "contradicts"),
+        ("supported", "supports"),
+        ("contradicting", "contradicts"),
+        ("irrelevant", "not_relevant"),
+        ("supports: the passage names the dose", "supports"),
+        ("Not-relevant - it is about mice.", "not_relevant"),
+        ("neutral, as neither is named", "neutral"),
+        ("contradicted (the dose is 2 mg)", "contradicts"),
     ],
 )
 def test_labels_are_compared_without_case_and_punctuation(said: Any, label: str) -> None:
     assert value_of("label", said, Label) == label
 
 
-@pytest.mark.parametrize("said", ["not neutral", "supports or neutral", "", None, 1, True, {}])
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("not neutral", "supports or neutral", "", None, 1, True, {}),
+        *("not supports", "not supported", "partially supports", "partially supported"),
+        *("does not support", "supports, but not the dose", "supports (partially)"),
+        *("neutral - contradicts", "unsupported", "the passage supports it"),
+    ],
+)
 def test_another_label_is_none(said: Any) -> None:
     with pytest.raises(UnparsableReplyError):
         value_of("label", said, Label)
+
+
+def label_of(reply: str) -> str | None:
+    import dspy
+
+    fields: Any = {"verdict": (Label, dspy.OutputField()), "reason": (str, dspy.OutputField())}
+    signature = dspy.make_signature({"context": (str, dspy.InputField()), **fields}, "Decide.")
+    try:
+        return SharedPrefixAdapter().parse(signature, reply)["verdict"]
+    except UnparsableReplyError:
+        return None
+
+
+def test_words_behind_the_object_that_change_its_label_are_no_verdict() -> None:
+    for words, label in {
+        "**Final answer:** contradicts": None,
+        "**Final answer:** contradicted": None,
+        "Final verdict: not relevant.": None,
+        "Actually, the passage contradicts the claim.": None,
+        "**Final answer:** supports": "supports",
+        "Final verdict: supported, as it never contradicts the claim.": "supports",
+        "Actually, it supports the claim rather than contradicts it.": "supports",
+        "The passage contradicts nothing.": "supports",
+    }.items():
+        assert label_of(f'Draft: {{"verdict": "supports"}}\n{words}') == label, words
 
 
 def test_a_list_that_breaks_off_is_not_taken_for_a_whole_one() -> None:

@@ -244,6 +244,7 @@ def test_a_reply_of_yescievals_judge_is_read(text: str, rating: int, rationale: 
         '{"Coherence": {"rating": "5", "rationale": "Another rubric."}}',
         '{"quote": "the answer says {\\"rating\\": \\"5\\"}"}',
         '{"rationale": "first", "x": 1}',
+        '{"Cohesion": {"rating": "5", "rationale": "Good."}} Actually, the rating is 2.',
         "rating: 5",
     ],
 )

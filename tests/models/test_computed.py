@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -81,15 +84,70 @@ def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
         assert lengths(compute, ["a"]) == [[1.0, pytest.approx(0.1)]]
 
 
-def test_a_damaged_store_is_computed_again(tmp_path: Path) -> None:
-    compute = Counting()
-    with computed_in(tmp_path, 10):
-        lengths(compute, ["a"])
-    for path in tmp_path.iterdir():
+def damage_database(folder: Path) -> None:
+    for path in folder.iterdir():
         path.write_bytes(b"damaged")
-    with computed_in(tmp_path, 10):
-        assert lengths(compute, ["a"]) == [[1.0, pytest.approx(0.1)]]
-    assert compute.asked == ["a", "a"]
+
+
+def damage_pages(folder: Path) -> None:
+    """Damage the pages of the entries: the database opens, and cannot be read."""
+    database = folder / "cache.db"
+    content = database.read_bytes()
+    database.write_bytes(content[:16384] + b"\xff" * (len(content) - 16384))
+
+
+def test_a_malformed_database_is_set_aside_and_made_again(tmp_path: Path) -> None:
+    # What opens is found malformed by the read, and made again by the next run.
+    for damage, n_computed in ((damage_database, [1, 2, 2, 2]), (damage_pages, [1, 2, 3, 3])):
+        folder, compute, found = tmp_path / damage.__name__, Counting(), []
+        for run in range(4):
+            with computed_in(folder, 10):
+                assert lengths(compute, ["a"]) == [[1.0, pytest.approx(0.1)]], damage
+            found.append(len(compute.asked))
+            if run == 0:
+                damage(folder)
+        assert found == n_computed, damage
+        assert (folder / "cache.db.damaged").is_file(), damage
+
+
+def test_an_entry_that_cannot_be_read_is_computed_again_and_stored(tmp_path: Path) -> None:
+    header = np.lib.format.magic(1, 0) + b"\x76\x00"
+    huge = b"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999,), }"
+    for case, content in {
+        "emptied": b"",
+        "a broken archive": b"PK\x03\x04",
+        "a broken header": header + b"{'descr': ('<f4', " + b" " * 100 + b"\n",
+        "more than the memory": header + huge.ljust(117) + b"\n",
+        "cut": header,
+        "no array": b"damaged",
+    }.items():
+        folder, asked = tmp_path / case, []
+
+        def compute(given: list[Any], asked: list[Any] = asked) -> list[NDArray[np.floating]]:
+            asked += given
+            return [np.zeros(20_000, dtype=np.float32) for _ in given]
+
+        for n_computed in (1, 2, 2):
+            with computed_in(folder, 10):
+                (array,) = computed_once("zeros", "d", ["a"], compute)
+            assert array.shape == (20_000,), case
+            assert len(asked) == n_computed, case
+            if n_computed == 1:
+                (path,) = folder.rglob("*.val")
+                path.write_bytes(content)
+
+
+def test_a_locked_database_delays_no_run_for_long(tmp_path: Path) -> None:
+    compute = Counting()
+    with computed_in(tmp_path, 10), closing(sqlite3.connect(tmp_path / "cache.db")) as other:
+        lengths(compute, ["a"])
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        assert lengths(compute, ["bb", "a", "ccc", "dddd"])[0] == [2.0, pytest.approx(0.1)]
+        with computed_in(tmp_path, 10):
+            lengths(compute, ["eeeee"])
+        assert time.monotonic() - began < 10
+    assert compute.asked == ["a", "bb", "ccc", "dddd", "eeeee"]
 
 
 def test_the_text_is_not_stored(tmp_path: Path) -> None:
