@@ -34,13 +34,7 @@ SHAPES = (__doc__ or "").partition("\n\n")[2]
 
 @dataclass(frozen=True)
 class ExamQuery:
-    """A query, and the parts that it has.
-
-    Attributes:
-        id: Unique in its file.
-        text: The query, or the title of its parts.
-        facets: Id and heading of each part; empty where it has none.
-    """
+    """A query, or the title of its parts; of each part its id and heading."""
 
     id: str
     text: str

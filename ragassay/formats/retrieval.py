@@ -60,12 +60,7 @@ CORPUS = Format(
 
 @dataclass(frozen=True)
 class CorpusResult:
-    """The documents of a corpus file and its rejected lines.
-
-    Attributes:
-        documents: In the file's order, each id once.
-        rejections: Lines that could not be read.
-    """
+    """The documents of a corpus file in its order, each id once, and its rejected lines."""
 
     documents: tuple[Document, ...]
     rejections: tuple[Rejection, ...]

@@ -218,12 +218,7 @@ def _add_nugget(line: JsonRow, item: JsonRow) -> None:
 
 @dataclass(frozen=True)
 class BankResult:
-    """The test banks of a file and its rejected lines.
-
-    Attributes:
-        banks: In the file's order.
-        rejections: Lines that could not be read, and items that came twice.
-    """
+    """The test banks of a file in its order; its rejected lines, and items that came twice."""
 
     banks: tuple[RubricBank, ...]
     rejections: tuple[Rejection, ...]
