@@ -81,7 +81,7 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """What a reader of one item raises: the item is rejected, and the others are read."""
+    """A problem that a reader of one item raises; the other items are read."""
 
     def __init__(self, field: str, text: str, expected: str) -> None:
         super().__init__(field, text, expected)

@@ -214,19 +214,23 @@ def test_text_after_an_array_is_reported(write):
     assert "after the array's end" in result.rejections[0].problem
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
+    st.sampled_from([b"", b"{\n"]),
     st.lists(
         st.one_of(
             st.binary(max_size=40).filter(lambda data: b"\n" not in data),
             st.sampled_from([b"[", b"]", b"{", b"},", b'[{"a":', b"[{", GOOD.encode() + b","]),
+            st.sampled_from([b"}", b",", b'"results": [', b'"results"', b":", b"]}", b'"\\']),
         ),
-        max_size=6,
-    )
+        max_size=8,
+    ),
 )
-def test_no_junk_raises_anything_but_an_input_error(tmp_path: Path, junk: list[bytes]):
+def test_no_junk_raises_anything_but_an_input_error(
+    tmp_path: Path, start: bytes, junk: list[bytes]
+):
     path = tmp_path / "junk"
-    path.write_bytes(b"\n".join([*junk, LAST.encode()]))
+    path.write_bytes(start + b"\n".join([*junk, LAST.encode()]))
     try:
         result = read_records(path)
     except InputError as error:

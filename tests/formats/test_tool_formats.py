@@ -320,12 +320,6 @@ def test_an_unknown_word_for_a_label_is_rejected_alone(write):
     assert "supporting or contradicting" in result.rejections[-1].expected
 
 
-def test_machine_answers_of_the_real_medaesqa_are_read(shared_data):
-    path = shared_data / "medaesqa" / "accurate_machine_answers.jsonl.gz"
-    result = read_records(path)
-    assert (result.rejections, len(result.records)) == ((), 261)
-
-
 @pytest.mark.parametrize("name", ["question_id", "topic_id", "qa_id", "id"])
 def test_assessments_without_questions_take_them_from_the_topics(write, name):
     row = {key: ASSESSED[key] for key in ("machine_generated_answers",)} | {name: 116}
