@@ -58,16 +58,7 @@ from ragassay.formats.workbench.paragraphs import (
     read_graded_paragraphs,
     write_graded_paragraphs,
 )
-from ragassay.formats.write import (
-    write_answers,
-    write_biogen_2024,
-    write_biogen_2025_a,
-    write_biogen_2025_b,
-    write_create_input,
-    write_records,
-    write_trec_rag_2024,
-    write_trec_rag_2025,
-)
+from ragassay.formats.write import write_answers, write_records
 
 __all__ = [
     "AssignedAnswer",
@@ -110,10 +101,6 @@ __all__ = [
     "with_gold",
     "write_answers",
     "write_assignments",
-    "write_biogen_2024",
-    "write_biogen_2025_a",
-    "write_biogen_2025_b",
-    "write_create_input",
     "write_graded_paragraphs",
     "write_labels",
     "write_nugget_banks",
@@ -122,6 +109,4 @@ __all__ = [
     "write_records",
     "write_run",
     "write_test_banks",
-    "write_trec_rag_2024",
-    "write_trec_rag_2025",
 ]

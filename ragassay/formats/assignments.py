@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, iter_items, read_once
+from ragassay.formats.items import Item, iter_items, read_each, read_once
 from ragassay.formats.nuggetizer import (
     ASSIGNED,
     FAILED,
@@ -21,7 +21,7 @@ from ragassay.formats.nuggetizer import (
     problems_of,
 )
 from ragassay.formats.output import JsonRow, restore_metadata, write_values
-from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.problems import Problem, found_text, parse
 from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.sniff import Format, sniff
 from ragassay.records import Assignment, Importance, Rejection
@@ -141,10 +141,8 @@ def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Reje
     _, items = sniff(iter_items(path), (ASSIGNED, RETRIEVED), str(path))
     odd: list[Rejection] = []
 
-    def read(item: Item) -> AssignedAnswer | Problem:
-        row = validate(RetrievedRow if _is_retrieved(item) else AssignedRow, item.fields)
-        if isinstance(row, Problem):
-            return row
+    def read(item: Item) -> AssignedAnswer:
+        row = parse(RetrievedRow if _is_retrieved(item) else AssignedRow, item.fields)
         labels = [*odd_importances(row.nuggets, [FAILED]), *odd_assignments(row.nuggets)]
         odd.extend(map(item.place.reject, problems_of(labels)))
         return _answer(row, kept_fields(row) | kept_labels(labels))
@@ -245,15 +243,11 @@ def read_nugget_scores(path: Path) -> tuple[tuple[NuggetScores, ...], tuple[Reje
         InputError: the file cannot be opened, is empty, or is in another form.
     """
     _, items = sniff(iter_items(path), (SCORES,), str(path))
-    found = [item if isinstance(item, Rejection) else _scores(item) for item in items]
-    rejections = tuple(one for one in found if isinstance(one, Rejection))
-    return tuple(one for one in found if isinstance(one, NuggetScores)), rejections
+    return read_each(items, lambda item: [_scores(item)])
 
 
-def _scores(item: Item) -> NuggetScores | Rejection:
-    row = validate(ScoresRow, item.fields)
-    if isinstance(row, Problem):
-        return item.place.reject(row)
+def _scores(item: Item) -> NuggetScores:
+    row = parse(ScoresRow, item.fields)
     return NuggetScores(
         row.qid, *(getattr(row, name) for name in _SCORES), metadata=kept_fields(row)
     )

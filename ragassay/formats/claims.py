@@ -12,7 +12,15 @@ from pydantic import Field
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, iter_items
-from ragassay.formats.problems import Problem, describe_value, found_text, is_object, validate
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    describe_value,
+    found_text,
+    is_object,
+    parse,
+    validate,
+)
 from ragassay.formats.rows import IdText, Row
 from ragassay.records import Rejection
 
@@ -30,12 +38,45 @@ class MarkRow(Row):
     label: str
 
 
+class DecisiveRow(MarkRow):
+    """The same, with their positions."""
+
+    sentences: list[int]
+
+
 class FactCheckRow(Row):
     """A claim with its documents."""
 
     claim: str = Field(min_length=1)
     evidence: dict[str, list[MarkRow]]
     cited_doc_ids: list[IdText] = Field(default_factory=list[IdText])
+
+
+class CitingRow(Row):
+    """A claim with the documents that it cites, and the sentences of them that decide."""
+
+    claim: str = Field(min_length=1)
+    evidence: dict[str, list[DecisiveRow]]
+    cited_doc_ids: list[IdText] = Field(default_factory=list)
+
+
+class CitedRow(Row):
+    """A document in sentences."""
+
+    doc_id: IdText
+    title: str = ""
+    abstract: list[str]
+
+
+class FindingRow(Row):
+    """A finding of a trial (Evidence Inference)."""
+
+    pmcid: IdText | None = None
+    intervention: str
+    comparator: str
+    outcome: str
+    label: str
+    evidence: str
 
 
 @dataclass(frozen=True)
@@ -48,7 +89,7 @@ class FactCheck:
 
 
 def is_fact_check(item: Item) -> bool:
-    """Return whether an item has this form."""
+    """Return whether an item is a claim with its documents."""
     return "cited_doc_ids" in item.fields and is_object(item.fields.get("evidence"))
 
 
@@ -59,9 +100,8 @@ def read_fact_checks(item: Item) -> list[FactCheck] | Problem:
         return row
     documents = list(dict.fromkeys([*row.evidence, *row.cited_doc_ids]))
     if not documents:
-        return Problem(
-            "cited_doc_ids", f"found {describe_value(row.cited_doc_ids)}", "a document's id"
-        )
+        text = f"found {describe_value(row.cited_doc_ids)}"
+        return Problem("cited_doc_ids", text, "a document's id")
     labels = {name: {one.label for one in marks} for name, marks in row.evidence.items()}
     mixed = [name for name, given in labels.items() if len(given) > 1]
     if mixed:
@@ -82,6 +122,7 @@ def without_citations(text: str) -> str:
 
 FIELDS = frozenset({"intervention", "comparator", "outcome", "label", "evidence"})
 ANNOTATIONS = frozenset({"PromptID", "Label", "Annotations"})
+NO_EVIDENCE = "NEI"
 
 _WORDS = {
     "significantly increased": "significantly increased",
@@ -94,166 +135,103 @@ _OPPOSITE = {
     "no significant difference": "significantly increased",
 }
 _REFUSED = ("0", "0.0", "false", "False")
+_CORPORA = ("corpus.jsonl", "corpus.jsonl.gz")
 
 
-class FindingRow(Row):
-    """A finding of a trial."""
+def iter_claims(path: Path) -> Iterator[Item | Rejection]:
+    """Yield labelled claims, each with its claim, its label and its evidence or sentences.
 
-    pmcid: IdText | None = None
-    intervention: str
-    comparator: str
-    outcome: str
-    label: str
-    evidence: str
+    A finding of Evidence Inference gives two claims, its annotations need their prompts beside
+    them; a claim of SciFact gives one for each document, from the corpus beside it.
 
-
-def is_finding(fields: Mapping[str, object]) -> bool:
-    """Return whether a row is a finding, in either of its forms."""
-    return FIELDS.issubset(fields) or ANNOTATIONS.issubset(fields)
-
-
-class Findings:
-    """Turns the findings of a file into claims.
-
-    Args:
-        path: The file; the prompts of annotations are looked for beside it.
+    Raises:
+        InputError: The file cannot be opened, or one that belongs to it is not beside it.
     """
+    beside = _Beside(path)
+    for item in iter_items(path):
+        if isinstance(item, Rejection):
+            yield item
+            continue
+        is_finding = FIELDS.issubset(item.fields) or ANNOTATIONS.issubset(item.fields)
+        is_citing = is_object(item.fields.get("evidence")) and "claim" in item.fields
+        try:
+            if is_finding:
+                yield from _finding_claims(item, beside)
+            elif is_citing:
+                yield from _cited_claims(item, beside)
+            else:
+                yield item
+        except ProblemError as error:
+            yield item.place.reject(error.problem)
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+
+@dataclass(frozen=True)
+class _Beside:
+    """The files that belong to a file of claims."""
+
+    path: Path
 
     @cached_property
-    def _prompts(self) -> dict[str, Mapping[str, object]]:
-        return _prompts(self._path)
+    def prompts(self) -> dict[str, Mapping[str, object]]:
+        path = self.path.with_name(self.path.name.replace("annotations", "prompts"))
+        if path == self.path or not path.is_file():
+            raise InputError(f"{self.path} needs its prompts beside it, as prompts_merged.csv")
+        items = (item for item in iter_items(path) if isinstance(item, Item))
+        return {str(item.fields.get("PromptID")): item.fields for item in items}
 
-    def claims(self, item: Item) -> Iterator[Item | Rejection]:
-        """Yield the two claims of a finding.
-
-        Raises:
-            InputError: The prompts of annotations are not beside them.
-        """
-        whole = item if FIELDS.issubset(item.fields) else _join_prompt(item, self._prompts)
-        if isinstance(whole, Rejection):
-            yield whole
-        else:
-            yield from _claims(whole)
-
-
-def _prompts(annotations: Path) -> dict[str, Mapping[str, object]]:
-    path = annotations.with_name(annotations.name.replace("annotations", "prompts"))
-    if path == annotations or not path.is_file():
-        raise InputError(f"{annotations} needs its prompts beside it, as prompts_merged.csv")
-    items = (item for item in iter_items(path) if isinstance(item, Item))
-    return {str(item.fields.get("PromptID")): item.fields for item in items}
+    @cached_property
+    def documents(self) -> dict[str, CitedRow]:
+        paths = [self.path.with_name(name) for name in _CORPORA]
+        path = next((one for one in paths if one.is_file()), None)
+        if path is None:
+            raise InputError(f"{self.path} needs its documents beside it, as {_CORPORA[0]}")
+        items = (item for item in iter_items(path) if isinstance(item, Item))
+        rows = (validate(CitedRow, item.fields) for item in items)
+        return {row.doc_id: row for row in rows if not isinstance(row, Problem)}
 
 
-def _join_prompt(item: Item, prompts: Mapping[str, Mapping[str, object]]) -> Item | Rejection:
-    name = str(item.fields["PromptID"])
-    prompt = prompts.get(name)
-    if prompt is None:
-        problem = Problem("PromptID", f"the prompts have no {name}", "the id of a prompt")
-        return item.place.reject(problem)
-    if str(item.fields.get("Valid Label")) in _REFUSED:
-        problem = Problem("Valid Label", "the annotators' verifier refused the label", "1")
-        return item.place.reject(problem)
-    fields = {name.lower(): prompt.get(name) for name in ("Intervention", "Comparator", "Outcome")}
-    fields |= {"label": item.fields["Label"], "evidence": item.fields["Annotations"]}
-    return replace(item, fields=fields | {"pmcid": item.fields.get("PMCID")})
-
-
-def _claims(item: Item) -> Iterator[Item | Rejection]:
-    row = validate(FindingRow, item.fields)
-    if not isinstance(row, Problem) and row.label not in _WORDS:
-        row = Problem("label", f"found {describe_value(row.label)}", " or ".join(_WORDS))
-    if isinstance(row, Problem):
-        yield item.place.reject(row)
-        return
+def _finding_claims(item: Item, beside: _Beside) -> Iterator[Item]:
+    fields = item.fields
+    row = parse(FindingRow, fields if FIELDS.issubset(fields) else _annotated(fields, beside))
+    if row.label not in _WORDS:
+        raise ProblemError("label", f"found {describe_value(row.label)}", " or ".join(_WORDS))
     for finding, label in ((row.label, "supports"), (_OPPOSITE[row.label], "contradicts")):
         done = f"{row.intervention} {_WORDS[finding]} {row.outcome}"
         claim = f"Compared with {row.comparator}, {done}."
         yield replace(item, fields={"claim": claim, "evidence": row.evidence, "label": label})
 
 
-NO_EVIDENCE = "NEI"
-_CORPORA = ("corpus.jsonl", "corpus.jsonl.gz")
+def _annotated(fields: Mapping[str, object], beside: _Beside) -> dict[str, object]:
+    """Return annotations with their prompt as a finding."""
+    name = str(fields["PromptID"])
+    prompt = beside.prompts.get(name)
+    if prompt is None:
+        raise ProblemError("PromptID", f"the prompts have no {name}", "the id of a prompt")
+    if str(fields.get("Valid Label")) in _REFUSED:
+        raise ProblemError("Valid Label", "the annotators' verifier refused the label", "1")
+    found = {name.lower(): prompt.get(name) for name in ("Intervention", "Comparator", "Outcome")}
+    found |= {"label": fields["Label"], "evidence": fields["Annotations"]}
+    return found | {"pmcid": fields.get("PMCID")}
 
 
-class DecisiveRow(Row):
-    """Sentences of a document that decide."""
-
-    sentences: list[int]
-    label: str
-
-
-class CitingRow(Row):
-    """A claim with the documents that it cites."""
-
-    claim: str = Field(min_length=1)
-    evidence: dict[str, list[DecisiveRow]]
-    cited_doc_ids: list[IdText] = Field(default_factory=list)
-
-
-class CitedRow(Row):
-    """A document in sentences."""
-
-    doc_id: IdText
-    title: str = ""
-    abstract: list[str]
-
-
-def iter_claims(path: Path) -> Iterator[Item | Rejection]:
-    """Yield labelled claims, each with its claim, its label and its evidence or sentences.
-
-    Raises:
-        InputError: The file cannot be opened, or one that belongs to it is not beside it.
-    """
-    findings, cited = Findings(path), _CitedClaim(path)
-    for item in iter_items(path):
-        if isinstance(item, Rejection):
-            yield item
-        elif is_finding(item.fields):
-            yield from findings.claims(item)
-        elif is_object(item.fields.get("evidence")) and "claim" in item.fields:
-            yield from cited.claims(item)
-        else:
-            yield item
-
-
-class _CitedClaim:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    @cached_property
-    def _documents(self) -> dict[str, CitedRow]:
-        beside = [self._path.with_name(name) for name in _CORPORA]
-        path = next((one for one in beside if one.is_file()), None)
-        if path is None:
-            raise InputError(f"{self._path} needs its documents beside it, as {_CORPORA[0]}")
-        items = (item for item in iter_items(path) if isinstance(item, Item))
-        rows = (validate(CitedRow, item.fields) for item in items)
-        return {row.doc_id: row for row in rows if not isinstance(row, Problem)}
-
-    def claims(self, item: Item) -> Iterator[Item | Rejection]:
-        """Yield a claim with each document that it cites."""
-        row = validate(CitingRow, item.fields)
-        if isinstance(row, Problem):
-            yield item.place.reject(row)
-            return
-        for name in dict.fromkeys((*row.cited_doc_ids, *row.evidence)):
-            document = self._documents.get(name)
-            decisive = row.evidence.get(name, [])
-            labels = {one.label for one in decisive} or {NO_EVIDENCE}
-            if document is None or len(labels) > 1:
-                missing = f"the corpus has no {found_text(name)}"
-                text = f"found {' and '.join(sorted(labels))}" if document else missing
-                wanted = "one label a document" if document else "the id of a document there"
-                yield item.place.reject(Problem(f"evidence.{name}", text, wanted))
-                continue
-            fields: dict[str, object] = {
-                "claim": row.claim,
-                "title": document.title,
-                "sentences": list(document.abstract),
-                "evidence_sentences": sorted({n for one in decisive for n in one.sentences}),
-                "label": labels.pop(),
-            }
-            yield replace(item, fields=fields)
+def _cited_claims(item: Item, beside: _Beside) -> Iterator[Item | Rejection]:
+    """Yield a claim with each document that it cites."""
+    row = parse(CitingRow, item.fields)
+    for name in dict.fromkeys((*row.cited_doc_ids, *row.evidence)):
+        document = beside.documents.get(name)
+        decisive = row.evidence.get(name, [])
+        labels = {one.label for one in decisive} or {NO_EVIDENCE}
+        if document is None or len(labels) > 1:
+            missing = f"the corpus has no {found_text(name)}"
+            text = f"found {' and '.join(sorted(labels))}" if document else missing
+            wanted = "one label a document" if document else "the id of a document there"
+            yield item.place.reject(Problem(f"evidence.{name}", text, wanted))
+            continue
+        fields: dict[str, object] = {
+            "claim": row.claim,
+            "title": document.title,
+            "sentences": list(document.abstract),
+            "evidence_sentences": sorted({n for one in decisive for n in one.sentences}),
+            "label": labels.pop(),
+        }
+        yield replace(item, fields=fields)

@@ -308,10 +308,6 @@ def read_answer(item: Item, tally: FieldTally | None = None) -> Sequence[Record 
     """Turn a row into a record, where its answer may be a reply that cites by structure.
 
     Citations that could not be read are problems beside the record. A chat history becomes turns.
-
-    Args:
-        item: The row.
-        tally: Counts where question, answer and sources were read; None where nobody asks.
     """
     name = next((one for one in HISTORY_FIELDS if is_list(item.fields.get(one))), "")
     turns = read_history(item.fields[name]) if name else None

@@ -78,63 +78,6 @@ class Pieces:
         return RawLine(self.start if data else number, data, problem, expected)
 
 
-@dataclass
-class _ArrayCutter:
-    """Splits the lines of an array into items."""
-
-    depth: int = 0
-    closed: bool = False
-    pieces: Pieces = field(default_factory=Pieces)
-
-    def feed(self, line: RawLine) -> Iterator[RawLine]:
-        """Return the items that end on this line."""
-        position = 0
-        for match in _TOKEN.finditer(line.data):
-            token = match.group()
-            if self.closed or token[:1] == b'"':
-                continue
-            if token in (b"[", b"{"):
-                self.depth += 1
-                position = match.end() if self.depth == 1 else position
-            elif token == b"," and self.depth == 1:
-                self.pieces.add(line.number, line.data[position : match.start()])
-                yield self.pieces.item(line.number)
-                position = match.end()
-            elif token in (b"]", b"}"):
-                self.depth -= 1
-                if self.depth == 0:
-                    self.pieces.add(line.number, line.data[position : match.start()])
-                    position = match.end()
-                    self.closed = True
-                    if self.pieces.pieces:
-                        yield self.pieces.item(line.number)
-        self.pieces.add(line.number, line.data[position:])
-
-    def rest(self, number: int) -> Iterator[RawLine]:
-        """Return what is left at the end of the file: damage, if anything."""
-        if not self.closed:
-            problem = "the array is not closed: the file is truncated"
-            yield self.pieces.rest(number, problem, "a closing ]")
-        elif b"".join(self.pieces.pieces).strip():
-            yield self.pieces.rest(number, "text after the array's end", "nothing after ]")
-
-
-def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
-    """Split a JSON array into its items, each with the number of the line that it starts on.
-
-    A line that cannot be read ends the array: what follows cannot be split any more.
-    """
-    cutter = _ArrayCutter()
-    number = 0
-    for line in lines:
-        number = line.number
-        if line.problem:
-            yield line
-            return
-        yield from cutter.feed(line)
-    yield from cutter.rest(number)
-
-
 ROW_LISTS = ("results", "questions", "data", "runs", "traces", "rows", "records", "examples")
 """Names of the lists that contain a document's rows."""
 
@@ -194,9 +137,6 @@ def column_rows(fields: Mapping[str, object]) -> list[dict[str, object]] | None:
 def is_document(head: Sequence[RawLine]) -> bool:
     """Return whether a file contains one JSON object that spans several lines.
 
-    Args:
-        head: The first two lines that are not blank; fewer if the file has fewer.
-
     Returns:
         False for JSON lines whose first line is truncated.
     """
@@ -227,50 +167,79 @@ def may_be_document(line: RawLine) -> bool:
 
 @dataclass
 class _Cutter:
+    """Cuts the entries of one list out of lines: of an array, or of a document's list of rows.
+
+    Attributes:
+        level: The brackets around an entry: 1 in an array, 2 in a list of a document.
+        header: The document without the entries.
+    """
+
+    level: int
     depth: int = 0
     key: bytes = b""
     name: str = ""
     inside: bool = False
     header: list[bytes] = field(default_factory=list[bytes])
     pieces: Pieces = field(default_factory=Pieces)
-    rows: list[RawLine] = field(default_factory=list[RawLine])
 
-    def feed(self, line: RawLine) -> None:
-        """Read the next line."""
+    def feed(self, line: RawLine) -> Iterator[RawLine]:
+        """Yield the entries that end on this line."""
         position = 0
         for match in _TOKEN.finditer(line.data):
             token = match.group()
             if token[:1] == b'"':
                 self.key = token if self.depth == 1 else self.key
             elif token in (b"[", b"{"):
-                if token == b"[" and self._is_row_list():
+                if token == b"[" and self._opens_list():
                     self.header.append(line.data[position : match.end()])
                     position = match.end()
                 self.depth += 1
-            elif token == b"," and self.inside and self.depth == 2:
+            elif token == b"," and self.inside and self.depth == self.level:
                 self.pieces.add(line.number, line.data[position : match.start()])
-                self.rows.append(self.pieces.item(line.number))
+                yield self.pieces.item(line.number)
                 position = match.end()
             elif token in (b"]", b"}"):
                 self.depth -= 1
-                if self.inside and self.depth == 1:
+                if self.inside and self.depth == self.level - 1:
                     self.pieces.add(line.number, line.data[position : match.start()])
                     if self.pieces.pieces:
-                        self.rows.append(self.pieces.item(line.number))
-                    position = match.start()
+                        yield self.pieces.item(line.number)
+                    # What follows an array is damage; what follows a list is the document's.
+                    position = match.end() if self.level == 1 else match.start()
                     self.inside = False
         rest = line.data[position:]
-        if self.inside:
+        if self.inside or self.level == 1:
             self.pieces.add(line.number, rest)
         else:
             self.header.append(rest + b"\n")
 
-    def _is_row_list(self) -> bool:
-        name = self.key.strip(b'"').decode("ascii", "replace")
-        if self.depth == 1 and not self.name and name in ROW_LISTS:
+    def _opens_list(self) -> bool:
+        name = self.key.strip(b'"').decode("ascii", "replace") if self.level == 2 else "array"
+        is_known = self.level == 1 or name in ROW_LISTS
+        if self.depth == self.level - 1 and not self.name and is_known:
             self.name, self.inside = name, True
             return True
         return False
+
+
+def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
+    """Split a JSON array into its items, each with the number of the line that it starts on.
+
+    A line that cannot be read ends the array: what follows cannot be split any more.
+    """
+    cutter = _Cutter(level=1)
+    number = 0
+    for line in lines:
+        number = line.number
+        if line.problem:
+            yield line
+            return
+        yield from cutter.feed(line)
+    if cutter.inside:
+        problem = "the array is not closed: the file is truncated"
+        yield cutter.pieces.rest(number, problem, "a closing ]")
+    elif b"".join(cutter.pieces.pieces).strip():
+        yield cutter.pieces.rest(number, "text after the array's end", "nothing after ]")
 
 
 def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
@@ -279,19 +248,19 @@ def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
     Returns:
         None where it has no list of rows.
     """
-    cutter = _Cutter()
+    cutter = _Cutter(level=2)
+    rows: list[RawLine] = []
     number = 0
     for line in lines:
         number = line.number
+        rows += [line] if line.problem else cutter.feed(line)
         if line.problem:
-            cutter.rows.append(line)
             break
-        cutter.feed(line)
     if not cutter.name:
         return None
     header = b"".join(cutter.header)
     if cutter.inside:
         problem = f'the list "{cutter.name}" is not closed: the file is truncated'
-        cutter.rows.append(cutter.pieces.rest(number, problem, "a closing ]"))
+        rows.append(cutter.pieces.rest(number, problem, "a closing ]"))
         header += b"]}"
-    return CutDocument(cutter.name, header, tuple(cutter.rows))
+    return CutDocument(cutter.name, header, tuple(rows))

@@ -22,7 +22,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items, read_once, shorten_text
 from ragassay.formats.output import JsonRow, write_values
-from ragassay.formats.problems import Problem, found_text, is_object, validate
+from ragassay.formats.problems import Problem, ProblemError, found_text, is_object, parse
 from ragassay.formats.read import FORMATS, read_records
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.topics import read_topics, whole_bytes
@@ -34,13 +34,7 @@ SHAPES = (__doc__ or "").partition("\n\n")[2]
 
 @dataclass(frozen=True)
 class ExamQuery:
-    """A query, and the parts that it has.
-
-    Attributes:
-        id: Unique in its file.
-        text: The query, or the title of its parts.
-        facets: Id and heading of each part; empty where it has none.
-    """
+    """A query, or the title of its parts; of each part its id and heading."""
 
     id: str
     text: str
@@ -211,15 +205,13 @@ def _of_rows(path: Path, items: Iterable[Item | Rejection]) -> QueryFile:
     return QueryFile(queries, rejections=tuple(rejections))
 
 
-def _query(item: Item) -> ExamQuery | Problem:
-    row = validate(ExamQueryRow, item.fields)
-    if isinstance(row, Problem):
-        return row
+def _query(item: Item) -> ExamQuery:
+    row = parse(ExamQueryRow, item.fields)
     ids = [facet.id for facet in row.facets]
     twice = next((i for i, name in enumerate(ids) if name in ids[:i]), None)
     if twice is not None:
         text = f"the facet {found_text(ids[twice])} appeared before"
-        return Problem(f"facets.{twice}.id", text, "unique ids")
+        raise ProblemError(f"facets.{twice}.id", text, "unique ids")
     return ExamQuery(row.id, row.text, tuple((facet.id, facet.text) for facet in row.facets))
 
 

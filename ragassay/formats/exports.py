@@ -154,12 +154,7 @@ _RETRIEVERS = ("retriev", "search", "rerank")
 
 
 def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
-    """Turn an exported record into records.
-
-    Args:
-        item: The record; of a log of several kinds of records, one that is no answer gives none.
-        tally: Counts where question, answer and sources were read.
-    """
+    """Turn an exported record into records."""
     shape = shape_of(item.fields)
     if shape is None:
         if any(mark in item.fields for mark in _NO_ANSWERS):

@@ -17,7 +17,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, Place, content_of, iter_items
+from ragassay.formats.items import Item, Place, content_of, iter_items, read_item
 from ragassay.formats.nuggetizer import (
     ASSIGNED,
     CREATED,
@@ -32,11 +32,13 @@ from ragassay.formats.nuggetizer import (
 from ragassay.formats.output import JsonRow, restore_metadata, write_values
 from ragassay.formats.problems import (
     Problem,
+    ProblemError,
     describe_value,
     found_text,
     is_list,
     is_object,
     join_path,
+    parse,
     validate,
 )
 from ragassay.formats.rows import Row, kept_fields, text_as_object
@@ -169,7 +171,8 @@ def _read_lines(items: Iterable[Item | Rejection], are_test_banks: bool, gold: _
         if isinstance(item, Rejection):
             gold.rejections.append(item)
             continue
-        for outcome in [_from_test_bank(item)] if are_test_banks else _from_created(item):
+        read = read_item(_from_test_bank if are_test_banks else _from_created, item)
+        for outcome in [read] if isinstance(read, Problem) else read:
             if isinstance(outcome, Problem):
                 gold.rejections.append(item.place.reject(outcome))
             else:
@@ -177,9 +180,7 @@ def _read_lines(items: Iterable[Item | Rejection], are_test_banks: bool, gold: _
 
 
 def _from_created(item: Item) -> list[NuggetBank | Problem]:
-    row = validate(CreatedRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
+    row = parse(CreatedRow, item.fields)
     # What else a line of assignments has is about the answer.
     kept = kept_fields(row) if not _OF_ANSWERS & item.keys else {}
     odd = list(odd_importances(row.nuggets))
@@ -188,15 +189,13 @@ def _from_created(item: Item) -> list[NuggetBank | Problem]:
     return [bank, *problems_of(odd)]
 
 
-def _from_test_bank(item: Item) -> NuggetBank | Problem:
+def _from_test_bank(item: Item) -> list[NuggetBank | Problem]:
     bank = read_bank(item)
-    if isinstance(bank, Problem):
-        return bank
     if bank.kind == "questions":
         text = "a bank of exam questions: questions are not nuggets"
-        return Problem("items.0.question_text", text, 'items with "nugget_text"')
+        raise ProblemError("items.0.question_text", text, 'items with "nugget_text"')
     nuggets = tuple(Nugget(text=item.text) for item in bank.items)
-    return NuggetBank(bank.query_id, bank.query_text, nuggets)
+    return [NuggetBank(bank.query_id, bank.query_text, nuggets)]
 
 
 def _read_mapping(path: Path, gold: _Gold) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -249,14 +249,7 @@ def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejectio
 
 
 def parse_line(line: RawLine, file: str, label: str, path: str = "") -> Item | Rejection:
-    """Turn a line of bytes into an item.
-
-    Args:
-        line: The line.
-        file: The file as the user named it.
-        label: The place's name.
-        path: Path in its document.
-    """
+    """Turn a line of bytes into an item."""
     text = line.data[: 4 * MAX_CONTENT].decode("utf-8", "backslashreplace")
     place = Place(file, line.number, label, shorten_text(text), path)
     if line.problem:
@@ -308,6 +301,25 @@ def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:
         return read(item)
     except ProblemError as error:
         return error.problem
+
+
+def read_each(
+    items: Iterable[Item | Rejection], read: Callable[[Item], Sequence[_Read | Problem]]
+) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
+    """Return what is read of items, and a rejection for each problem; both in their order."""
+    values: list[_Read] = []
+    rejections: list[Rejection] = []
+    for item in items:
+        if isinstance(item, Rejection):
+            rejections.append(item)
+            continue
+        found = read_item(read, item)
+        for one in [found] if isinstance(found, Problem) else found:
+            if isinstance(one, Problem):
+                rejections.append(item.place.reject(one))
+            else:
+                values.append(one)
+    return tuple(values), tuple(rejections)
 
 
 def read_once(

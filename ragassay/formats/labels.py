@@ -16,9 +16,9 @@ from typing import get_args
 from pydantic import ConfigDict, Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, iter_items, read_item
+from ragassay.formats.items import iter_items, read_each
 from ragassay.formats.output import write_values
-from ragassay.formats.problems import Problem, ProblemError, describe_value, found_text, parse
+from ragassay.formats.problems import ProblemError, describe_value, found_text, parse
 from ragassay.formats.read import FORMATS
 from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
 from ragassay.formats.rows import IdText, Row, rubric_label
@@ -127,20 +127,8 @@ def read_labels(path: Path) -> LabelResult:
     else:
         known = [LABELS, *(form for form in FORMATS if form.read_labels)]
         match, items = sniff(iter_items(path), known, str(path))
-    outcomes = list(_outcomes(items, match))
-    labels = tuple(one for one in outcomes if isinstance(one, HumanLabel))
-    rejections = tuple(one for one in outcomes if isinstance(one, Rejection))
+    labels, rejections = read_each(items, match.read_labels or (lambda _: []))
     return LabelResult(labels, rejections, match.name)
-
-
-def _outcomes(items: Iterable[Item | Rejection], match: Format) -> Iterator[HumanLabel | Rejection]:
-    for item in items:
-        if isinstance(item, Rejection) or match.read_labels is None:
-            yield from [item] if isinstance(item, Rejection) else []
-            continue
-        read = read_item(match.read_labels, item)
-        for label in [read] if isinstance(read, Problem) else read:
-            yield item.place.reject(label) if isinstance(label, Problem) else label
 
 
 def _read_workbench(path: Path) -> LabelResult:

@@ -123,10 +123,6 @@ def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Pro
     """Turn a question into a record for each machine's answer; ids are `question_id/M1`.
 
     A blank sentence is left out; the labels count sentences in the same way.
-
-    Args:
-        item: The question with its answers.
-        questions: The topics' questions by id, for files that do not include them.
     """
     return [
         answer if isinstance(answer, Problem) else _record(answer, questions)

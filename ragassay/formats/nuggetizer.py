@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, get_args
 
 from pydantic import AliasChoices, BeforeValidator, Field
@@ -196,12 +197,7 @@ def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
 
 
 def odd_importances(rows: Sequence[GoldNuggetRow], known: Sequence[str] = ()) -> Iterator[OddLabel]:
-    """Yield the importances that are none of ours.
-
-    Args:
-        rows: The nuggets of a line.
-        known: What is expected beside ours.
-    """
+    """Yield the importances that are none of ours."""
     for i, row in enumerate(rows):
         if row.importance not in (None, *known, *_IMPORTANCES):
             yield OddLabel(f"nuggets.{i}.importance", row.importance, tuple(_IMPORTANCES.values()))
@@ -253,10 +249,20 @@ class AssignedRow(Row):
     run_id: IdText
     nuggets: list[AssignedNuggetRow]
 
-    @property
-    def names(self) -> tuple[str, str | None]:
-        """The id of its record, and its system."""
-        return f"{self.run_id}/{self.qid}", self.run_id
+    def to_record(self) -> Record:
+        """Return the answer as a record; its id is `run_id/qid`."""
+        kept = kept_fields(self)
+        if self.response_length not in (None, len(self.answer_text.split())):
+            kept["response_length"] = str(self.response_length)
+        return Record(
+            id=f"{self.run_id}/{self.qid}",
+            question=self.query,
+            answer=self.answer_text,
+            nuggets=gold_nuggets(self.nuggets),
+            system=self.run_id,
+            topic=self.qid,
+            metadata=kept,
+        )
 
 
 class RetrievedRow(Row):
@@ -268,54 +274,30 @@ class RetrievedRow(Row):
     docid: IdText
     nuggets: list[AssignedNuggetRow]
 
-    @property
-    def names(self) -> tuple[str, str | None]:
-        """The id of its record, and its system, which a passage does not have."""
-        return f"{self.qid}/{self.docid}", None
+    def to_record(self) -> Record:
+        """Return the passage as a record; its id is `qid/docid`."""
+        return Record(
+            id=f"{self.qid}/{self.docid}",
+            question=self.text,
+            answer=self.candidate_text,
+            nuggets=gold_nuggets(self.nuggets),
+            topic=self.qid,
+            metadata=kept_fields(self) | {"docid": self.docid},
+        )
 
 
-def read_assigned(item: Item) -> list[Record | Problem]:
-    """Turn an answer with assignments into a record; its id is `run_id/qid`.
+AssignedModel = type[AssignedRow] | type[RetrievedRow]
+
+
+def read_assigned(item: Item, model: AssignedModel) -> list[Record | Problem]:
+    """Turn an answer or a passage with assignments into a record.
 
     The assignments are left out of the record, so that no judge sees them. A problem beside the
     record says which labels cannot be used.
     """
-    row = parse(AssignedRow, item.fields)
-    kept = kept_fields(row)
-    if row.response_length not in (None, len(row.answer_text.split())):
-        kept["response_length"] = str(row.response_length)
-    record = Record(
-        id=f"{row.run_id}/{row.qid}",
-        question=row.query,
-        answer=row.answer_text,
-        nuggets=gold_nuggets(row.nuggets),
-        system=row.run_id,
-        topic=row.qid,
-        metadata=kept,
-    )
-    return [record, *problems_of(list(_odd(row.nuggets)))]
-
-
-def read_retrieved(item: Item) -> list[Record | Problem]:
-    """Turn a retrieved passage with assignments into a record; its id is `qid/docid`.
-
-    Otherwise see `read_assigned`.
-    """
-    row = parse(RetrievedRow, item.fields)
-    record = Record(
-        id=f"{row.qid}/{row.docid}",
-        question=row.text,
-        answer=row.candidate_text,
-        nuggets=gold_nuggets(row.nuggets),
-        topic=row.qid,
-        metadata=kept_fields(row) | {"docid": row.docid},
-    )
-    return [record, *problems_of(list(_odd(row.nuggets)))]
-
-
-def _odd(rows: Sequence[AssignedNuggetRow]) -> Iterator[OddLabel]:
-    yield from odd_importances(rows)
-    yield from odd_assignments(rows)
+    row = parse(model, item.fields)
+    odd = [*odd_importances(row.nuggets), *odd_assignments(row.nuggets)]
+    return [row.to_record(), *problems_of(odd)]
 
 
 def odd_assignments(rows: Sequence[AssignedNuggetRow]) -> Iterator[OddLabel]:
@@ -325,17 +307,17 @@ def odd_assignments(rows: Sequence[AssignedNuggetRow]) -> Iterator[OddLabel]:
             yield OddLabel(f"nuggets.{i}.assignment", row.assignment, tuple(ASSIGNMENTS))
 
 
-def read_assigned_labels(item: Item) -> list[HumanLabel | Problem]:
+def read_assigned_labels(item: Item, model: AssignedModel) -> list[HumanLabel | Problem]:
     """Return the assignments of an answer or a passage as labels; failed ones are absent."""
-    row = parse(AssignedRow if "answer_text" in item.fields else RetrievedRow, item.fields)
-    name, system = row.names
+    row = parse(model, item.fields)
+    record = row.to_record()
     labels = [
         HumanLabel(
             task="nugget",
             label=nugget.label,
-            record_id=name,
-            topic=row.qid,
-            system=system,
+            record_id=record.id,
+            topic=record.topic,
+            system=record.system,
             item=nugget.text,
         )
         for nugget in row.nuggets
@@ -350,8 +332,8 @@ RETRIEVED = Format(
     fields=frozenset(RetrievedRow.model_fields),
     leading="candidate_text",
     keys="text, qid, candidate_text, docid, nuggets[{text, importance, assignment}]",
-    read=read_retrieved,
-    read_labels=read_assigned_labels,
+    read=partial(read_assigned, model=RetrievedRow),
+    read_labels=partial(read_assigned_labels, model=RetrievedRow),
 )
 
 
@@ -362,6 +344,6 @@ ASSIGNED = Format(
     leading="answer_text",
     keys="query, qid, answer_text, response_length, run_id, nuggets[{text, importance, "
     "assignment}]",
-    read=read_assigned,
-    read_labels=read_assigned_labels,
+    read=partial(read_assigned, model=AssignedRow),
+    read_labels=partial(read_assigned_labels, model=AssignedRow),
 )

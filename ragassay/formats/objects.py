@@ -23,7 +23,6 @@ class Table(Protocol):
     @property
     def columns(self) -> Any:
         """The columns, or their names."""
-        ...
 
 
 class Sample(Protocol):
@@ -32,12 +31,10 @@ class Sample(Protocol):
     @property
     def user_input(self) -> Any:
         """The question."""
-        ...
 
     @property
     def response(self) -> Any:
         """The answer."""
-        ...
 
 
 class TestCase(Protocol):
@@ -46,12 +43,10 @@ class TestCase(Protocol):
     @property
     def input(self) -> Any:
         """The question."""
-        ...
 
     @property
     def actual_output(self) -> Any:
         """The answer."""
-        ...
 
 
 class TestCases(Protocol):
@@ -60,7 +55,6 @@ class TestCases(Protocol):
     @property
     def test_cases(self) -> Any:
         """Its test cases."""
-        ...
 
 
 class Response(Protocol):
@@ -69,12 +63,10 @@ class Response(Protocol):
     @property
     def response(self) -> Any:
         """The answer."""
-        ...
 
     @property
     def source_nodes(self) -> Any:
         """The nodes that it was written from."""
-        ...
 
 
 class ScoredNode(Protocol):

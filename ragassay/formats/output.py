@@ -131,12 +131,7 @@ def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[
 
 
 def marked_text(record: Record, *, by_position: bool) -> str:
-    """Return an answer as text: sentences with what they cite in brackets after them.
-
-    Args:
-        record: The record.
-        by_position: Whether a source is cited by its position in place of its id.
-    """
+    """Return an answer as text: sentences with what they cite in brackets after them."""
     if isinstance(record.answer, str):
         return record.answer
     places = (

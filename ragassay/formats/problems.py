@@ -81,7 +81,7 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """What a reader of one item raises: the item is rejected, and the others are read."""
+    """A problem that a reader of one item raises; the other items are read."""
 
     def __init__(self, field: str, text: str, expected: str) -> None:
         super().__init__(field, text, expected)
@@ -108,12 +108,7 @@ def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Prob
 
 
 def parse(model: type[_Model], fields: Mapping[str, object], where: str = "") -> _Model:
-    """Build an edge model.
-
-    Args:
-        model: The model.
-        fields: Its fields.
-        where: The path of the fields in their item, for the problem.
+    """Build an edge model; `where` is the path of the fields in their item, for the problem.
 
     Raises:
         ProblemError: The fields do not fit the model.
@@ -157,10 +152,6 @@ def _words(detail: ErrorDetails) -> tuple[str, str]:
 
 def missing_words(name: str, parent: object) -> tuple[str, str]:
     """Describe a missing field, with the name that may have been meant for it.
-
-    Args:
-        name: The field.
-        parent: The object that lacks it.
 
     Returns:
         What was found and what was expected.
@@ -220,12 +211,7 @@ _MARKER = re.compile(r"\[[^\[\]]*\]")
 
 
 def empty_answer(record: Record, else_read: str = "") -> Problem | None:
-    """Return a problem where an answer is blank, or nothing but markers and marks.
-
-    Args:
-        record: The record.
-        else_read: How its file is read otherwise, to be told with it.
-    """
+    """Return a problem where an answer is blank, or nothing but markers and marks."""
     given = record.answer
     text = given if isinstance(given, str) else " ".join(sentence.text for sentence in given)
     if _MARKER.sub("", text).strip(punctuation + whitespace):
@@ -236,11 +222,6 @@ def empty_answer(record: Record, else_read: str = "") -> Problem | None:
 
 def require_records(records: Sequence[Record], rejections: Sequence[Rejection], name: str) -> None:
     """Refuse an input without a record.
-
-    Args:
-        records: What was read.
-        rejections: What was not.
-        name: The input.
 
     Raises:
         NoRecordError: There is no record; the first ten rejections are named in its message.

@@ -57,13 +57,7 @@ class BioasqQuestionRow(Row):
 
 
 def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record:
-    """Turn a question into a record: of the experts without an answer, of a submission with one.
-
-    Args:
-        item: The question, with the document around it.
-        questions: The questions by id, for a submission without them; its id is `system/id` where
-            a system is named.
-    """
+    """Turn a question into a record: of the experts without an answer, of a submission with one."""
     row = parse(BioasqQuestionRow, item.fields)
     around = validate(SubmitterRow, item.around)
     system = row.system or (None if isinstance(around, Problem) else around.system)

@@ -139,12 +139,7 @@ NAMED_FIELDS = Format(
 
 
 def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record:
-    """Turn a line into a record; its fields may have the names of `field_names`.
-
-    Args:
-        item: The line.
-        tally: Counts the names that were read.
-    """
+    """Turn a line into a record; its fields may have the names of `field_names`."""
     named = rename_fields(item.fields)
     fields, kept = _own_parts(named.fields)
     try:

@@ -166,13 +166,7 @@ _CHUNK_KINDS = ("web", "retrieved_context", "maps", "image")
 
 
 def read_grounding(grounding: Fields, parts: list[ReplyBlock], reply: ReplyBuilder) -> None:
-    """Cite what Gemini's grounding supports name; their offsets count bytes of a part.
-
-    Args:
-        grounding: `groundingMetadata`: chunks, and supports with their numbers.
-        parts: The texts of the content's parts.
-        reply: Takes the sources.
-    """
+    """Cite what Gemini's grounding supports name; their offsets count bytes of a part."""
     sources = [
         _add_chunk(chunk, reply) for chunk in each_object(get(grounding, "grounding_chunks"))
     ]

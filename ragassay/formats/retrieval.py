@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,24 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.errors import InputError
 from ragassay.formats.files import RawLine, encoding_note, iter_lines
-from ragassay.formats.items import Item, JunkCount, Place, iter_items, read_once, shorten_text
+from ragassay.formats.items import (
+    Item,
+    JunkCount,
+    Place,
+    iter_items,
+    read_item,
+    read_once,
+    shorten_text,
+)
 from ragassay.formats.output import whole_file
-from ragassay.formats.problems import Problem, describe_value, found_text, nothing_in, validate
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    describe_value,
+    found_text,
+    nothing_in,
+    parse,
+)
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format, sniff
 from ragassay.formats.values import find_bad_value
@@ -60,12 +76,7 @@ CORPUS = Format(
 
 @dataclass(frozen=True)
 class CorpusResult:
-    """The documents of a corpus file and its rejected lines.
-
-    Attributes:
-        documents: In the file's order, each id once.
-        rejections: Lines that could not be read.
-    """
+    """The documents of a corpus file in its order, each id once, and its rejected lines."""
 
     documents: tuple[Document, ...]
     rejections: tuple[Rejection, ...]
@@ -85,14 +96,9 @@ def read_corpus(path: Path) -> CorpusResult:
     Raises:
         InputError: the file is missing, empty, or has no documents.
     """
-    documents: list[Document] = []
-    rejections: list[Rejection] = []
-    for outcome in iter_corpus(path):
-        if isinstance(outcome, Rejection):
-            rejections.append(outcome)
-        else:
-            documents.append(outcome)
-    return CorpusResult(tuple(documents), tuple(rejections))
+    outcomes = list(iter_corpus(path))
+    documents = tuple(one for one in outcomes if not isinstance(one, Rejection))
+    return CorpusResult(documents, tuple(one for one in outcomes if isinstance(one, Rejection)))
 
 
 def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
@@ -104,17 +110,19 @@ def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
     _, items = sniff(iter_items(path), (CORPUS,), str(path))
     lines: dict[str, int] = {}
     for item in items:
-        yield item if isinstance(item, Rejection) else _document(item, lines)
+        if isinstance(item, Rejection):
+            yield item
+            continue
+        found = read_item(partial(_document, lines=lines), item)
+        yield item.place.reject(found) if isinstance(found, Problem) else found
 
 
-def _document(item: Item, lines: dict[str, int]) -> Document | Rejection:
-    row = validate(DocumentRow, item.fields)
-    if isinstance(row, Problem):
-        return item.place.reject(row)
+def _document(item: Item, lines: dict[str, int]) -> Document:
+    row = parse(DocumentRow, item.fields)
     if row.id in lines:
         field = next(key for key in _DOCUMENT_ID_KEYS if item.fields.get(key) is not None)
         text = f"the id {found_text(row.id)} is already on line {lines[row.id]}"
-        return item.place.reject(Problem(field, text, "each document once"))
+        raise ProblemError(field, text, "each document once")
     lines[row.id] = item.place.line
     if not any(getattr(row, key) for key in _ARTICLE_KEYS):
         return Document(id=row.id, text=row.text, title=row.title)
@@ -298,12 +306,12 @@ def _json_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
     return dict(queries), rejections
 
 
-def _json_query(item: Item) -> tuple[str, str] | Problem:
+def _json_query(item: Item) -> tuple[str, str]:
     name = next((item.fields[key] for key in _QUERY_ID_KEYS if key in item.fields), None)
     text = next((item.fields[key] for key in _QUERY_TEXT_KEYS if key in item.fields), None)
     if not isinstance(name, str | int) or not isinstance(text, str):
         expected = f"an id ({', '.join(_QUERY_ID_KEYS)}) and a text ({', '.join(_QUERY_TEXT_KEYS)})"
-        return Problem("", f"found {describe_value(item.fields)}", expected)
+        raise ProblemError("", f"found {describe_value(item.fields)}", expected)
     return str(name), text
 
 

@@ -164,12 +164,7 @@ _PASSAGE_NAMES = ("passage_id", "chunk_id", "rank", "doc_id", "docid")
 
 
 def merged_items(items: Iterable[Item | Rejection], match: Format) -> Iterator[Item | Rejection]:
-    """Return items, those that belong to one answer as one.
-
-    Args:
-        items: The items of a file.
-        match: Its format.
-    """
+    """Return items, those that belong to one answer as one."""
     if isinstance(match, ShapeFormat) and match.shape is not None and match.shape.spans is not None:
         return merge_spans(items, match.shape.spans)
     return _merge_passages(items) if match in (RAGASSAY, NAMED_FIELDS) else iter(items)

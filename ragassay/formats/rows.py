@@ -184,6 +184,7 @@ def rubric_label(
     record_id: str,
     topic: str | None = None,
     system: str | None = None,
+    reason: str = "",
 ) -> HumanLabel:
     """Return a rating of an answer on a rubric as a label."""
     return HumanLabel(
@@ -194,6 +195,7 @@ def rubric_label(
         system=system,
         item=rubric,
         annotator=annotator,
+        reason=reason,
     )
 
 

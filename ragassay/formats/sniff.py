@@ -125,14 +125,7 @@ def sniff(
     name: str,
     by_shape: Callable[[Item], Format | None] = lambda item: None,
 ) -> tuple[Format, Iterator[Item | Rejection]]:
-    """Find the format by the first object that has one.
-
-    Args:
-        items: The items of the file; at most 1,000 are examined.
-        formats: The known formats.
-        name: The file, for messages.
-        by_shape: Finds the format of an object that has none of these whole, before they are tried
-            with misspelt or missing fields.
+    """Find the format by the first object, of at most 1,000, that has one; else by its shape.
 
     Returns:
         The format, and all items from the first on.

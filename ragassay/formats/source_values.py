@@ -73,13 +73,7 @@ def n_texts(value: object, name: str = "") -> int:
 
 
 def unread_paths(value: object, name: str, *, long_text: bool) -> list[str]:
-    """Return the paths of texts in a field: those of several sources, or a long one.
-
-    Args:
-        value: The field's value.
-        name: Its path.
-        long_text: Whether one long text counts.
-    """
+    """Return the paths of texts in a field: those of several sources, or a long one."""
     if fold(name.rpartition(".")[2]) in _NO_SOURCES:
         return []
     value = _parse_text(value)

@@ -95,12 +95,6 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
 def question_of(given: str | None, topic: str, questions: Mapping[str, str], field: str) -> str:
     """Return the question of an answer: its own, else that of the file of topics.
 
-    Args:
-        given: Its own; None or empty where the answer has none.
-        topic: The topic's id.
-        questions: The questions by topic id.
-        field: Where the question should be, for the problem.
-
     Raises:
         ProblemError: There is none.
     """

@@ -127,12 +127,7 @@ class GroundedAnswerRow(Row):
 
 
 def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record:
-    """Turn an answer into a record; its id is `team_id/run_name/topic_id`.
-
-    Args:
-        item: The answer, with the run around it.
-        questions: The topics' questions by topic id: runs do not include them.
-    """
+    """Turn an answer into a record; its id is `team_id/run_name/topic_id`."""
     try:
         run = parse(RunRow, item.around)
     except ProblemError as error:

@@ -354,12 +354,7 @@ def rag_2025_row(record: Record) -> JsonRow:
 
 
 def _numbered_sentences(record: Record, *, ids_allowed: bool) -> tuple[list[str], list[JsonRow]]:
-    """Return references, and the sentences with citations as 0-based positions in them.
-
-    Args:
-        record: The record.
-        ids_allowed: Whether an id that the kept references lack stays an id.
-    """
+    """Return references, and the sentences with citations as 0-based positions in them."""
     kept = references_of(record.metadata)
     references = list(kept)
     positions = {name: i for i, name in reversed(list(enumerate(references)))}

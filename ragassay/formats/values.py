@@ -218,12 +218,7 @@ class _UnreadableError(Exception):
 
 
 def plain_row(row: object, max_depth: int) -> dict[str, object] | Problem:
-    """Make a row of plain values; NaN, NA and NaT are absent.
-
-    Args:
-        row: A mapping, e.g. from `DataFrame.to_dict("records")`.
-        max_depth: How many levels are converted.
-    """
+    """Make a row of plain values; NaN, NA and NaT are absent."""
     if not is_mapping(row):
         return Problem("", f"found {describe_value(row)}", "a mapping from field names to values")
     try:

@@ -5,7 +5,7 @@ Every record is read back before it is written, so that every written file can b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,12 +15,12 @@ from ragassay.formats.nuggetizer import create_input_row, read_create_input
 from ragassay.formats.output import (
     Check,
     JsonRow,
+    Reader,
     WriteResult,
     json_bytes,
     unwritable,
     whole_file,
 )
-from ragassay.formats.problems import Problem
 from ragassay.formats.ragas_deepeval import write_deepeval, write_ragas
 from ragassay.formats.ragassay_jsonl import read_ragassay
 from ragassay.formats.rows import distinct_documents, original_id
@@ -57,59 +57,61 @@ SENTENCE_FORMATS: frozenset[str] = frozenset(
 QUESTION_FORMATS: frozenset[str] = frozenset(("nuggetizer-create",))
 """Those of them that have questions and no answers."""
 
-_ToRow = Callable[[Record], JsonRow]
-_Reader = Callable[[Item], Record | Problem]
-
 
 def write_answers(records: Iterable[Record], path: Path, form: str) -> WriteResult:
-    """Write answers in a named format.
+    """Write answers in a named format, whole or not at all.
+
+    A record without a topic is written under its id; a citation that is a position in the sources
+    becomes that source's id. What a format has no place for is left out and counted.
+
+    ragassay: everything; `read_records` returns equal records.
+    ragas, deepeval: question, answer as text, sources, reference and metadata.
+    biogen-2024: answers of one system, `team_id/run_name`, as text with the PMIDs before the full
+        stop; the metadata `contact_email` is the contact address, questions come from the topics.
+    biogen-2025-a, biogen-2025-b: question, and sentences with citations, of task A the supporting
+        ones; the contradicting ones come from the metadata `contradicted_citations`. The system is
+        `team_id/run_id`.
+    trec-rag-2024, trec-rag-2025: the same with references, which are what the sentences cite, in
+        order. The system is the run, in 2025 `team_id/run_id`.
+    nuggetizer-create: questions with their sources; several answers to one topic become one.
 
     Args:
-        records: The answers.
-        path: Overwritten where it exists; compressed where the name ends in `.gz`.
+        records: The answers; none is an empty file, which `read_records` refuses.
+        path: Overwritten where it exists; compressed where the name ends in `.gz`. ragas and
+            deepeval are CSV or a JSON array where the name ends so.
         form: One of `WRITABLE_FORMATS`.
 
+    Returns:
+        How many records were written, and what was left out.
+
     Raises:
-        InputError: the format is unknown or cannot be written, or a record does not fit it.
+        InputError: the format is unknown, the file cannot be written, or a record does not fit the
+            format: it could not be read back, shares its id with another one, has no answer in
+            sentences or another system; "biogen-2024" and CSV without any record; for
+            "nuggetizer-create", two questions or sources of a topic differ.
     """
-    writer = _WRITERS.get(form)
-    if writer is None:
+    if form == "biogen-2024":
+        return _write_biogen_2024(records, path)
+    if form in _TABLES:
+        return _TABLES[form](records, path)
+    if form not in _LINES:
         known = ", ".join(WRITABLE_FORMATS)
         raise InputError(f"answers cannot be written as {form!r}: choose one of {known}")
-    return writer(records, path)
+    given = _by_topic(records) if form in QUESTION_FORMATS else records
+    to_row, reader = _LINES[form]
+    check = Check(path)
+    with whole_file(path) as handle:
+        for record in given:
+            handle.write(check(record, to_row(record), reader) + b"\n")
+    return check.result()
 
 
 def write_records(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as ragassay JSON lines, compressed where the name ends in `.gz`.
-
-    `read_records` returns equal records. The file is written completely or not at all.
-
-    Args:
-        records: May be empty; the file is then empty, which `read_records` refuses.
-        path: Overwritten where it exists.
-
-    Raises:
-        InputError: two records share an id, a record could not be read back (a lone surrogate,
-            a blank id, two sources with one id), or the file cannot be written.
-    """
-    return _write_lines(records, path, _ragassay_row, read_ragassay)
+    """Write records as ragassay JSON lines; see `write_answers`."""
+    return write_answers(records, path, "ragassay")
 
 
-def write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as a TREC 2024 BioGen run: one JSON document.
-
-    Sentences become text with their PMIDs in brackets, in front of the full stop. Questions are
-    left out: the run is read back with its topics. The contact address comes from the metadata
-    `contact_email`; fill it in before submitting a run without one.
-
-    Args:
-        records: Those of one system, `team_id/run_name`.
-        path: Overwritten where it exists.
-
-    Raises:
-        InputError: a record does not fit the format or is of another run, there is no record, or
-            the file cannot be written.
-    """
+def _write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
     run: JsonRow = {}
     rows: list[JsonRow] = []
     check = Check(path)
@@ -130,62 +132,9 @@ def write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
     return check.result()
 
 
-def write_biogen_2025_a(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as a TREC 2025 BioGen task A run.
-
-    A sentence's citations are written as supporting; the contradicting ones come from the metadata
-    `contradicted_citations`, where `read_records` keeps them. Otherwise see `write_biogen_2025_b`.
-    """
-    return _write_lines(records, path, biogen_2025_a_row, _with_question(read_biogen_2025_a))
-
-
-def write_biogen_2025_b(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as a TREC 2025 BioGen task B run, compressed where the name ends in `.gz`.
-
-    The format stores the question, the sentences with their citations, and metadata; sources,
-    nuggets, reference and date are left out. A citation that is a position in the sources becomes
-    that source's id. A record without a topic is written under its id.
-
-    Args:
-        records: Each with an answer in sentences, and a system `team_id/run_id`.
-        path: Overwritten where it exists.
-
-    Returns:
-        How many records were written, and what was left out.
-
-    Raises:
-        InputError: a record does not fit the format, or the file cannot be written.
-    """
-    return _write_lines(records, path, biogen_2025_b_row, _with_question(read_biogen_2025_b))
-
-
-def write_trec_rag_2024(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as a run of TREC RAG 2024; the system is the run.
-
-    References are what the sentences cite, in order. Otherwise see `write_biogen_2025_b`.
-    """
-    return _write_lines(records, path, rag_2024_row, _with_question(read_rag_2024))
-
-
-def write_trec_rag_2025(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as a run of TREC RAG 2025; the system is `team_id/run_id`.
-
-    References are what the sentences cite, in order. Otherwise see `write_biogen_2025_b`.
-    """
-    return _write_lines(records, path, rag_2025_row, _with_question(read_rag_2025))
-
-
-def write_create_input(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as input of the nuggetizer's `create`: questions with their sources.
-
-    Answers are left out: several answers to one topic become one question with all their sources. A
-    record without a topic is written under its id.
-
-    Raises:
-        InputError: two sources of a topic share an id but not their text, two of its questions
-            differ, or the file cannot be written.
-    """
-    return _write_lines(_by_topic(records), path, create_input_row, read_create_input)
+def _read_result(item: Item, run: JsonRow, record: Record) -> Record:
+    entry = Item(item.place, item.fields, run)
+    return read_biogen_2024(entry, {record.topic or record.id: record.question})
 
 
 def _by_topic(records: Iterable[Record]) -> list[Record]:
@@ -215,38 +164,6 @@ def _merged_sources(known: Sequence[Document], record: Record) -> tuple[Document
     return distinct_documents(merged)
 
 
-_WRITERS: dict[str, Callable[[Iterable[Record], Path], WriteResult]] = {
-    "ragassay": write_records,
-    "biogen-2024": write_biogen_2024,
-    "biogen-2025-a": write_biogen_2025_a,
-    "biogen-2025-b": write_biogen_2025_b,
-    "deepeval": write_deepeval,
-    "nuggetizer-create": write_create_input,
-    "ragas": write_ragas,
-    "trec-rag-2024": write_trec_rag_2024,
-    "trec-rag-2025": write_trec_rag_2025,
-}
-
-
-def _with_question(reader: Callable[[Item, dict[str, str]], Record | Problem]) -> _Reader:
-    return lambda item: reader(item, {})
-
-
-def _read_result(item: Item, run: JsonRow, record: Record) -> Record | Problem:
-    entry = Item(item.place, item.fields, run)
-    return read_biogen_2024(entry, {record.topic or record.id: record.question})
-
-
-def _write_lines(
-    records: Iterable[Record], path: Path, to_row: _ToRow, reader: _Reader
-) -> WriteResult:
-    check = Check(path)
-    with whole_file(path) as handle:
-        for record in records:
-            handle.write(check(record, to_row(record), reader) + b"\n")
-    return check.result()
-
-
 def _ragassay_row(record: Record) -> JsonRow:
     row = record.model_dump(exclude_defaults=True)
     plain = [
@@ -255,3 +172,18 @@ def _ragassay_row(record: Record) -> JsonRow:
     if any(one.part_of for one in record.sources) and distinct_documents(plain) == record.sources:
         row["sources"] = [one.model_dump(exclude_defaults=True) for one in plain]
     return row
+
+
+_TABLES: Mapping[str, Callable[[Iterable[Record], Path], WriteResult]] = {
+    "deepeval": write_deepeval,
+    "ragas": write_ragas,
+}
+_LINES: Mapping[str, tuple[Callable[[Record], JsonRow], Reader]] = {
+    "ragassay": (_ragassay_row, read_ragassay),
+    "biogen-2025-a": (biogen_2025_a_row, partial(read_biogen_2025_a, questions={})),
+    "biogen-2025-b": (biogen_2025_b_row, partial(read_biogen_2025_b, questions={})),
+    "nuggetizer-create": (create_input_row, read_create_input),
+    "trec-rag-2024": (rag_2024_row, partial(read_rag_2024, questions={})),
+    "trec-rag-2025": (rag_2025_row, partial(read_rag_2025, questions={})),
+}
+"""How a record becomes a line, and how it is read back."""

@@ -135,16 +135,64 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
     if not rows:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
         raise InputError(f"{path} has no YESciEval question{first}: id, question, papers[]")
-    return {
-        row.id: SynthesisQuestion(row.question, _question_papers(row)) for row in rows
-    }, rejections
+    found = {row.id: SynthesisQuestion(row.question, _papers(row.papers)) for row in rows}
+    return found, rejections
 
 
-def _question_papers(row: QuestionRow) -> tuple[Document, ...]:
+def _papers(rows: Iterable[SourcePaperRow]) -> tuple[Document, ...]:
+    """Return papers as sources, numbered as answers cite them."""
     return tuple(
         Document(id=str(i), text=paper.abstract, title=paper.title)
-        for i, paper in enumerate(row.papers, start=1)
+        for i, paper in enumerate(rows, start=1)
     )
+
+
+@dataclass(frozen=True)
+class _Synthesis:
+    """An answer: its question's id, its generator, the rubric that it was damaged for, if any."""
+
+    question: str
+    generator: str
+    variant: str
+    rubric: str
+    text: str
+
+    @property
+    def id(self) -> str:
+        target = [self.rubric] if self.rubric else []
+        return "/".join([self.question, self.generator, self.variant, *target])
+
+    def record(
+        self, question: str, sources: tuple[Document, ...], about: Mapping[str, str]
+    ) -> Record:
+        target = {"target_rubric": self.rubric} if self.rubric else {}
+        return Record(
+            id=self.id,
+            question=question,
+            answer=self.text,
+            sources=sources,
+            system=self.generator,
+            topic=self.question,
+            metadata=dict(about) | {"variant": self.variant} | target,
+        )
+
+    def label(self, rubric: str, rating: object, judge: str, reason: str = "") -> HumanLabel:
+        return rubric_label(
+            *(rubric, rating, judge),
+            record_id=self.id,
+            topic=self.question,
+            system=self.generator,
+            reason=reason,
+        )
+
+    def read_rating(
+        self, column: str, value: object, rubric: str, judge: str, reason: str = ""
+    ) -> HumanLabel | Problem:
+        """Return the rating of a cell as a label."""
+        text = str(value).removesuffix(".0")
+        if text not in ("1", "2", "3", "4", "5"):
+            return Problem(column, f"found {describe_value(value)}", "a rating, 1 to 5")
+        return self.label(rubric, text, judge, reason)
 
 
 def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Record:
@@ -157,23 +205,12 @@ def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Re
     if question is None:
         text = f"the questions file has no {found_text(row.question_id)}"
         raise ProblemError("question_id", text, "the id of a question there")
-    about = {"variant": row.variant}
-    if row.target_rubric:
-        about["target_rubric"] = row.target_rubric
-    return Record(
-        id=_record_id(row),
-        question=question.text,
-        answer=row.answer,
-        sources=question.sources,
-        system=row.generator,
-        topic=row.question_id,
-        metadata=kept_fields(row) | about,
-    )
+    return _of_rated(row).record(question.text, question.sources, kept_fields(row))
 
 
-def _record_id(row: RatedAnswerRow) -> str:
-    target = [row.target_rubric] if row.target_rubric else []
-    return "/".join([row.question_id, row.generator, row.variant, *target])
+def _of_rated(row: RatedAnswerRow) -> _Synthesis:
+    target = row.target_rubric or ""
+    return _Synthesis(row.question_id, row.generator, row.variant, target, row.answer)
 
 
 def read_yescieval_labels(item: Item) -> list[HumanLabel]:
@@ -181,16 +218,7 @@ def read_yescieval_labels(item: Item) -> list[HumanLabel]:
     row = parse(RatedAnswerRow, item.fields)
     rated = parse(JudgeRatingsRow, {"ratings": row.ratings})
     return [
-        HumanLabel(
-            task="rubric",
-            label=str(rating.rating),
-            record_id=_record_id(row),
-            topic=row.question_id,
-            system=row.generator,
-            item=rubric.lower(),
-            annotator=judge,
-            reason=rating.rationale,
-        )
+        _of_rated(row).label(rubric.lower(), rating.rating, judge, rating.rationale)
         for judge, ratings in rated.ratings.items()
         for rubric, rating in ratings.items()
         if rating.rating is not None
@@ -272,38 +300,20 @@ def _are_sheets(items: Iterable[Item | Rejection]) -> bool:
     return any(isinstance(one, Item) and YESCIEVAL_SHEET.is_complete(one.keys) for one in items)
 
 
-@dataclass(frozen=True)
-class _SheetAnswer:
-    generator: str
-    variant: str
-    rubric: str
-    text: str
-
-    def name(self, question: str) -> str:
-        """Return the id of its record."""
-        target = [self.rubric] if self.variant != BENIGN else []
-        return "/".join([question, self.generator, self.variant, *target])
-
-
 def read_sheet(item: Item) -> list[Record]:
     """Turn a row of a workbook into a record for each answer: `ID/GENERATOR/VARIANT[/RUBRIC]`."""
     row = parse(SheetRow, item.fields)
-    question = row.sample_id or item.place.label
-    answers = list(_answers(item.fields))
+    answers = list(_answers(row, item))
     if not answers:
         raise ProblemError("", "no column of an answer", "GENERATOR_synthesis")
     about = _about(row, {answer.generator for answer in answers})
     papers = _sheet_papers(item.fields)
-    return [
-        _sheet_record(answer, question, row.research_question, papers, about) for answer in answers
-    ]
+    return [answer.record(row.research_question, papers, about) for answer in answers]
 
 
 def read_sheet_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return the judge's ratings of a row of a workbook."""
-    row = parse(SheetRow, item.fields)
-    question = row.sample_id or item.place.label
-    answers = list(_answers(item.fields))
+    answers = list(_answers(parse(SheetRow, item.fields), item))
     damaged = {(a.generator, a.rubric): a for a in answers if a.variant != BENIGN}
     benign = {a.generator: a for a in answers if a.variant == BENIGN}
     labels: list[HumanLabel | Problem] = []
@@ -314,35 +324,28 @@ def read_sheet_labels(item: Item) -> list[HumanLabel | Problem]:
         judge, generator, rubric = rated
         answer = damaged.get((generator, rubric)) if damaged else benign[generator]
         if answer is not None:
-            labels.append(_rating_label(name, value, answer, question, rubric, judge))
+            labels.append(answer.read_rating(name, value, rubric, judge))
     return labels
 
 
 def read_refactored(item: Item) -> Record:
     """Turn a rated answer into a record; a benign answer comes once for each rubric."""
     row = parse(RefactoredRow, item.fields)
-    papers = tuple(
-        Document(id=str(i), text=paper.abstract, title=paper.title)
-        for i, paper in enumerate(row.papers, 1)
-    )
     hidden = ("original-synthesis", "evaluation")
     about = {name: text for name, text in kept_fields(row).items() if name not in hidden}
-    return _sheet_record(_of_row(row), row.sample_id, row.research_question, papers, about)
+    return _of_refactored(row).record(row.research_question, _papers(row.papers), about)
 
 
 def read_refactored_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return the rating of a row."""
     row = parse(RefactoredRow, item.fields)
-    if row.synthesis_evaluation_rating is None:
+    rating, told = row.synthesis_evaluation_rating, row.synthesis_evaluation_rationale
+    if rating is None:
         return []
-    rating, judge = row.synthesis_evaluation_rating, row.evaluator_model
-    name = "synthesis_evaluation_rating"
-    label = _rating_label(name, rating, _of_row(row), row.sample_id, row.quality.lower(), judge)
-    reason = row.synthesis_evaluation_rationale
-    if isinstance(label, Problem) or not reason:
-        return [label]
-    told = " ".join(map(str, reason)) if is_list(reason) else str(reason)
-    return [label.model_copy(update={"reason": told})]
+    reason = " ".join(map(str, told)) if is_list(told) else str(told or "")
+    rubric, judge = row.quality.lower(), row.evaluator_model
+    column = "synthesis_evaluation_rating"
+    return [_of_refactored(row).read_rating(column, rating, rubric, judge, reason)]
 
 
 YESCIEVAL_ROWS = Format(
@@ -370,21 +373,25 @@ YESCIEVAL_SHEET = Format(
 )
 
 
-def _of_row(row: RefactoredRow) -> _SheetAnswer:
+def _of_refactored(row: RefactoredRow) -> _Synthesis:
     variant = _VARIANTS.get(row.eval_type, row.eval_type)
-    return _SheetAnswer(
-        row.synthesizer_model, variant, row.quality.lower(), row.synthesizer_synthesis
+    rubric = row.quality.lower() if variant != BENIGN else ""
+    return _Synthesis(
+        row.sample_id, row.synthesizer_model, variant, rubric, row.synthesizer_synthesis
     )
 
 
-def _answers(fields: Mapping[str, object]) -> Iterator[_SheetAnswer]:
-    for name, value in fields.items():
+def _answers(row: SheetRow, item: Item) -> Iterator[_Synthesis]:
+    question = row.sample_id or item.place.label
+    for name, value in item.fields.items():
         if not isinstance(value, str) or _SCORES in name:
             continue
         if name.endswith(_SYNTHESIS):
-            yield _SheetAnswer(name.removesuffix(_SYNTHESIS), BENIGN, "", str(value))
+            generator = name.removesuffix(_SYNTHESIS)
+            yield _Synthesis(question, generator, BENIGN, "", str(value))
         elif match := _DAMAGED.fullmatch(name):
-            yield _SheetAnswer(match["generator"], match["variant"], match["rubric"], str(value))
+            generator, variant = match["generator"], match["variant"]
+            yield _Synthesis(question, generator, variant, match["rubric"], str(value))
 
 
 def _sheet_papers(fields: Mapping[str, object]) -> tuple[Document, ...]:
@@ -416,36 +423,3 @@ def _parse_rating_column(
         if start.endswith(f"_{generator}"):
             return start.removesuffix(f"_{generator}"), generator, rubric.lower()
     return None
-
-
-def _sheet_record(
-    answer: _SheetAnswer,
-    question: str,
-    text: str,
-    papers: tuple[Document, ...],
-    about: Mapping[str, str],
-) -> Record:
-    target = {"target_rubric": answer.rubric} if answer.variant != BENIGN else {}
-    return Record(
-        id=answer.name(question),
-        question=text,
-        answer=answer.text,
-        sources=papers,
-        system=answer.generator,
-        topic=question,
-        metadata=dict(about) | {"variant": answer.variant} | target,
-    )
-
-
-def _rating_label(
-    name: str, value: object, answer: _SheetAnswer, question: str, rubric: str, judge: str
-) -> HumanLabel | Problem:
-    text = str(value).removesuffix(".0")
-    if text not in ("1", "2", "3", "4", "5"):
-        return Problem(name, f"found {describe_value(value)}", "a rating, 1 to 5")
-    return rubric_label(
-        *(rubric, text, judge),
-        record_id=answer.name(question),
-        topic=question,
-        system=answer.generator,
-    )

@@ -84,31 +84,6 @@ def test_a_document_without_rows_is_an_input_error(write, rows):
         read_records(write('{"run": "t", "results": ' + rows + "}"))
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(
-        st.one_of(
-            st.binary(max_size=20),
-            st.sampled_from(
-                [b"{", b"}", b"[", b"]", b",", b'"results": [', b'"results"', b":", b"]}", b'"\\']
-            ),
-            st.just(json.dumps(ROW).encode()),
-        ),
-        max_size=8,
-    )
-)
-def test_no_junk_raises_anything_but_an_input_error(tmp_path: Path, junk: list[bytes]):
-    path = tmp_path / "junk"
-    path.write_bytes(b"{\n" + b"\n".join(junk))
-    try:
-        result = read_records(path)
-    except InputError as error:
-        assert str(path) in str(error)
-    else:
-        for rejection in result.rejections:
-            rejection.model_dump_json().encode("utf-8")
-
-
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 
 

@@ -143,16 +143,6 @@ def test_a_file_without_paragraphs_is_an_input_error(tmp_path: Path, content):
         read_graded_paragraphs(path)
 
 
-def test_a_truncated_packed_file_gives_the_queries_before_the_damage(tmp_path: Path):
-    rows = [json.dumps([str(i), [{**GRADED, "text": str(i * i)}]]) for i in range(2000)]
-    whole = gzip.compress("\n".join(rows).encode())
-    path = tmp_path / "cut"
-    path.write_bytes(whole[: len(whole) // 2])
-    result = read_graded_paragraphs(path)
-    assert 0 < len(result.queries) < 2000
-    assert "is truncated" in result.rejections[-1].problem
-
-
 @pytest.mark.parametrize("ids", [["a", "a"], [" "]])
 def test_paragraphs_without_an_id_of_their_own_are_refused(tmp_path: Path, ids):
     paragraphs = tuple(GradedParagraph(paragraph_id="p", text="T") for _ in ids)
@@ -368,16 +358,6 @@ def test_a_file_without_a_usable_line_is_refused_by_its_first(
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
         read(path)
-
-
-def test_a_truncated_file_gives_the_lines_before_the_damage(tmp_path: Path):
-    lines = "".join(f"q{i} 0 d{i * i} 1\n" for i in range(9000))
-    whole = gzip.compress(lines.encode(), mtime=0)
-    path = tmp_path / "qrels"
-    path.write_bytes(whole[: len(whole) // 2])
-    qrels, rejections = read_qrels(path)
-    assert 0 < len(qrels) < 9000
-    assert "is truncated" in rejections[-1].problem
 
 
 @pytest.mark.parametrize("cell", ["", "a b", "a\n", "\u00a0", "\x00", "\ud800", "\ufeffa"])

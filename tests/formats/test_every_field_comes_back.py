@@ -42,11 +42,16 @@ SCORE_NAMES = ("strict_vital_score", "strict_all_score", "vital_score", "all_sco
 NUGGETS = [
     {"text": "n1", "importance": "vital", "assignment": "support"},
     {"text": "n2", "importance": "failed", "assignment": "failed"},
+    {"text": "n3", "importance": "strong prose", "assignment": "supporter"},
 ]
 CREATED = {
     "query": "Q?",
     "qid": "1",
-    "nuggets": [{"text": "n1", "importance": "vital"}, {"text": "n2"}],
+    "nuggets": [
+        {"text": "n1", "importance": "vital"},
+        {"text": "n2"},
+        {"text": "n3", "importance": "failed"},
+    ],
 }
 ASSIGNED = {
     "query": "Q?",
@@ -59,7 +64,10 @@ ASSIGNED = {
 RETRIEVED = {"text": "Q?", "qid": "1", "candidate_text": "A.", "docid": "d", "nuggets": NUGGETS}
 CREATE = {
     "query": QUERY,
-    "candidates": [{"docid": "d", "score": 1.5, "judgment": 1, "doc": DOC}],
+    "candidates": [
+        {"docid": "d", "score": 1.5, "judgment": 1, "doc": DOC},
+        {"docid": "d", "score": 0.5, "doc": {"segment": "S2"}},
+    ],
 }
 RAG_2024 = {
     "run_id": "r",

@@ -139,12 +139,6 @@ def test_answers_take_their_nuggets_from_any_form(write):
         ({**CREATED, "nuggets": [{"text": ""}]}, "nuggets.0.text", "empty text"),
         ({**CREATED, "nuggets": "n1"}, "nuggets", "the text"),
         ({**CREATED, "qid": [1]}, "qid", "a list of 1"),
-        (b'{"qid": "1", "nuggets": [{"text": "\\ud800"}]}', "nuggets.0.text", "lone surrogate"),
-        (b'{"qid": "1", "nuggets": [], "x": NaN}', "x", "NaN"),
-        (b'{"qid": "1", "nuggets": [{"text": "\\u0000"}]}', "nuggets.0.text", "NUL"),
-        (b'{"qid": ' + b"9" * 6000 + b', "nuggets": []}', "", "too many digits"),
-        (b'{"qid": "1", "nuggets": ' + b"[" * 400 + b"]" * 400 + b"}", None, "too deeply"),
-        (b'{"qid": "1", "nuggets": [', "", "not JSON"),
     ],
     ids=lambda value: repr(value)[:40],
 )  # fmt: skip
@@ -152,7 +146,7 @@ def test_a_bad_line_is_rejected_and_the_others_are_read(write, line, field, prob
     nuggets, (rejection,) = read_nuggets(write(CREATED, line, {**CREATED, "qid": "117"}))
     assert list(nuggets) == ["116", "117"]
     assert rejection.line == 2
-    assert field is None or rejection.field == field
+    assert rejection.field == field
     assert problem in rejection.problem
 
 
@@ -167,16 +161,6 @@ def test_a_file_without_nuggets_is_an_input_error_that_names_the_forms(tmp_path:
     with pytest.raises(InputError, match="expected") as caught:
         read_nuggets(path)
     assert "nuggetizer-nuggets" in str(caught.value)
-
-
-def test_a_truncated_packed_file_gives_the_topics_before_the_damage(tmp_path: Path):
-    lines = [json.dumps({**CREATED, "qid": str(i), "query": str(i * i)}) for i in range(4000)]
-    whole = gzip.compress("\n".join(lines).encode())
-    path = tmp_path / "cut"
-    path.write_bytes(whole[: len(whole) // 2])
-    nuggets, rejections = read_nuggets(path)
-    assert 0 < len(nuggets) < 4000
-    assert "is truncated" in rejections[-1].problem
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=10)

@@ -21,9 +21,7 @@ from ragassay.formats import (
     read_nugget_scores,
     read_records,
     records_from_rows,
-    write_answers,
     write_assignments,
-    write_nugget_banks,
     write_nugget_scores,
 )
 from ragassay.formats.nuggetizer import drop_judged_below
@@ -124,70 +122,6 @@ def test_assignments_of_an_answer_and_a_passage_at_once_are_refused(tmp_path: Pa
     both = AssignedAnswer("1", "Q?", "A", "run", (), document="d")
     with pytest.raises(Exception, match="at once"):
         write_assignments([both], tmp_path / "x")
-
-
-def test_every_field_of_an_assignment_comes_back_labels_that_failed_included(write, tmp_path: Path):
-    path = write(GOOD, ASSIGNED)
-    answers, _ = read_assignments(path)
-    write_assignments(answers, tmp_path / "again.jsonl")
-    written = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
-    assert written == [GOOD, ASSIGNED]
-
-
-def test_every_field_of_created_nuggets_comes_back(write, tmp_path: Path):
-    created = {
-        "query": "Q?",
-        "qid": "1",
-        "nuggets": [
-            {
-                "text": "n1",
-                "importance": "vital",
-                "reasoning": "why",
-                "trace": {"params": {"t": 0}},
-            },
-            {"text": "n2", "importance": "failed"},
-        ],
-        "reasoning_traces": ["why"],
-    }
-    banks, _ = read_nugget_banks(write(created))
-    write_nugget_banks(banks, tmp_path / "again.jsonl")
-    assert json.loads((tmp_path / "again.jsonl").read_text()) == created
-
-
-def test_every_field_of_create_input_comes_back(write, tmp_path: Path):
-    doc = {
-        "url": "http://a.example",
-        "title": "T",
-        "headings": "H",
-        "segment": "S",
-        "start_char": 4,
-    }
-    given = {
-        "query": {"qid": "1", "text": "Q?", "lang": "en"},
-        "candidates": [
-            {"docid": "d_1#0", "score": 12.5, "judgment": 2, "doc": doc},
-            {"docid": "d_2#0", "score": 3.25, "doc": {"segment": "S2", "more": {"deep": [1]}}},
-            {"docid": "d_1#0", "score": 1.5, "doc": {"segment": "S3"}},
-        ],
-        "split": "dev",
-    }
-    write_answers(read_records(write(given)).records, tmp_path / "again", "nuggetizer-create")
-    assert json.loads((tmp_path / "again").read_text()) == given
-
-
-def test_every_score_comes_back(write, tmp_path: Path):
-    given = {
-        "qid": "1",
-        "strict_vital_score": 0.5,
-        "strict_all_score": 0.5,
-        "vital_score": 0.5,
-        "all_score": 0.5,
-        "weighted_score": 0.25,
-    }
-    scores, _ = read_nugget_scores(write(given, given | {"qid": "all"}))
-    write_nugget_scores(scores, tmp_path / "again")
-    first, every = map(json.loads, (tmp_path / "again").read_text().splitlines())
-    assert (first, every) == (given, given | {"qid": "all"})
 
 
 def test_the_nuggetizers_metrics_and_compare_read_what_is_written(tmp_path: Path):

@@ -231,12 +231,3 @@ def test_rating_of_a_summary_off_the_scale_is_named(write):
     (rejection,) = read_labels(path).rejections
     assert rejection.field == "expert_annotations.0.coherence"
     assert len(read_records(path).records) == 1
-
-
-def test_real_topical_chat_is_read_whole(shared_data):
-    path = shared_data / "usr" / "topical_chat.json"
-    found, labels = read_records(path), read_labels(path)
-    assert (found.rejections, labels.rejections) == ((), ())
-    assert len(found.records) == 360
-    assert len({record.question for record in found.records}) == 60
-    assert len(labels.labels) == 360 * (2 * 3 + 4)

@@ -30,6 +30,8 @@ from ragassay.formats import (
 )
 from ragassay.formats.exam_queries import read_exam_queries
 from ragassay.formats.topics import read_topics
+from ragassay.optimizers.finetuning.claims import read_claims
+from ragassay.qa.evaluate import read_paper_pairs
 from ragassay.records import Rejection
 
 Read = tuple[int, Sequence[Rejection]]
@@ -83,6 +85,16 @@ def queries(path: Path) -> Read:
     return len(found.queries), found.rejections
 
 
+def claims(path: Path) -> Read:
+    found, rejections = read_claims(path)
+    return len(found), rejections
+
+
+def paper_pairs(path: Path) -> Read:
+    found = read_paper_pairs(path)
+    return len(found.pairs), found.rejections
+
+
 def rows(path: Path) -> list[Any]:
     """Return the lines of a file, parsed where they are JSON; of one document its parts."""
     data = path.read_bytes()
@@ -125,7 +137,37 @@ FILES: dict[str, tuple[Callable[[Path], Read], Callable[[Path], int], int]] = {
 }
 """What reads a file, what it is made of, and on how many lines a label cannot be used."""
 
-FOLDERS = ("bioasq", "medaesqa", "nuggetizer", "trec-biogen", "workbench")
+COUNTED: dict[str, tuple[tuple[Callable[[Path], Read], int, int], ...]] = {
+    "yescieval/bioasq-train-answers.jsonl.gz": ((records, 3876, 0), (labels, 19910, 0)),
+    "yescieval/orkg-synthesis-train-answers.jsonl.gz": ((records, 10108, 0), (labels, 57456, 0)),
+    "usr/topical_chat.json": ((records, 360, 0), (labels, 3600, 0)),
+    "sciqag/papers.jsonl.gz": ((paper_pairs, 350, 0),),
+    "evidence-inference/train.jsonl.gz": ((claims, 6572, 0),),
+    "evidence-inference/dev.jsonl.gz": ((claims, 796, 0),),
+    "scifact/claims_train.jsonl": ((claims, 919, 0),),
+    "scifact/pairs_train.jsonl": ((claims, 918, 1),),
+    "scifact/corpus.jsonl.gz": ((corpus, 5183, 0),),
+    "scifact/qrels_train.tsv": ((qrels, 919, 0),),
+    "citation-integrity/claims_train.jsonl": ((claims, 2138, 0),),
+    "citation-integrity/claims_dev.jsonl": ((claims, 316, 0),),
+    "citation-integrity/corpus.jsonl.gz": ((corpus, 3063, 0),),
+    "healthver/dev.jsonl": ((claims, 1917, 0),),
+    "pubmedqa/train.jsonl.gz": ((records, 500, 0),),
+    "corpus/abstracts.jsonl.gz": ((corpus, 31931, 1),),
+}
+"""How much of each file each reader reads, and rejects."""
+
+WITH_OTHERS = {
+    "yescieval/bioasq-train-questions.jsonl.gz",
+    "yescieval/orkg-synthesis-train-questions.jsonl.gz",
+}
+"""Files that are read with their answers."""
+
+FOLDERS = (
+    *("bioasq", "medaesqa", "nuggetizer", "trec-biogen", "workbench", "yescieval", "usr"),
+    *("sciqag", "evidence-inference", "scifact", "citation-integrity", "healthver", "pubmedqa"),
+    "corpus",
+)
 
 
 @each_case("name", sorted(FILES))
@@ -137,9 +179,18 @@ def test_a_released_file_is_read_whole(shared_data: Path, name: str):
     assert all(one.line and one.field and one.problem and one.expected for one in rejections)
 
 
+@each_case("name", COUNTED)
+def test_a_counted_file_is_read_whole_or_rejected_by_line_and_reason(shared_data: Path, name: str):
+    for read, n_read, n_rejected in COUNTED[name]:
+        found, rejections = read(shared_data / name)
+        assert (found, len(rejections)) == (n_read, n_rejected)
+        assert all(one.line and one.problem and one.expected for one in rejections)
+
+
 def test_no_released_file_is_left_out(shared_data: Path):
     files = (path for folder in FOLDERS for path in (shared_data / folder).iterdir())
-    assert {f"{path.parent.name}/{path.name}" for path in files} == FILES.keys()
+    there = {f"{path.parent.name}/{path.name}" for path in files}
+    assert there == FILES.keys() | COUNTED.keys() | WITH_OTHERS
 
 
 @pytest.mark.parametrize("read", [records, labels, nuggets])

@@ -7,17 +7,17 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.formats import read_records, write_biogen_2025_b, write_records
+from ragassay.formats import read_records, write_answers, write_records
 from ragassay.records import Document, Nugget, Record, SentenceInput
 
 TEXT = st.text(
     st.one_of(
         st.characters(exclude_categories=["Cs"], exclude_characters="\x00"),
-        st.sampled_from('\n\r\u2028\ufeff"\\[]{}'),
+        st.sampled_from('\n\r\u2028\ufeff"\\[]{}.'),
     ),
     max_size=12,
 )
@@ -78,7 +78,7 @@ def test_biogen_runs_lose_nothing_that_they_have_room_for(
         metadata={} if whole is None else {"answer": whole},
     )
     path = tmp_path / "run.jsonl"
-    write_biogen_2025_b([record], path)
+    write_answers([record], path, "biogen-2025-b")
     result = read_records(path)
     assert (result.format, result.rejections) == ("biogen-2025-b", ())
     assert result.records == (record,)
@@ -131,21 +131,6 @@ def test_a_place_that_cannot_be_written_is_an_input_error(tmp_path: Path):
         write_records([RECORD], tmp_path / "folder")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"system": None}, "team_id/run_id"),
-        ({"system": "gpt"}, "team_id/run_id"),
-        ({"answer": "plain"}, "sentences with citations"),
-        ({"answer": (SentenceInput(text="S", citations=tuple("1234")),)}, "at most 3"),
-        ({"question": ""}, "question"),
-    ],
-)
-def test_a_record_that_does_not_fit_biogen_is_refused(tmp_path: Path, change, message):
-    with pytest.raises(InputError, match=message):
-        write_biogen_2025_b([RUN.model_copy(update=change)], tmp_path / "run.jsonl")
-
-
 def test_biogen_citations_by_position_become_document_ids(tmp_path: Path):
     record = RUN.model_copy(
         update={
@@ -154,8 +139,117 @@ def test_biogen_citations_by_position_become_document_ids(tmp_path: Path):
         }
     )
     path = tmp_path / "run.jsonl"
-    write_biogen_2025_b([record], path)
+    write_answers([record], path, "biogen-2025-b")
     assert json.loads(path.read_text()) == {
         "metadata": {"team_id": "t", "run_id": "r", "topic_id": "1", "question": "Q"},
         "responses": [{"text": "S", "citations": ["31452104", "999"]}],
     }
+
+
+NAMES = IDS.filter(lambda name: "/" not in name)
+CITED = st.one_of(IDS, st.sampled_from(["references[7]", "references[0]", "1", "31452104"]))
+CITING_SENTENCES = st.lists(
+    st.builds(SentenceInput, text=TEXT, citations=st.lists(CITED, max_size=3).map(tuple)),
+    max_size=3,
+).map(tuple)
+METADATA = st.dictionaries(
+    st.one_of(TEXT, st.sampled_from(["metadata.type", "answer.0.x", "responses.0.x", "metadata"])),
+    st.one_of(TEXT, st.sampled_from(["1", "1.0", "[1]", '{"a": null}', "true", "null", "NaN"])),
+    max_size=3,
+)
+
+
+def records(system):
+    return st.builds(
+        lambda topic, **fields: Record(id="-", topic=topic, **fields),
+        topic=IDS,
+        question=TEXT.filter(bool),
+        answer=CITING_SENTENCES,
+        system=system,
+        metadata=METADATA,
+    )
+
+
+TEAMS = st.builds("{}/{}".format, NAMES, IDS)
+SETTINGS = settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
+)
+
+
+def assert_nothing_lost(path: Path, record: Record, form: str) -> None:
+    try:
+        result = write_answers([record], path, form)
+    except InputError as error:
+        assert "its citations would be read back as others" in str(error)
+        assume(False)
+        return
+    found = read_records(path)
+    assert found.rejections == ()
+    changed = {
+        name
+        for name in Record.model_fields
+        if getattr(record, name) != getattr(found.records[0], name)
+    }
+    assert changed == set(result.left_out)
+    assert changed <= {"metadata"}, "all but metadata with names of the format's own fields"
+
+
+@SETTINGS
+@given(records(IDS))
+def test_trec_rag_2024(tmp_path: Path, record: Record):
+    record = record.model_copy(update={"id": f"{record.system}/{record.topic}"})
+    assert_nothing_lost(tmp_path / "run", record, "trec-rag-2024")
+
+
+@SETTINGS
+@given(records(TEAMS))
+def test_runs_of_teams(tmp_path: Path, record: Record):
+    record = record.model_copy(update={"id": f"{record.system}/{record.topic}"})
+    for form in ("trec-rag-2025", "biogen-2025-a", "biogen-2025-b"):
+        assert_nothing_lost(tmp_path / "run", record, form)
+
+
+@SETTINGS
+@given(st.lists(st.integers(0, 10**17), max_size=6), records(TEAMS), TEXT)
+def test_biogen_2024(tmp_path: Path, pmids: list[int], record: Record, email: str):
+    listed = ", ".join(str(pmid) for pmid in pmids[:3])
+    answer = f"{record.question} [{listed}]" if listed else record.question
+    metadata = {"contact_email": email} if email else {}
+    if pmids[3:]:
+        metadata["references"] = json.dumps([str(pmid) for pmid in dict.fromkeys(pmids)])
+    record = record.model_copy(
+        update={"id": f"{record.system}/{record.topic}", "answer": answer, "metadata": metadata}
+    )
+    path, topics = tmp_path / "run", tmp_path / "topics"
+    topics.write_text(json.dumps({record.topic: record.question}))
+    assume(record.topic not in ("topics",))
+    result = write_answers([record], path, "biogen-2024")
+    (again,) = read_records(path, questions=topics).records
+    if "[" not in record.question:
+        assert result.left_out == ({} if again == record else {"metadata": 1})
+        assert again.model_copy(update={"metadata": {}}) == record.model_copy(
+            update={"metadata": {}}
+        )
+
+
+@SETTINGS
+@given(
+    IDS,
+    TEXT,
+    st.lists(
+        st.builds(Document, id=IDS, text=TEXT, title=TEXT), max_size=3, unique_by=lambda d: d.id
+    ),
+)
+def test_nuggetizer_input(tmp_path: Path, topic: str, question: str, sources: list[Document]):
+    record = Record(id=topic, topic=topic, question=question, answer="", sources=tuple(sources))
+    assert write_answers([record], tmp_path / "create", "nuggetizer-create").left_out == {}
+    assert read_records(tmp_path / "create").records == (record,)
+
+
+@pytest.mark.parametrize("form", ["trec-rag-2024", "trec-rag-2025"])
+def test_a_position_that_would_point_to_another_reference_is_refused(tmp_path: Path, form):
+    sentence = SentenceInput(text="S", citations=("a", "references[0]"))
+    record = Record(id="t/r/1", topic="1", question="Q", answer=(sentence,), system="t/r")
+    with pytest.raises(InputError, match="read back as others"):
+        write_answers([record], tmp_path / "run", form)

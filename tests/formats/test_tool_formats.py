@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import pytest
@@ -282,39 +281,6 @@ def test_a_row_that_does_not_fit_is_rejected_and_the_others_are_read(
     assert rejection.expected
 
 
-BAD = [
-    b'{"a": NaN, ',
-    b'{"a": "\\ud800", ',
-    b'{"a": "\\u0000", ',
-    b'{"a": ' + b"9" * 5000 + b", ",
-    b'{"a": ' + b"[" * 300 + b"]" * 300 + b", ",
-    b'{"a": "\xff", ',
-    b'{"a": 1e999, ',
-]
-
-
-@each_case("row", [CASE, CHECKED, CREATE, ASSIGNED, EXPERT, ASSESSED])
-@each_case("bad", BAD, ids=lambda bad: repr(bad[:20]))
-def test_hostile_values_reject_their_row_alone(write, row, bad):
-    good = json.dumps(row)
-    n_good = len(read_records(write(good)).records)
-    result = read_records(write(bad + good.encode()[1:], good))
-    assert len(result.records) == n_good
-    assert [one.line for one in result.rejections] == [1]
-    result.rejections[0].model_dump_json().encode("utf-8")
-
-
-@pytest.mark.parametrize("row", [CASE, CHECKED, CREATE, ASSIGNED, EXPERT, ASSESSED])
-def test_a_truncated_packed_file_gives_the_rows_before_the_damage(tmp_path, row):
-    rows = [json.dumps({**row, "n": str(i * i)}) for i in range(3000)]
-    whole = gzip.compress("\n".join(rows).encode())
-    path = tmp_path / "cut.gz"
-    path.write_bytes(whole[: len(whole) // 2])
-    result = read_records(path)
-    assert result.records
-    assert "is truncated" in result.rejections[-1].problem
-
-
 def test_labels_of_medaesqa_count_sentences_as_the_records_do(write):
     path = write([ASSESSED])
     result = read_labels(path)
@@ -352,12 +318,6 @@ def test_an_unknown_word_for_a_label_is_rejected_alone(write):
         f"{place}.answer_sentences.0.citation_assessment.0.evidence_relation",
     ]
     assert "supporting or contradicting" in result.rejections[-1].expected
-
-
-def test_machine_answers_of_the_real_medaesqa_are_read(shared_data):
-    path = shared_data / "medaesqa" / "accurate_machine_answers.jsonl.gz"
-    result = read_records(path)
-    assert (result.rejections, len(result.records)) == ((), 261)
 
 
 @pytest.mark.parametrize("name", ["question_id", "topic_id", "qa_id", "id"])

@@ -1,27 +1,43 @@
 """Read papers from a file or a folder of files: JATS XML, PDF, plain text, JSON.
 
 A form is recognised by a file's content, never by its name. What cannot be read is a rejection, and
-the rest is read.
+the rest is read. JSON objects are ragassay's own, or SciQAG's:
+
+    {"id", "title", "sections": [{"title", "text", "kind"}], "keywords", "journal", "licence"}
+    {"doi", "journal", "keywords", "Q&A": [{"Q", "A"}], "txt"}                           SciQAG
+    {"id", "question", "answer", "paper", "system", "sources": [text]}                   a pair
+
+SciQAG names a paper by a file's name ("10.1016-j.ab.2008.07.041.json"): its DOI is made of that.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
 from ragassay.formats.files import DAMAGE, damage_text, open_binary
-from ragassay.formats.items import Item, Place, iter_items, shorten_text
+from ragassay.formats.items import Item, Place, iter_items, read_item, shorten_text
 from ragassay.formats.output import write_values
 from ragassay.formats.papers.jats import iter_jats
 from ragassay.formats.papers.pdf import read_pdf
-from ragassay.formats.papers.prose import read_prose
-from ragassay.formats.papers.rows import PAPER, plain_id, read_paper_row
-from ragassay.formats.problems import Problem, describe_value, found_text
-from ragassay.formats.sniff import recognise
-from ragassay.records import Paper, Rejection
+from ragassay.formats.papers.prose import plain_id, read_prose, split_keywords
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    describe_value,
+    found_text,
+    parse,
+)
+from ragassay.formats.rows import IdText, Row
+from ragassay.formats.sniff import Format, recognise
+from ragassay.records import Paper, PaperSection, Rejection
+from ragassay.records.qa import SectionKind
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 """More than this, unpacked, is not one file of papers and would fill the memory."""
@@ -31,14 +47,69 @@ _ENDINGS = (".gz", ".xml", ".nxml", ".txt", ".pdf", ".jsonl", ".json", ".md")
 _BINARY = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\x1b")
 
 
+class SectionRow(Row):
+    """A section of a paper."""
+
+    title: str = ""
+    text: str
+    kind: SectionKind = "body"
+
+
+class PairRow(Row):
+    """A question-answer pair."""
+
+    id: IdText | None = None
+    question: str = Field(min_length=1, validation_alias=AliasChoices("question", "Q", "q"))
+    answer: str = Field(validation_alias=AliasChoices("answer", "A", "a"))
+    paper: IdText | None = Field(
+        default=None,
+        validation_alias=AliasChoices("paper", "paper_id", "doi", "pmcid"),
+    )
+    system: str | None = None
+    sources: list[str] = Field(default_factory=list)
+
+
+class PaperRow(Row):
+    """A paper, with its pairs if any."""
+
+    id: IdText | None = Field(
+        default=None, validation_alias=AliasChoices("id", "doi", "pmcid", "pmid")
+    )
+    title: str = ""
+    sections: list[SectionRow] | None = None
+    text: str | None = Field(
+        default=None, validation_alias=AliasChoices("txt", "text", "full_text")
+    )
+    keywords: list[str] | str = Field(default_factory=list[str])
+    journal: str = ""
+    licence: str = Field(default="", validation_alias=AliasChoices("licence", "license"))
+    pairs: list[PairRow] = Field(
+        default_factory=list[PairRow], validation_alias=AliasChoices("Q&A", "QA", "pairs")
+    )
+    system: str | None = None
+
+
+PAPER = Format(
+    name="paper",
+    required=(("sections", "txt", "text", "full_text"),),
+    fields=frozenset(PaperRow.model_fields)
+    | {"doi", "pmcid", "txt", "full_text", "license", "Q&A"},
+    leading="sections",
+    keys="id, sections[{title, text, kind}][, title, keywords, journal, licence]; "
+    "or SciQAG's doi, txt[, Q&A[{Q, A}], keywords, journal]",
+)
+PAIR = Format(
+    name="qa-pair",
+    required=(("question", "Q", "q"), ("answer", "A", "a")),
+    fields=frozenset(PairRow.model_fields) | {"Q", "A", "q", "a", "paper_id", "doi", "pmcid"},
+    leading="question",
+    keys="question, answer[, id, paper, system, sources]; or Q, A",
+)
+
+
 @dataclass(frozen=True)
 class PaperFile:
-    """The papers of a file or folder.
-
-    Attributes:
-        papers: In the order of the files' names and in them, each id once.
-        rejections: What could not be read.
-    """
+    """The papers of a file or folder, by name and place, each id once; what could not be read."""
 
     papers: tuple[Paper, ...]
     rejections: tuple[Rejection, ...]
@@ -172,15 +243,42 @@ def _read_json(path: Path, name: str) -> _Read:
             yield item, Place(item.file, item.line, "", item.content)
             continue
         count += 1
-        read = _json_paper(item, name if count == 1 else f"{name}-{count}")
+        own = name if count == 1 else f"{name}-{count}"
+        read = read_item(partial(_json_paper, name=own), item)
         yield item.place.reject(read) if isinstance(read, Problem) else read, item.place
 
 
-def _json_paper(item: Item, name: str) -> Paper | Problem:
+def _json_paper(item: Item, name: str) -> Paper:
     if recognise(item.keys, (PAPER,)) is None:
-        return Problem("", f"found {describe_value(item.fields)}", f"a paper: {PAPER.keys}")
-    read = read_paper_row(item, name)
-    return read if isinstance(read, Problem) else read[0]
+        text = f"found {describe_value(item.fields)}"
+        raise ProblemError("", text, f"a paper: {PAPER.keys}")
+    return read_paper_row(item, name)[0]
+
+
+def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
+    """Turn a JSON object into a paper with the pairs that it brings."""
+    row = parse(PaperRow, item.fields)
+    read = read_prose(row.text or "") if row.sections is None else None
+    sections = read.sections if read else _sections(row.sections or ())
+    if not any(section.text.strip() for section in sections):
+        field = "sections" if row.sections is not None else "txt"
+        raise ProblemError(field, "the paper has no text", "its full text")
+    paper = Paper(
+        id=plain_id(row.id or name),
+        title=row.title,
+        sections=sections,
+        keywords=tuple(split_keywords(row.keywords)) or (read.keywords if read else ()),
+        journal=row.journal,
+        licence=row.licence,
+    )
+    pairs = tuple(
+        pair.model_copy(update={"system": pair.system or row.system}) for pair in row.pairs
+    )
+    return paper, pairs
+
+
+def _sections(rows: Sequence[SectionRow]) -> tuple[PaperSection, ...]:
+    return tuple(PaperSection(title=one.title, text=one.text, kind=one.kind) for one in rows)
 
 
 def _read_text(path: Path, name: str) -> _Read:

@@ -12,8 +12,7 @@ from lxml.etree import _Element as Element
 from ragassay.formats.files import DAMAGE, damage_text, open_binary
 from ragassay.formats.items import Place, shorten_text
 from ragassay.formats.papers.jats_text import Flow, lines_of, table_text, text_of
-from ragassay.formats.papers.prose import flat, kind_of_heading
-from ragassay.formats.papers.rows import plain_id
+from ragassay.formats.papers.prose import flat, kind_of_heading, plain_id
 from ragassay.formats.problems import Problem, found_text
 from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind

@@ -18,9 +18,9 @@ from ragassay.errors import InputError
 from ragassay.formats.files import iter_lines
 from ragassay.formats.items import Item, Place, content_of, iter_items
 from ragassay.formats.output import write_values
-from ragassay.formats.papers.files import files_of
-from ragassay.formats.papers.rows import PAIR, PAPER, PairRow, plain_id, read_paper_row
-from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.papers.files import PAIR, PAPER, PairRow, files_of, read_paper_row
+from ragassay.formats.papers.prose import plain_id
+from ragassay.formats.problems import Problem, ProblemError, found_text, parse
 from ragassay.formats.sniff import recognise
 from ragassay.formats.topics import whole_bytes
 from ragassay.records import Paper, QAPair, Rejection
@@ -151,25 +151,19 @@ class _PairReading:
 
     def add(self, item: Item, name: str) -> None:
         """Keep the pairs of an item, and its paper."""
-        if recognise(item.keys, (PAIR, PAPER)) is PAPER:
-            self._add_paper(item, name)
-            return
-        row = validate(PairRow, item.fields)
-        if isinstance(row, Problem):
-            self._reject(item.place, row)
-        else:
-            self.rows.append((row, item.place))
+        try:
+            if recognise(item.keys, (PAIR, PAPER)) is PAPER:
+                self._add_paper(item, name)
+            else:
+                self.rows.append((parse(PairRow, item.fields), item.place))
+        except ProblemError as error:
+            self._reject(item.place, error.problem)
 
     def _add_paper(self, item: Item, name: str) -> None:
-        read = read_paper_row(item, name)
-        if isinstance(read, Problem):
-            self._reject(item.place, read)
-            return
-        paper, rows = read
+        paper, rows = read_paper_row(item, name)
         if paper.id in self.brought:
             text = f"the paper {found_text(paper.id)} appeared before"
-            self._reject(item.place, Problem("doi", text, "unique ids"))
-            return
+            raise ProblemError("doi", text, "unique ids")
         self.brought[paper.id] = paper
         self.rows.extend((row.model_copy(update={"paper": paper.id}), item.place) for row in rows)
 

@@ -16,8 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.formats.papers.prose import flat, read_prose
-from ragassay.formats.papers.rows import plain_id
+from ragassay.formats.papers.prose import flat, plain_id, read_prose
 from ragassay.formats.problems import Problem
 from ragassay.records import Paper
 

@@ -351,3 +351,19 @@ def split_keywords(text: str | Iterable[str]) -> list[str]:
     parts = text if not isinstance(text, str) else text.split(";" if ";" in text else ",")
     names = (" ".join(part.split()).strip(" .,;") for part in parts)
     return list(dict.fromkeys(name for name in names if name))
+
+
+_FILE_OF_DOI = re.compile(r"(10\.\d{4,9})[-_](\S+?)(?:\.(?:json|xml|txt|pdf))?")
+_RESOLVER = re.compile(r"(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*", re.IGNORECASE)
+
+
+def plain_id(name: str) -> str:
+    """Return a paper's id as it is compared: a DOI bare, whatever stands around it.
+
+    Example:
+        >>> plain_id("10.1016-j.ab.2008.07.041.json"), plain_id("https://doi.org/10.1/ab")
+        ('10.1016/j.ab.2008.07.041', '10.1/ab')
+    """
+    name = name.strip()
+    match = _FILE_OF_DOI.fullmatch(name)
+    return f"{match[1]}/{match[2]}" if match else _RESOLVER.sub("", name, count=1)

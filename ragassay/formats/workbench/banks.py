@@ -35,11 +35,12 @@ from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import (
     Problem,
+    ProblemError,
     describe_value,
     found_text,
     is_list,
     is_object,
-    validate,
+    parse,
 )
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format, sniff
@@ -218,12 +219,7 @@ def _add_nugget(line: JsonRow, item: JsonRow) -> None:
 
 @dataclass(frozen=True)
 class BankResult:
-    """The test banks of a file and its rejected lines.
-
-    Attributes:
-        banks: In the file's order.
-        rejections: Lines that could not be read, and items that came twice.
-    """
+    """The test banks of a file in its order; its rejected lines, and items that came twice."""
 
     banks: tuple[RubricBank, ...]
     rejections: tuple[Rejection, ...]
@@ -274,11 +270,8 @@ def read_test_banks(path: Path) -> BankResult:
     _, items = sniff(iter_items(path), (TEST_BANK, NUGGET_BANK_V3), str(path))
     twice: list[Rejection] = []
 
-    def read(item: Item) -> RubricBank | Problem:
-        bank = read_bank(item)
-        if isinstance(bank, Problem):
-            return bank
-        once, problem = without_repeats(bank)
+    def read(item: Item) -> RubricBank:
+        once, problem = without_repeats(read_bank(item))
         twice.extend([item.place.reject(problem)] if problem else [])
         return once
 
@@ -293,21 +286,20 @@ def _repeated_bank_problem(bank: RubricBank, line: int) -> Problem:
     return Problem("query_id", text, "a bank for each query and facet")
 
 
-def read_bank(item: Item) -> RubricBank | Problem:
+def read_bank(item: Item) -> RubricBank:
     """Turn a line into a test bank."""
-    row = validate(BankRow, item.fields)
-    if isinstance(row, Problem):
-        return row
+    row = parse(BankRow, item.fields)
     kinds = {_kind(point) for point in row.items}
     if len(kinds) > 1 or None in kinds:
         i = next((i for i, point in enumerate(row.items) if _kind(point) is None), 0)
         text = "neither a nugget nor a question" if None in kinds else "nuggets beside questions"
-        return Problem(f"items.{i}", text, '"nugget_text" in each item, or "question_text" in each')
+        expected = '"nugget_text" in each item, or "question_text" in each'
+        raise ProblemError(f"items.{i}", text, expected)
     kind: BankKind = "questions" if "questions" in kinds else "nuggets"
     stray = next((i for i, point in enumerate(row.items) if _is_stray(point, row)), None)
     if stray is not None:
         text = f"found {describe_value(row.items[stray].query_id)}, another query than its bank's"
-        return Problem(f"items.{stray}.query_id", text, found_text(row.query_id))
+        raise ProblemError(f"items.{stray}.query_id", text, found_text(row.query_id))
     noted = read_notes(row.info)
     return RubricBank(
         query_id=row.query_id,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Self
@@ -190,12 +190,7 @@ class QueryParagraphs:
 
 @dataclass(frozen=True)
 class ParagraphResult:
-    """The queries of a file of graded paragraphs and its rejections.
-
-    Attributes:
-        queries: In the file's order, each once.
-        rejections: Lines and paragraphs that could not be read.
-    """
+    """The queries of a file, each once; lines and paragraphs that could not be read."""
 
     queries: tuple[QueryParagraphs, ...]
     rejections: tuple[Rejection, ...]
@@ -232,37 +227,39 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
     """
     queries: dict[str, QueryParagraphs] = {}
     rejections: list[Rejection] = []
-    junk = JunkCount(path)
-    for line in iter_lines(path):
-        text = line.data[:8_000].decode("utf-8", "backslashreplace")
-        place = Place(str(path), line.number, f"line-{line.number}", shorten_text(text))
-        query = read_query(line, place, rejections)
-        if isinstance(query, QueryParagraphs) and query.query_id in queries:
+    for query, place in _iter_queries(path):
+        if isinstance(query, Rejection):
+            rejections.append(query)
+        elif query.query_id in queries:
             text = f"the query {found_text(query.query_id)} appeared before"
-            query = Problem("0", text, "all paragraphs of a query on one line")
-        if isinstance(query, Problem):
-            rejections.append(place.reject(query))
+            expected = "all paragraphs of a query on one line"
+            rejections.append(place.reject(Problem("0", text, expected)))
         else:
             queries[query.query_id] = query
-        if end := junk.end(line.number, isinstance(query, Problem)):
-            rejections.append(end)
-            break
     if not queries:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
         raise InputError(f"{path} has no graded paragraphs{first}: expected {SHAPE}")
     return ParagraphResult(tuple(queries.values()), tuple(rejections))
 
 
-def read_query(
-    line: RawLine, place: Place, rejections: list[Rejection]
-) -> QueryParagraphs | Problem:
-    """Turn a line into a query with its paragraphs.
+def _iter_queries(path: Path) -> Iterator[tuple[QueryParagraphs | Rejection, Place]]:
+    """Yield the query of each line, and rejections, with the place; the paragraphs' come first."""
+    junk = JunkCount(path)
+    for line in iter_lines(path):
+        text = line.data[:8_000].decode("utf-8", "backslashreplace")
+        place = Place(str(path), line.number, f"line-{line.number}", shorten_text(text))
+        query = _read_query(line)
+        if isinstance(query, Problem):
+            yield place.reject(query), place
+        else:
+            read = _read_paragraphs(*query, place)
+            yield from ((one, place) for one in read)
+        if end := junk.end(line.number, isinstance(query, Problem)):
+            yield end, place
+            return
 
-    Args:
-        line: The line.
-        place: Its place.
-        rejections: Receives the paragraphs that cannot be read.
-    """
+
+def _read_query(line: RawLine) -> tuple[str, list[object]] | Problem:
     if line.problem:
         return Problem("", line.problem, line.expected)
     value = parse_json(line.data)
@@ -272,20 +269,26 @@ def read_query(
     if parts is None or not parts[0].strip():
         return Problem("", f"found {describe_value(value)}", SHAPE)
     problem = find_bad_value(parts[0])
-    if problem is not None:
-        return Problem("0", problem.text, problem.expected)
+    return parts if problem is None else Problem("0", problem.text, problem.expected)
+
+
+def _read_paragraphs(
+    query: str, rows: list[object], place: Place
+) -> list[QueryParagraphs | Rejection]:
+    """Return the paragraphs that cannot be read, and the query with the others."""
+    rejections: list[QueryParagraphs | Rejection] = []
     paragraphs: dict[str, GradedParagraph] = {}
-    for i, fields in enumerate(parts[1]):
+    for i, fields in enumerate(rows):
         paragraph = _paragraph(fields)
         if isinstance(paragraph, GradedParagraph) and paragraph.paragraph_id in paragraphs:
             text = f"the id {found_text(paragraph.paragraph_id)} appeared before"
             paragraph = Problem("paragraph_id", text, "each paragraph of a query once")
         if isinstance(paragraph, Problem):
-            own = Place(place.file, place.line, place.label, content_of(fields), f"1.{i}")
+            own = replace(place, content=content_of(fields), path=f"1.{i}")
             rejections.append(own.reject(paragraph))
         else:
             paragraphs[paragraph.paragraph_id] = paragraph
-    return QueryParagraphs(parts[0], tuple(paragraphs.values()))
+    return [*rejections, QueryParagraphs(query, tuple(paragraphs.values()))]
 
 
 def _paragraph(fields: object) -> GradedParagraph | Problem:
@@ -333,13 +336,7 @@ class ResponseRow(Row):
 
 
 def response_id(query_id: str, paragraph_id: str, system: str = "") -> str:
-    """Return the id of the record that a paragraph becomes.
-
-    Args:
-        query_id: The query.
-        paragraph_id: The paragraph.
-        system: A further system that ranked it; empty for the first.
-    """
+    """Return the id of the record that a paragraph becomes."""
     return "/".join(part for part in (query_id, paragraph_id, system) if part)
 
 
@@ -360,19 +357,9 @@ def iter_responses(path: Path) -> Iterator[Item | Rejection]:
     Raises:
         InputError: the file cannot be opened.
     """
-    junk = JunkCount(path)
-    for line in iter_lines(path):
-        text = shorten_text(line.data[:8_000].decode("utf-8", "backslashreplace"))
-        place = Place(str(path), line.number, f"line-{line.number}", text)
-        rejections: list[Rejection] = []
-        query = read_query(line, place, rejections)
-        yield from rejections
-        if isinstance(query, Problem):
-            yield place.reject(query)
-        if end := junk.end(line.number, isinstance(query, Problem)):
-            yield end
-            return
-        if isinstance(query, Problem):
+    for query, place in _iter_queries(path):
+        if isinstance(query, Rejection):
+            yield query
             continue
         for paragraph in query.paragraphs:
             for n, system in enumerate(systems_of(paragraph) or (None,)):
@@ -391,10 +378,6 @@ def read_response(item: Item, questions: Mapping[str, str]) -> Record:
 
     A paragraph that several systems ranked is a record of each: the further ones have their system
     at the end of their ids, and the paragraph's judgment is that of the first.
-
-    Args:
-        item: The paragraph.
-        questions: The queries by id.
     """
     row = parse(ResponseRow, item.fields)
     return Record(

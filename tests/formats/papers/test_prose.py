@@ -8,8 +8,7 @@ import pytest
 from case_tables import each_case
 
 from ragassay.formats.papers import read_papers, write_papers
-from ragassay.formats.papers.prose import kind_of_heading, read_heading, read_prose
-from ragassay.formats.papers.rows import plain_id
+from ragassay.formats.papers.prose import kind_of_heading, plain_id, read_heading, read_prose
 from ragassay.records import Paper, PaperSection
 
 WRAPPED = """A trial of sleep in rats
