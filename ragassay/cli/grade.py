@@ -113,7 +113,7 @@ def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | N
 
 @dataclass(frozen=True)
 class Tables:
-    """What a command shows of a graded file.
+    """Tables of a graded file.
 
     Attributes:
         sheets: The tables.
