@@ -28,6 +28,7 @@ Words = Annotated[int, Option(min=1, help="Longer texts are cut at ends of sente
 Depth = Annotated[int, Option(min=0, help="Documents of a ranking that are taken; 0 for all.")]
 ItemKind = Literal["question", "nugget", "direct"]
 
+OptionalGrades = Annotated[Path | None, Argument(metavar="GRADES", help="Graded passages.")]
 GradesArgument = Annotated[
     Path, Argument(metavar="GRADES", help="Graded passages, as `ragassay grade` writes them.")
 ]
@@ -117,7 +118,7 @@ def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | N
 
 @dataclass(frozen=True)
 class Tables:
-    """What a command shows of a graded file.
+    """Tables of a graded file.
 
     Attributes:
         sheets: The tables.
@@ -131,7 +132,10 @@ class Tables:
 
 
 def shows_grades(
-    most_rows: int, *more: Literal["bank", "leanings"], takes_first: bool = True
+    most_rows: int,
+    *more: Literal["bank", "leanings"],
+    takes_first: bool = True,
+    is_required: bool = True,
 ) -> Callable[[Callable[..., Tables]], Callable[..., int]]:
     """Give a command the options of all that show tables of a graded file.
 
@@ -141,11 +145,12 @@ def shows_grades(
         most_rows: Default of --limit.
         more: Further options that it takes.
         takes_first: Whether only the first of several graders counts.
+        is_required: Whether there has to be a graded file; else the command may get None.
     """
 
     def decorate(command: Callable[..., Tables]) -> Callable[..., int]:
         def called(
-            grades: GradesArgument,
+            grades: OptionalGrades = None,
             *,
             bank: Banks = None,
             leanings: Leanings = False,
@@ -158,12 +163,14 @@ def shows_grades(
             **own: Any,
         ) -> int:
             chosen = grade_filter(model, prompt_class, items)
-            file = graded_file(grades, bank, chosen, leanings, takes_first)
+            file = graded_file(grades, bank, chosen, leanings, takes_first) if grades else None
             found = command(file, chosen, **own)
             show_sheets(found.sheets, csv, as_json, limit, found.shown)
-            return partial_if(file.rejections, found.rejections)
+            return partial_if(file and file.rejections, found.rejections)
 
         first, *shared = inspect.signature(called, eval_str=True).parameters.values()
+        if is_required:
+            first = first.replace(annotation=GradesArgument, default=first.empty)
         left_out = {"bank", "leanings"} - {*more}
         shared = [p for p in shared if p.name not in left_out and p.kind is not p.VAR_KEYWORD]
         unloaded = {"GradedFile": Any, "GradeFilter": Any}

@@ -14,8 +14,7 @@ from ragassay.cli.base import partial_if
 from ragassay.cli.options import Json
 from ragassay.cli.terminal import print_lines, print_sheets
 from ragassay.errors import InputError
-from ragassay.models.registry import check as check_files
-from ragassay.models.registry import fact_checkers, is_sound, item_of, shelf
+from ragassay.models import registry
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def find_judges(
 @app.command("list")
 def list_models(as_json: Json = False) -> None:
     """List every embedded, shipped or fetchable model: its purpose, its size, its origin."""
-    items = (*shelf(), *fact_checkers(load_settings().literature.cache_dir))
+    items = (*registry.shelf(), *registry.fact_checkers(load_settings().literature.cache_dir))
     if as_json:
         for item in items:
             typer.echo(json.dumps(_fields(item)))
@@ -92,7 +91,7 @@ def show(name: Name, as_json: Json = False) -> None:
 
       ragassay models show ragassay/signals
     """
-    item = item_of(name, load_settings().literature.cache_dir)
+    item = registry.item_of(name, load_settings().literature.cache_dir)
     if as_json:
         typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
     else:
@@ -120,7 +119,7 @@ def get(name: str) -> None:
 
     cache_dir = load_settings().literature.cache_dir
     note = fetch(name, cache_dir)
-    item = item_of(note.repository, cache_dir)
+    item = registry.item_of(note.repository, cache_dir)
     size = _size(item.n_bytes)
     typer.echo(f"{note.repository} at {note.revision} ({note.licence}, {size}): {note.folder}")
     typer.echo(f"SHA-256 {note.digest}")
@@ -139,12 +138,16 @@ def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
         names: Names of models, or adapters' folders; all models where none is.
     """
     cache_dir = load_settings().literature.cache_dir
-    fetched = [item for item in fact_checkers(cache_dir) if not item.is_fetchable]
-    items = [item_of(name, cache_dir) for name in names] if names else [*shelf(), *fetched]
-    results = [(item, check_files(item)) for item in items]
+    fetched = [item for item in registry.fact_checkers(cache_dir) if not item.is_fetchable]
+    items = (
+        [registry.item_of(name, cache_dir) for name in names]
+        if names
+        else [*registry.shelf(), *fetched]
+    )
+    results = [(item, registry.check(item)) for item in items]
     for item, found in results:
         _print_check(item, found)
-    return partial_if(not all(is_sound(found) for _, found in results))
+    return partial_if(not all(registry.is_sound(found) for _, found in results))
 
 
 @app.command()
@@ -171,7 +174,7 @@ def merge(
 
     if hf is None and gguf is None:
         raise InputError("say what to write: --hf DIR, --gguf FILE, or both")
-    item = item_of(name)
+    item = registry.item_of(name)
     if item.folder is None:
         raise InputError(f"{item.name} is no adapter on a language model: nothing to merge")
     merged = merge_adapter(item.folder, load_settings().literature.cache_dir)

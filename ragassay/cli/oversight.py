@@ -5,25 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from typer import Argument, Option
+from typer import Option
 
-from ragassay.cli.base import partial_if
-from ragassay.cli.grade import (
-    Csv,
-    Items,
-    Leanings,
-    Limit,
-    MinRating,
-    Model,
-    PromptClass,
-    Tables,
-    grade_filter,
-    graded_file,
-    shows_grades,
-    system_files,
-)
-from ragassay.cli.options import Json, SkipEmpty
-from ragassay.cli.terminal import print_written, show_sheets
+from ragassay.cli.grade import MinRating, Tables, grade_filter, shows_grades, system_files
+from ragassay.cli.options import SkipEmpty
+from ragassay.cli.terminal import print_written
 
 if TYPE_CHECKING:
     from ragassay.runs.banks import GradedFile
@@ -98,8 +84,10 @@ def cover(
     return Tables([cover_sheet(table) for table in found], rejections=systems.rejections)
 
 
+@shows_grades(100, "leanings", is_required=False)
 def leaderboard(
-    grades: Annotated[Path | None, Argument(metavar="GRADES")] = None,
+    file: GradedFile | None,
+    chosen: GradeFilter,
     *,
     qrels: Path | None = None,
     runs: Runs = None,
@@ -108,14 +96,7 @@ def leaderboard(
     min_rating: Annotated[int | None, Option(min=0, max=5)] = None,
     official: Official = None,
     skip_empty: SkipEmpty = False,
-    leanings: Leanings = False,
-    model: Model = "",
-    prompt_class: PromptClass = "",
-    items: Items = None,
-    csv: Csv = None,
-    as_json: Json = False,
-    limit: Limit = 100,
-) -> int:
+) -> Tables:
     """Rank systems by the labels of the passages that they found.
 
     --min-rating is trec_eval's -l: passages labelled lower are not relevant; nDCG, which takes
@@ -130,7 +111,6 @@ def leaderboard(
       ragassay grades leaderboard --qrels rubric.qrels --runs bm25.run --runs dense.run
 
     Options:
-        grades: Graded passages.
         qrels: Labels of passages, in place of GRADES.
         measure: A measure of ir_measures, as nDCG@10, RR, P@20, alpha_nDCG@20; repeat for more.
         label: Label by highest rating, or by the number of items covered.
@@ -140,8 +120,6 @@ def leaderboard(
     from ragassay.workbench.evaluation import leaderboards
     from ragassay.workbench.evaluation_tables import board_sheet, correlation_sheet
 
-    chosen = grade_filter(model, prompt_class, items)
-    file = graded_file(grades, None, chosen, leanings) if grades else None
     systems = system_files(runs, qrels, official)
     found = leaderboards(
         file,
@@ -154,8 +132,8 @@ def leaderboard(
     )
     known = [(one.measure, one.correlation) for one in found if one.correlation]
     sheets = [board_sheet(one) for one in found]
-    show_sheets([*sheets, *([correlation_sheet(known)] if known else [])], csv, as_json, limit)
-    return partial_if(file and file.rejections, systems.rejections)
+    correlations = [correlation_sheet(known)] if known else []
+    return Tables([*sheets, *correlations], rejections=systems.rejections)
 
 
 @shows_grades(100)
