@@ -25,13 +25,11 @@ def cloud(*angles: float) -> np.ndarray:
 angles = st.lists(st.floats(0, 6.28), min_size=1, max_size=5)
 
 
-def test_a_distance_by_hand():
+def test_a_distance_by_hand_and_by_weights():
     # From one word to two: half goes to itself, half a quarter turn away, over sqrt(2).
-    assert transport_distance(cloud(0), cloud(0, math.pi / 2)) == pytest.approx(math.sqrt(2) / 2)
-
-
-def test_weights_move_the_distance():
-    far = transport_distance(cloud(0), cloud(0, math.pi / 2), None, np.array([0.25, 0.75]))
+    both = cloud(0), cloud(0, math.pi / 2)
+    assert transport_distance(*both) == pytest.approx(math.sqrt(2) / 2)
+    far = transport_distance(*both, None, np.array([0.25, 0.75]))
     assert far == pytest.approx(0.75 * math.sqrt(2))
 
 

@@ -15,7 +15,7 @@ from ragassay.perturbations import mode_rating, perturbed_rating
 RATINGS = st.lists(st.integers(1, 5), min_size=1, max_size=7)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("ratings", "mode"),
     [
         ([4], 4),
@@ -36,25 +36,29 @@ def test_the_mode_agrees_with_the_standard_library(ratings: list[int]):
 
 
 @each_case(
-    ("ratings", "low", "high", "perturbed"),
+    ("ratings", "low", "high", "extreme", "mirror"),
     [
-        ([1, 1, 2], 1, 5, 5),
-        ([2, 2, 5], 1, 5, 5),
+        # The mirror is low + high - mode: 1 + 5 - 1, 1 + 5 - 2.
+        ([1, 1, 2], 1, 5, 5, 5),
+        ([2, 2, 5], 1, 5, 5, 4),
         # 3 is the middle of 1 to 5, and counts as low.
-        ([3, 3, 3], 1, 5, 5),
-        ([4, 4, 1], 1, 5, 1),
-        ([5, 5, 5], 1, 5, 1),
+        ([3, 3, 3], 1, 5, 5, 3),
+        ([4, 4, 1], 1, 5, 1, 2),
+        ([5, 5, 5], 1, 5, 1, 1),
         # The scales of USR: 0 to 1 and 1 to 3.
-        ([0, 0, 1], 0, 1, 1),
-        ([1, 1, 0], 0, 1, 0),
-        ([2, 2, 3], 1, 3, 3),
-        ([3, 3, 1], 1, 3, 1),
+        ([0, 0, 1], 0, 1, 1, 1),
+        ([1, 1, 0], 0, 1, 0, 0),
+        ([2, 2, 3], 1, 3, 3, 2),
+        ([3, 3, 1], 1, 3, 1, 1),
         # All differ: the mode is 3, which is high.
-        ([1, 2, 3], 1, 3, 1),
+        ([1, 2, 3], 1, 3, 1, 1),
     ],
 )
-def test_the_mode_is_turned_over(ratings: list[int], low: int, high: int, perturbed: int):
-    assert perturbed_rating(ratings, low, high) == perturbed
+def test_the_mode_is_turned_over_or_mirrored(
+    ratings: list[int], low: int, high: int, extreme: int, mirror: int
+):
+    assert perturbed_rating(ratings, low, high) == extreme
+    assert perturbed_rating(ratings, low, high, "mirror") == mirror
 
 
 @given(RATINGS)
@@ -62,23 +66,6 @@ def test_it_is_always_an_end_of_the_scale_and_far_from_the_mode(ratings: list[in
     perturbed = perturbed_rating(ratings, 1, 5)
     assert perturbed in (1, 5)
     assert abs(perturbed - mode_rating(ratings)) >= 2
-
-
-@pytest.mark.parametrize(
-    ("ratings", "low", "high", "perturbed"),
-    [
-        # low + high - mode: 1 + 5 - 2, 1 + 5 - 4, 1 + 5 - 3.
-        ([2, 2, 5], 1, 5, 4),
-        ([4, 4, 1], 1, 5, 2),
-        ([3, 3, 3], 1, 5, 3),
-        ([1, 1, 2], 1, 5, 5),
-        ([0, 0, 1], 0, 1, 1),
-        ([2, 2, 3], 1, 3, 2),
-        ([3, 3, 1], 1, 3, 1),
-    ],
-)
-def test_the_mode_is_mirrored(ratings: list[int], low: int, high: int, perturbed: int):
-    assert perturbed_rating(ratings, low, high, "mirror") == perturbed
 
 
 @given(RATINGS)

@@ -15,13 +15,12 @@ from rich.console import Console
 
 from ragassay.perturbations import ATTACKS
 from ragassay.qa.audit import PAIR_ATTACKS
-from ragassay.records import Audit, Score
+from ragassay.records import Audit, Score, TargetTrust
 from ragassay.reports import render_html, render_markdown
 from ragassay.reports.certificate import NOT_AUDITED, trust_headline, view_certificate
 from ragassay.reports.sheets import sheet_table
 from ragassay.studies.audit_report import (
     ATTACK_TITLES,
-    _lift_bar,
     attack_title,
     certificate_sheet,
     figures_csv,
@@ -29,6 +28,7 @@ from ragassay.studies.audit_report import (
     render_audit_html,
     render_audit_markdown,
     short_attack_sheet,
+    view_groups,
 )
 from ragassay.studies.audit_scores import attack_figures, variant_ratings
 from ragassay.studies.certificate import certify
@@ -308,5 +308,13 @@ def test_the_page_is_accessible_and_fits(browse, tmp_path, options):  # noqa: F8
 
 def test_a_lift_of_which_only_the_range_is_known_shows_that():
     lift = Score(value=None, decided=0.2, n=4, n_unscored=4, worst=1.0, best=-0.5, scale=(-4, 4))
-    assert _lift_bar("Correctness", lift).text == "\u22120.50 to +1.00 points"
-    assert _lift_bar("Correctness", Score(value=None, n=0, n_unscored=4)).text == "n/a"
+    for found, text in (
+        (lift, "\u22120.50 to +1.00 points"),
+        (Score(value=None, n=0, n_unscored=4), "n/a"),
+    ):
+        trust = TargetTrust(
+            target="rubric.correctness", family="injection", trust=None, lift=found, reason=""
+        )
+        audit = EMPTY.model_copy(update={"certificate": (trust,)})
+        ((_, (group,)),) = view_groups(audit)
+        assert [(bar.title, bar.text) for bar in group.bars] == [("Correctness", text)]

@@ -93,7 +93,7 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
 
 @dataclass(frozen=True)
 class LabelKind:
-    """What is labelled: the agent whose reply has the label in a field, and its arguments.
+    """A kind of label: the agent whose reply has it in a field, and the arguments to ask with.
 
     `subjects` returns the arguments for a place of a case; none where the case has no such place.
     """
