@@ -165,7 +165,7 @@ def fit(
     if not quiet:
         from ragassay.studies.verifiers.tables import fitted_lines
 
-        for line in fitted_lines(found.thresholds, found.learnt, found.before, found.after):
+        for line in fitted_lines(found):
             typer.echo(line)
     typer.echo(f"wrote {out}", err=True)
     return partial_if(*(part.rejections or part.n_missing for part in read))
@@ -227,9 +227,7 @@ def measure(
             step,
         )
     tables = {
-        f"measured-{n}-labels": measured_sheet(
-            [(one.verifier, one.result, one.n_left_out) for one in part], n
-        )
+        f"measured-{n}-labels": measured_sheet(part, n)
         for n in wanted
         if (part := [one for one in found if one.n_labels == n])
     }
@@ -281,8 +279,10 @@ def separate(
     pairs = sample_pairs(sentences, seed)
     with shown_steps(len(pairs) * len(models), "scoring", not quiet) as step:
         found = [one for model in models for one in separate_pairs(pairs, model, step)]
-    rows = [(one.model, one.source, one.result, one.n_unscored) for one in found]
-    tables = {"separation": separation_sheet(rows), "separation-by-question": question_sheet(rows)}
+    tables = {
+        "separation": separation_sheet(found),
+        "separation-by-question": question_sheet(found),
+    }
     show_and_write(tables, folder, as_json=as_json, quiet=quiet, n_shown=1)
     print_missing(n_missing)
     return partial_if(job.rejections, n_missing)
@@ -334,8 +334,7 @@ def support(
     n_missing = check_documents(sentences)
     with shown_steps(len(sentences) * len(models), "scoring", not quiet) as step:
         found = [measure_support(sentences, m, has_labels=has_labels, step=step) for m in models]
-    rows = [(one.model, one.threshold, one.all_cited, one.supporting) for one in found]
-    show_and_write({"support": support_sheet(rows)}, folder, as_json=as_json, quiet=quiet)
+    show_and_write({"support": support_sheet(found)}, folder, as_json=as_json, quiet=quiet)
     print_missing(n_missing)
     return partial_if(job.rejections, n_missing)
 
@@ -385,7 +384,7 @@ def at_k(
     total = n_steps(sentences, ways, len(models))
     with shown_steps(total, "searching and scoring", not quiet) as step:
         curves = curves_of(sentences, models, job.corpus, settings, ways, ks, depth, step)
-    sheet = curve_sheet([(one.name, one.model, one.points) for one in curves])
+    sheet = curve_sheet(curves)
     plots: dict[str, str] = {}
     if folder is not None and can_plot():
         titles = ("Correctness at k", "k documents", "share of sentences")
