@@ -24,8 +24,9 @@ from ragassay.reports.panel_view import panel_lines
 from ragassay.reports.provenance import estimate_text, usage_text
 from ragassay.reports.repeats import confidence_text, repeats_sheet, repeats_text
 from ragassay.reports.run_sheets import cost_sheet, is_bill_worth_a_table
-from ragassay.reports.text import count_text
+from ragassay.reports.text import count_text, shortfall
 from ragassay.runs.evaluate import Plan, RunResult
+from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.studies.audit_report import certificate_sheet, ratings_sheet, short_attack_sheet
 from ragassay.text.sentences import split_sentences
@@ -59,6 +60,10 @@ def print_run(
     """Print headline, tables, the judge's card, and the report's path."""
     where = f"Report: {folder / 'report.html'}"
     print_lines(headline(summary), style="bold")
+    if summary.n_failed:
+        print_lines(
+            f"{shortfall(summary)} Reasons: {RunFolder(folder).failures_file}", soft_wrap=True
+        )
     if summary.application is not None:
         print_lines(application_text(summary.application))
     print_lines(*summary.notes, soft_wrap=True)
@@ -127,10 +132,10 @@ def _worst(evaluations: Sequence[Evaluation]) -> Iterator[str]:
 
 
 def _drop_unscored(summary: Summary) -> Summary:
-    """Return the summary without the scores that failed verdicts left without a value."""
+    """Return the summary without the scores of which failed verdicts left not even a range."""
     if not summary.unscored:
         return summary
-    kept = {k: s for k, s in summary.scores.items() if s.value is not None or not s.n_unscored}
+    kept = {k: s for k, s in summary.scores.items() if s.decided is not None or not s.n_unscored}
     return summary.model_copy(update={"scores": kept})
 
 
