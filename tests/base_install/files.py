@@ -61,7 +61,7 @@ def write_inputs(folder: Path) -> None:
     (folder / "queries.tsv").write_text("t1\tzinc and colds\n", encoding="utf-8")
     (folder / "qrels.txt").write_text("t1 0 101 1\nt1 0 102 0\n", encoding="utf-8")
     (folder / "items.txt").write_text("Does zinc help?\n", encoding="utf-8")
-    (folder / "trec_rag.py").write_text("def answer(question):\n    return 'Zinc helps.'\n")
+    (folder / "rag.py").write_text("def answer(question):\n    return 'Zinc helps.'\n")
     for name in ("answers.parquet", "claims.parquet"):
         (folder / name).write_bytes(b"PAR1..PAR1")
     (folder / "answers.xlsx").write_bytes(b"PK\x03\x04xl/workbook.xml")
