@@ -59,6 +59,11 @@ class FittedNumbers(Frozen):
             place, problem = first_problem(error)
             raise SettingsError(f"{path} is damaged, fit it again: {place}: {problem}") from error
 
+    @classmethod
+    def digest_in(cls, path: Path) -> str:
+        """Return the digest of a file's numbers; see `read`."""
+        return cls.read(path).digest
+
 
 class LinearScorer(Frozen):
     """A logistic model over named features of a sentence.

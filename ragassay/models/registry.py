@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -246,7 +245,7 @@ def _list_fitted() -> tuple[ShelfItem, ...]:
     )
     found: list[ShelfItem] = []
     for name, role, path, kind in rows:
-        digest_of = partial(_numbers_digest, kind) if kind else sha256_of
+        digest_of = kind.digest_in if kind else sha256_of
         card = load_card(name)
         file = ShelfFile(path, card.digest if card else "", digest_of)
         found.append(ShelfItem(name, role, SHIPPED, (file,), card))
@@ -273,10 +272,6 @@ def _note_digest(path: Path) -> str:
 
 def _classifier_digest(path: Path) -> str:
     return PairClassifier.read(path).digest
-
-
-def _numbers_digest(kind: type[FittedNumbers], path: Path) -> str:
-    return kind.read(path).digest
 
 
 def _adapters() -> tuple[ShelfItem, ...]:

@@ -135,10 +135,10 @@ def test_settings_come_from_the_environment_and_name_their_mistakes(monkeypatch)
 
 
 def test_nothing_but_settings_reads_the_environment():
-    # probe.py, safe_text.py: keys, to ask with or to hide; cluster.py, litellm_library.py: no
+    # probe.py, safe_text.py: keys, to ask with or to hide; driver.py, litellm_library.py: no
     # telemetry; provider_errors.py, local_servers.py: addresses in the variables of other tools.
     allowed = {"base.py", "litellm_library.py", "probe.py", "safe_text.py"}
-    allowed |= {"cluster.py", "provider_errors.py", "local_servers.py"}
+    allowed |= {"driver.py", "provider_errors.py", "local_servers.py"}
     for path in sorted((ROOT / "ragassay").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if path.name not in allowed and path.parent.name != "settings":

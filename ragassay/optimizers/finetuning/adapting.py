@@ -133,24 +133,28 @@ def train(
     return adapter_tensors(encoder)
 
 
+def new_encoder(job: EncoderJob, n_labels: int) -> PairEncoder:
+    """Return a job's base with a new head.
+
+    Raises:
+        SettingsError: It is unavailable.
+    """
+    torch.manual_seed(job.seed)  # a head may start at random
+    return pair_encoder(job.base, load_settings().literature.cache_dir, n_labels)
+
+
 def train_encoder(
     job: EncoderJob,
+    encoder: PairEncoder,
     examples: Sequence[Example],
-    n_labels: int,
     *,
     start: Path | None = None,
     name: str = "",
-) -> tuple[PairEncoder, dict[str, Tensor]]:
-    """Train a job's base, with checkpoints in a folder of this name; see `train`.
-
-    Raises:
-        SettingsError: The base is unavailable.
-    """
-    torch.manual_seed(job.seed)  # a head may start at random
-    encoder = pair_encoder(job.base, load_settings().literature.cache_dir, n_labels)
+) -> dict[str, Tensor]:
+    """Train a job's encoder, with checkpoints in a folder of this name; see `train`."""
     work = (job.work or job.out / "checkpoints") / name
     seed, steps = job.seed, job.steps
-    return encoder, train(
+    return train(
         encoder, examples, job.tuning, work, job.epochs, seed=seed, steps=steps, start=start
     )
 

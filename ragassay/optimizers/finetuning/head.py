@@ -70,15 +70,21 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         SettingsError: The base is unavailable.
     """
     need("peft")
-    from ragassay.optimizers.finetuning.adapting import train_encoder, training_of, write_trained
+    from ragassay.optimizers.finetuning.adapting import (
+        new_encoder,
+        train_encoder,
+        training_of,
+        write_trained,
+    )
 
     start = _start(job)
     sets, held, rejections = _read_rows(job)
+    encoder = new_encoder(job, len(LABELS))
     examples = head_examples([sets[path] for path in job.data], seed=job.seed)
     measured_on = claim_examples(held)
     examples = examples[: job.limit] if job.limit else examples
     say(f"{len(examples)} examples: {_counts(examples)}")
-    encoder, tensors = train_encoder(job, examples, len(LABELS), start=start)
+    tensors = train_encoder(job, encoder, examples, start=start)
     training = training_of(job, examples, start=start, dev=job.dev)
     shape = write_trained(job.out, encoder, tensors, job.tuning, measured_on, training)
     del encoder, tensors  # the base is loaded once more

@@ -165,10 +165,11 @@ class _Head:
     def _train(
         self, pairs: Sequence[LabelledPair], name: str
     ) -> tuple[PairEncoder, dict[str, Tensor]]:
-        from ragassay.optimizers.finetuning.adapting import train_encoder
+        from ragassay.optimizers.finetuning.adapting import new_encoder, train_encoder
 
         examples = [Example(p.sentence, p.passage, p.label) for p in pairs]
-        return train_encoder(self._job, examples, len(self._labels), name=name)
+        encoder = new_encoder(self._job, len(self._labels))
+        return encoder, train_encoder(self._job, encoder, examples, name=name)
 
     def predictor(
         self, pairs: Sequence[LabelledPair], name: str
