@@ -118,11 +118,11 @@ def print_run(
 ) -> None:
     """Print headline, tables, the judge's card, and the report's path."""
     from ragassay.reports import answer_sheet, headline, score_sheet, sheet_table, system_sheet
-    from ragassay.reports.application import application_text
     from ragassay.reports.cascade_view import cascade_lines
     from ragassay.reports.findings_view import looks_text, undecided_text
     from ragassay.reports.panel_view import panel_lines
-    from ragassay.reports.repeats import confidence_text
+    from ragassay.reports.provenance import application_text
+    from ragassay.reports.run_sheets import confidence_text
     from ragassay.reports.text import count_text
     from ragassay.safe_text import open_console
 
@@ -264,7 +264,7 @@ def print_certificate(audit: Audit) -> None:
 
 def print_repeats(repeats: Repeats) -> None:
     """Print how often the judge contradicts itself."""
-    from ragassay.reports.repeats import repeats_sheet, repeats_text
+    from ragassay.reports.run_sheets import repeats_sheet, repeats_text
     from ragassay.reports.sheets import sheet_table
     from ragassay.safe_text import open_console
 
