@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.records import Score
-from ragassay.reports.display import format_interval, format_value, score_text
+from ragassay.reports.display import format_interval, format_value, score_text, share_of_scale
 from ragassay.reports.text import score_direction, score_title
 
 MAX_SERIES = 6
@@ -103,11 +103,8 @@ def _scale(keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> tu
 
 def _place(value: float | None, scale: tuple[float, float], right: float) -> float | None:
     """Return the x of a value, clipped to the axis; None without a finite value."""
-    if value is None or not math.isfinite(value):
-        return None
-    low, high = scale
-    share = (value - low) / (high - low) if high > low else 0.0
-    return round(LEFT + (right - LEFT) * min(1.0, max(0.0, share)), 1)
+    share = share_of_scale(value, scale)
+    return None if share is None else round(LEFT + (right - LEFT) * share, 1)
 
 
 def _row(

@@ -143,6 +143,14 @@ def is_number(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
+def share_of_scale(value: float | None, scale: tuple[float, float]) -> float | None:
+    """Return how far up its scale a value is, in [0, 1]; None without a finite value."""
+    low, high = scale
+    if value is None or not math.isfinite(value):
+        return None
+    return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.0
+
+
 def format_share(share: float) -> str:
     r"""Return a share as per cent; a value near 0 or 1 is never rounded to it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from ragassay.reports.display import (
     format_interval,
     is_number,
     score_text,
+    share_of_scale,
 )
 from ragassay.reports.findings_view import FindingCard
 from ragassay.reports.labels import is_serious
@@ -196,10 +196,8 @@ def view_bar(title: str, score: Score | None) -> Bar:
 
 
 def _place(value: float | None, scale: tuple[float, float]) -> float | None:
-    if value is None or not math.isfinite(value):
-        return None
-    low, high = scale
-    return round(100 * min(1.0, max(0.0, (value - low) / (high - low))), 1) if high > low else None
+    share = share_of_scale(value, scale)
+    return None if share is None else round(100 * share, 1)
 
 
 def _rubrics(scores: Mapping[str, Score], evaluations: Sequence[Outlined]) -> Score | None:

@@ -1,4 +1,4 @@
-"""View of a run's manifest and of the cards of its models."""
+"""A run's manifest, the cards of its models, and what the run and an application cost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ragassay.records import Bound, CardFigure, FileStamp, Manifest, ModelCard, Summary, Usage
+from ragassay.records import (
+    ApplicationUse,
+    Bound,
+    CardFigure,
+    FileStamp,
+    Manifest,
+    ModelCard,
+    Summary,
+    Usage,
+)
 from ragassay.records.run import PromptStamp
 from ragassay.reports.cascade_view import usd_text
 from ragassay.reports.display import (
@@ -17,6 +26,7 @@ from ragassay.reports.display import (
     format_share,
     format_span,
 )
+from ragassay.reports.labels import one_line
 from ragassay.reports.sheets import Sheet, Shown, numbers, words
 from ragassay.reports.text import count_text
 
@@ -261,3 +271,26 @@ def estimate_text(cost: Estimated) -> str:
     if cost.batch_usd is not None:
         parts.append(f"{usd_text(cost.batch_usd)} at its batch price")
     return "; ".join(parts)
+
+
+def application_text(use: ApplicationUse) -> str:
+    """Return latency, tokens and cost of an application as one line.
+
+    Example:
+        >>> application_text(ApplicationUse(name="a:b", n_asked=3, n_failed=1,
+        ...     latency_p50_s=1.23, latency_p95_s=4.0, n_priced=2, cost_usd=0.03))
+        'a:b answered 2 of 3 questions; half within 1.23 s, 95 % within 4.00 s; $0.0300.'
+    """
+    n_answered = use.n_asked - use.n_failed
+    parts = [f"{use.name} answered {n_answered:,} of {count_text(use.n_asked, 'question')}"]
+    if use.latency_p50_s is not None and use.latency_p95_s is not None:
+        parts.append(
+            f"half within {use.latency_p50_s:.2f} s, 95 % within {use.latency_p95_s:.2f} s"
+        )
+    n_tokens = use.n_prompt_tokens + use.n_completion_tokens
+    if n_tokens:
+        parts.append(f"{n_tokens:,} tokens")
+    if use.cost_usd is not None:
+        of = "" if use.n_priced == n_answered else f" for {use.n_priced:,} of them"
+        parts.append(f"${use.cost_usd:.4f}{of}")
+    return one_line("; ".join(parts) + ".")

@@ -28,11 +28,12 @@ from ragassay.reports.findings_view import (
 )
 from ragassay.reports.panel_view import PanelView, view_panel
 from ragassay.reports.provenance import JudgeView, provenance_sheet, view_judges
-from ragassay.reports.repeats import confidence_text, repeats_sheet
 from ragassay.reports.run_sheets import (
     averages_sheet,
+    confidence_text,
     cost_sheet,
     every_score_sheet,
+    repeats_sheet,
     score_sheet,
     system_sheet,
 )

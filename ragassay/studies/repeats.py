@@ -13,7 +13,7 @@ from ragassay.metrics.stats.aggregates import question_of
 from ragassay.metrics.stats.intervals import Interval, build_score, ratio_interval, share_interval
 from ragassay.records import Evaluation, RepeatFigure, Repeats, Usage, VerdictBase
 from ragassay.records.base import CALL_FAULTS
-from ragassay.reports.repeats import repeats_sheet
+from ragassay.reports.run_sheets import repeats_sheet
 from ragassay.reports.sheets import sheet_csv
 from ragassay.runs.evaluate import Job, RunResult, run
 from ragassay.runs.folder import RunFolder, write_whole

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import ragassay
 from ragassay.cli import app
 from ragassay.errors import RunMismatchError
-from ragassay.reports.repeats import NOTHING_REPEATED
+from ragassay.reports.run_sheets import NOTHING_REPEATED
 from ragassay.runs.folder import RunFolder
 from ragassay.testing import ScriptedModel, default_reply
 from ragassay.testing.manners import manner
