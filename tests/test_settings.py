@@ -128,6 +128,11 @@ def test_a_wrong_variable_is_named_and_a_strangers_is_left_alone(monkeypatch):
         load_settings()
     load_settings(timeout_s=3)
     monkeypatch.delenv("RAGASSAY_JUDGE__TIMEOUT_S")
+    for variable, value in (("RAGASSAY_JUDGE__FOO", "1"), ("RAGASSAY_JUDGE", "notjson")):
+        monkeypatch.setenv(variable, value)
+        with pytest.raises(SettingsError, match=f"^{variable}: "):
+            load_settings()
+        monkeypatch.delenv(variable)
     monkeypatch.setenv("RAGASSAY_GRADING__GRADES", "rating")
     with pytest.raises(SettingsError, match=r"GRADING__GRADES: it must be a list in JSON"):
         load_settings()
@@ -140,3 +145,13 @@ def test_a_password_in_an_address_is_not_shown():
     assert "host/v1" in str(settings.judge) and "***@c" in repr(settings.literature)
     for shown in (repr(settings), str(settings.judge), repr(settings.literature)):
         assert "secret" not in shown
+
+
+def test_blanks_around_a_model_are_no_part_of_its_name():
+    for given, read in {
+        ("model", " openai/a\n"): "openai/a",
+        ("escalate", "openai/b "): "openai/b",
+        ("panel", (" openai/c",)): ("openai/c",),
+    }.items():
+        name, value = given
+        assert load_settings(**{"model": "openai/x", name: value}).values()[name] == read

@@ -20,7 +20,7 @@ from ragassay.records import (
     NuggetVerdict,
 )
 from ragassay.text.differences import is_other_value
-from ragassay.text.faults import is_cut_off, languages, refuses
+from ragassay.text.faults import is_cut_off, lacks_stop, languages, refuses
 
 LEAST_CITING = 4
 """Sentences that must cite before it is said that they all cite one source."""
@@ -54,9 +54,17 @@ def text_findings(case: Case) -> list[Finding]:
     if refuses(texts) and not any(one.citations for one in sentences):
         message = f"The answer opens by saying that it has none: {_quoted(texts[0])}"
         found.append(Finding(kind="refusal", message=message))
-    if is_cut_off(texts):
-        message = f"The answer stops within a sentence: {_quoted(texts[-1][-N_SHOWN_CHARS:])}"
-        found.append(Finding(kind="cut_off_answer", message=message, sentence=sentences[-1].index))
+    is_cut, last = is_cut_off(texts), _quoted(texts[-1][-N_SHOWN_CHARS:])
+    if is_cut or lacks_stop(texts):
+        says = "stops within a sentence" if is_cut else "may stop within a sentence"
+        found.append(
+            Finding(
+                kind="cut_off_answer",
+                message=f"The answer {says}: {last}",
+                sentence=sentences[-1].index,
+                level="head" if is_cut else "look",
+            )
+        )
     return found
 
 

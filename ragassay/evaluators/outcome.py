@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -175,7 +176,12 @@ def _unscored_remarks(outcome: Outcome) -> list[Finding]:
     ]
     reasons = [one.failure.reason for one in single if one.failure]
     found: list[Finding] = []
-    n_without = reasons.count("no_evidence")
+    texts = {one.index: one.text for one in outcome.file.case.sentences}
+    n_without = sum(
+        one.failure.reason == "no_evidence" and _has_content(texts.get(getattr(one, "sentence", 0)))
+        for one in single
+        if one.failure
+    )
     if n_without:
         message = f"Claims that had no passage to be compared with: {n_without}."
         found.append(Finding(kind="no_evidence", message=message))
@@ -184,6 +190,18 @@ def _unscored_remarks(outcome: Outcome) -> list[Finding]:
         message = f"Unscored verdicts: {len(missing)} ({', '.join(sorted(set(missing)))})."
         found.append(Finding(kind="unscored", message=message))
     return found + _escalation_remarks(outcome)
+
+
+_YES_OR_NO = frozenset(
+    "yes no ja nein nee s\u00ed si oui non sim n\u00e3o da nie tak maybe "
+    "\u0434\u0430 \u043d\u0435\u0442 \u662f \u5426".split()
+)
+
+
+def _has_content(sentence: str | None) -> bool:
+    """Return whether a sentence states something: "Yes." and "Ja." are no claims of their own."""
+    words = re.findall(r"\w+", "an item" if sentence is None else sentence.lower())
+    return not _YES_OR_NO.issuperset(words)
 
 
 def _escalation_remarks(outcome: Outcome) -> list[Finding]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from ragassay.errors import InputError
 from ragassay.evaluators import OURS
 from ragassay.metrics.stats.changes import SERIOUS_KEY, Change, ScoreChange, find_changes
+from ragassay.metrics.stats.intervals import SHARE_SCALE
 from ragassay.model_names import SIGNALS
 from ragassay.records import Evaluation, Finding, Summary
 from ragassay.reports.changes import change_text
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ragassay.evaluators.base import Run
     from ragassay.judges import BaseJudge
     from ragassay.options import Spelling
-    from ragassay.prompts import RubricSet
+    from ragassay.prompts import Rubric, RubricSet
 
 
 ThresholdVerdict = tuple[Literal["reached", "below", "unmeasured"], str]
@@ -60,6 +61,10 @@ class Threshold:
         return "unmeasured", f"{told}, around {self.least:g}: name a judge for what is {UNDECIDED}"
 
 
+SHARES = frozenset({"nuggets", "sentences", "evidence", "correctness", "citations", "attribution"})
+"""Parts all of whose scores are shares."""
+
+
 def parse_thresholds(
     given: Sequence[str],
     rubric_set: RubricSet = "yescieval",
@@ -77,11 +82,13 @@ def parse_thresholds(
         evaluators: Names of the user's own evaluators.
 
     Raises:
-        InputError: A text does not have that form, or names no score.
+        InputError: A text does not have that form, names no score, or its value is not on the
+            score's scale.
     """
     from ragassay.prompts import load_rubrics
 
-    rubrics = dict.fromkeys((*load_rubrics(rubric_set), *own))
+    rubrics: dict[str, Rubric | None] = {**load_rubrics(rubric_set), **dict.fromkeys(own)}
+    rubrics |= own if isinstance(own, Mapping) else {}
     found: list[Threshold] = []
     for text in given:
         name, _, value = text.partition("=")
@@ -99,8 +106,20 @@ def parse_thresholds(
             )
         key = name if "." in name else f"rubric.{name}"
         _check_key(key, [f"rubric.{one}" for one in rubrics], set(evaluators), spelled)
+        _check_scale(key, least, rubrics, f"{spelled} {text!r}")
         found.append(Threshold(key, least))
     return found
+
+
+def _check_scale(
+    key: str, least: float, rubrics: Mapping[str, Rubric | None], spelled: str
+) -> None:
+    """Refuse a value that no score of a name can have, where its scale is known before the run."""
+    part, _, name = key.partition(".")
+    rubric = rubrics.get(name) if part == "rubric" else None
+    scale = rubric.bounds if rubric else SHARE_SCALE if part in SHARES else None
+    if scale and not scale[0] <= least <= scale[1]:
+        raise InputError(f"{spelled}: {key} is from {scale[0]:g} to {scale[1]:g}")
 
 
 def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], spelled: str) -> None:

@@ -80,6 +80,16 @@ class JudgeSettings(SettingsGroup):
         description="Most attempts of a call that fails for a temporary reason.",
     )
 
+    @field_validator("model", "escalate", mode="before")
+    @classmethod
+    def _strip_name(cls, given: object) -> object:
+        return given.strip() if isinstance(given, str) else given
+
+    @field_validator("panel")
+    @classmethod
+    def _strip_names(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name.strip() for name in given)
+
     @model_validator(mode="after")
     def _seated_once(self) -> JudgeSettings:
         seats = (self.model, *self.panel_names)

@@ -65,7 +65,9 @@ def load_settings(
         where, problem = first_problem(error)
         name = next((n for n in where.split(".") if n in FIELDS or n in fields), "")
         if not name:
-            raise SettingsError(problem) from error
+            variable = PREFIX + where.replace(".", "__").upper()
+            said = f"{variable}: {problem}" if variable in map(str.upper, os.environ) else problem
+            raise SettingsError(said) from error
         given_as = name if name in fields else _variable(name)
         raise SettingsError(f"{(_spelled or {}).get(name) or given_as}: {problem}") from error
 

@@ -130,7 +130,7 @@ LEAST_LANGUAGE_SHARE = 0.5
 
 _CLOSED = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f|][\"'\u201d\u2019)\]*_\s]*$")
 _OPEN_END = re.compile(
-    r"(?:[,(\u2013\u2014-]|\b(?:a|an|the|of|and|or|with|in|to|for|by|from|at|on|into|"
+    r"(?:[,(\u2013\u2014-]|\b(?:(?-i:a)|an|the|of|and|or|with|in|to|for|by|from|at|on|into|"
     r"between|than|as|that|which|this|these|its|their|is|are|was|were|be|been|has|have|had|may|"
     r"might|can|could|will|would|should|not))$",
     re.IGNORECASE,
@@ -154,23 +154,52 @@ _APOLOGY = re.compile(
     r"\b(?:I'm|I am) (?:sorry|not able|unable)\b|\bas an? (?:AI|(?:large )?language model)\b",
     re.IGNORECASE,
 )
+N_LINE_WORDS = 4
+"""A shorter last line needs no stop."""
+_LABEL = re.compile(r"\W*(?:\w+[ -]){0,4}\w+\W{0,3}:")
+_ANSWERLESS = re.compile(
+    r"\bI (?:can ?not|can['\u2019]t|could not|couldn['\u2019]t|do not|don['\u2019]t"
+    r"|am (?:not able|unable) to)(?: \w+){0,2} "
+    r"(?:answer|provide|find|determine|have|assist|help|give|say|tell|offer|know)\b",
+    re.IGNORECASE,
+)
+"""What `_NOTHING` calls "I cannot", with a verb of answering: "I cannot recommend it" answers."""
+_TURN = re.compile(r"[,;.]? (?:but|however|nevertheless|nonetheless|yet)\b", re.IGNORECASE)
+_NO_CLAIM = re.compile(
+    rf"\b(?:please|consult|contact|see an?|speak (?:to|with)|talk to|let me know|happy to|feel free"
+    r"|seek|I can|I could|(?:you|they|it) (?:can|could|may|should))\b"
+    rf"|^\W{{0,3}}(?:(?:\w+ ){{0,3}}{_SOURCE}|They|These)\b",
+    re.IGNORECASE,
+)
+"""Advice, an offer, and what the sources are about instead."""
+N_CLAIM_WORDS = 3
 _ENGLISH = frozenset("the of and is in to with for that are".split())
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_cut_off(sentences: Sequence[str]) -> bool:
-    """Return whether an answer stops within its last sentence.
+    """Return whether an answer surely stops within its last sentence.
 
-    It does where that ends with a comma, an open bracket or a word that another must follow, or
-    without a mark where all others end with one.
+    It does where that ends with a comma, an open bracket or a word that another must follow.
     """
-    if not sentences:
+    last = sentences[-1].rstrip() if sentences else ""
+    return not _CLOSED.search(last) and bool(_OPEN_END.search(last))
+
+
+def lacks_stop(sentences: Sequence[str]) -> bool:
+    """Return whether an answer's last sentence has no mark at its end, where all others have one.
+
+    It may be cut off. A short line, one that begins with a label, or the end with a citation, a
+    number, a sign or emphasis is whole without a mark.
+    """
+    if len(sentences) < 2:
         return False
-    last = sentences[-1].rstrip()
-    if _CLOSED.search(last):
+    *others, last = sentences
+    words = last.split()
+    if _CLOSED.search(last) or _LABEL.match(last) or len(words) < N_LINE_WORDS:
         return False
-    others = [one for one in sentences[:-1] if not _CLOSED.search(one)]
-    return bool(_OPEN_END.search(last)) or (len(sentences) > 1 and not others)
+    ends_in_words = all(word.rstrip(",;").isalpha() for word in words[-2:])
+    return ends_in_words and all(_CLOSED.search(one) for one in others)
 
 
 def says_nothing(sentence: str) -> bool:
@@ -179,10 +208,29 @@ def says_nothing(sentence: str) -> bool:
 
 
 def refuses(sentences: Sequence[str]) -> bool:
-    """Return whether an answer is a refusal: short, and it opens by saying that it has none."""
+    """Return whether an answer is a refusal: short, it says first that it has none, and has none.
+
+    "The documents do not mention children, but aspirin is not recommended" has one.
+    """
     if not 0 < len(sentences) <= N_REFUSAL_SENTENCES:
         return False
-    return any(pattern.search(sentences[0]) for pattern in (_NOTHING, _APOLOGY))
+    first, *turned = _TURN.split(sentences[0])
+    opens = _gives_none(first) or any(map(_gives_none, turned))
+    return opens and not any(map(_claims, (*turned, *sentences[1:])))
+
+
+def _gives_none(text: str) -> bool:
+    """Return whether a text says that there is no answer, or apologises."""
+    nothing = _NOTHING.search(text)
+    if nothing and nothing[0].startswith(("I ", "i ")):
+        nothing = _ANSWERLESS.search(text)
+    return bool(nothing or _APOLOGY.search(text))
+
+
+def _claims(text: str) -> bool:
+    """Return whether a text states something besides that there is no answer."""
+    is_long = len(_WORD.findall(text)) >= N_CLAIM_WORDS
+    return is_long and not (says_nothing(text) or _APOLOGY.search(text) or _NO_CLAIM.search(text))
 
 
 def languages(question: str, answer: str) -> tuple[str, str] | None:

@@ -68,7 +68,7 @@ def test_json_is_for_machines(model, sample, tmp_path):
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("threshold", "code"),
-    [("cohesion=1", 0), ("cohesion=5", 4), ("rubric.cohesion=5", 4), ("nuggets.recall=2", 4)],
+    [("cohesion=1", 0), ("cohesion=5", 4), ("rubric.cohesion=5", 4), ("nuggets.recall=2", 1)],
 )
 def test_fail_under_has_its_own_exit_code(model, sample, tmp_path, threshold, code):
     more = ("--limit", 1, "--fail-under", threshold)
@@ -170,6 +170,21 @@ def test_a_threshold_that_needs_a_judge_leaves_no_run(sample, tmp_path, monkeypa
 def test_a_threshold_of_no_score_is_refused_before_the_run(key: str, said: str):
     with pytest.raises(InputError, match=f"names no score.*{said}"):
         parse_thresholds([f"{key}=.5"])
+
+
+@each_case(
+    ("given", "said"),
+    [
+        ("citations.support=80", "citations.support is from 0 to 1"),
+        ("nuggets.recall=-1", "nuggets.recall is from 0 to 1"),
+        ("cohesion=80", "rubric.cohesion is from 1 to 5"),
+        ("rubric.cohesion=.8", "rubric.cohesion is from 1 to 5"),
+    ],
+)
+def test_a_threshold_off_the_scale_is_refused_before_the_run(given: str, said: str):
+    for own in ((), load_rubrics("yescieval")):
+        with pytest.raises(InputError, match=said):
+            parse_thresholds([given], own=own)
 
 
 def test_a_threshold_of_an_own_evaluator_is_read():

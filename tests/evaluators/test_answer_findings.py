@@ -75,9 +75,15 @@ def test_faults_of_the_text_lead_with_the_words_they_are_told_from(
 
 
 def test_an_answer_that_goes_on_with_citations_is_no_refusal():
-    opening = "The passages do not mention night shifts."
-    assert kinds(text_findings(case([opening, WHOLE], ["", ""]))) == ["refusal"]
-    assert kinds(text_findings(case([opening, WHOLE], ["", "d0"]))) == []
+    opening, more = "The passages do not mention night shifts.", "They are about day shifts alone."
+    assert kinds(text_findings(case([opening, more], ["", ""]))) == ["refusal"]
+    assert kinds(text_findings(case([opening, more], ["", "d0"]))) == []
+
+
+def test_a_missing_stop_alone_is_a_secondary_finding():
+    (found,) = text_findings(case([WHOLE, "It is given to adults who have diabetes"]))
+    assert (found.kind, found.level, found.sentence) == ("cut_off_answer", "look", 2)
+    assert "may stop within a sentence" in found.message
 
 
 @each_case(

@@ -144,6 +144,21 @@ def test_scores_findings_and_usage_add_up() -> None:
     assert [f.kind for f in found.findings if not f.sentence] == ["no_evidence"]
 
 
+def test_a_sentence_without_a_content_word_is_no_claim_without_a_passage() -> None:
+    for text, kinds in {
+        "Ja.": [],
+        "S\u00ed.": [],
+        "Yes \U0001f389": [],
+        "\U0001f389": [],
+        "No HIV.": ["no_evidence"],
+        "Metformin.": ["no_evidence"],
+        "5 mg.": ["no_evidence"],
+    }.items():
+        sentences = tuple(one.model_copy(update={"text": text}) for one in CASE.sentences)
+        found = evaluated(CASE.model_copy(update={"sentences": sentences}), ALL)
+        assert [f.kind for f in found.findings if f.kind == "no_evidence"] == kinds, text
+
+
 def test_gold_nuggets_come_before_those_of_the_reference() -> None:
     gold = (Nugget(text="Gold"),)
     case = CASE.model_copy(update={"gold": gold, "reference_sentences": ("R.",)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from case_tables import each_case
 
-from ragassay.text.faults import is_cut_off, languages, refuses, says_nothing
+from ragassay.text.faults import is_cut_off, lacks_stop, languages, refuses, says_nothing
 
 WHOLE = "Metformin lowers blood glucose in adults with diabetes."
 GERMAN = "Metformin senkt den Blutzucker bei Erwachsenen mit Diabetes, wie die Studie zeigt."
@@ -17,11 +17,11 @@ GERMAN = "Metformin senkt den Blutzucker bei Erwachsenen mit Diabetes, wie die S
         ([], False),
         ([WHOLE], False),
         ([WHOLE, "It is given twice a day with"], True),
-        ([WHOLE, "Side effects are nausea, diarrhoea"], True),
         (["The most common side effects are nausea,"], True),
         (["The side effects are nausea and"], True),
         (["Dose: 5 mg", "Duration: 7 days", "Treatment should be"], True),
         (["Dose: 5 mg", "Duration: 7 days", "Cost: low"], False),
+        ([WHOLE, "The level of evidence is A"], False),
         ([WHOLE, "It is safe (in adults)."], False),
         ([WHOLE, "\u201cIt is safe.\u201d"], False),
         ([WHOLE, "It is safe.**"], False),
@@ -38,6 +38,33 @@ def test_an_answer_is_cut_off_where_its_last_sentence_has_no_end(
 
 
 @each_case(
+    ("last", "is_open"),
+    [
+        ("Side effects are nausea, diarrhoea", True),
+        ("It is given to adults who have diabetes", True),
+        ("Death fell too [1] \u2705", False),
+        ("The rate of death fell too [1]", False),
+        ("**Level of evidence:** 1A", False),
+        ("Confidence: high", False),
+        ("Level of confidence in it: high", False),
+        ("Absolute risk reduction: 4.9%", False),
+        ("The risk of death fell by 4.9%", False),
+        ("*Last updated: May 2024*", False),
+        ("This was written for adults *alone*", False),
+        ("The number to treat is thus $NNT = 20$", False),
+        ("I hope that it helps \U0001f600", False),
+        ("Best wishes", False),
+        ("It is safe.", False),
+    ],
+)
+def test_a_last_sentence_may_be_cut_that_alone_has_no_stop(last: str, is_open: bool):
+    assert lacks_stop([WHOLE, last]) == is_open
+    assert not is_cut_off([WHOLE, last])
+    assert not lacks_stop([last])
+    assert not lacks_stop([last.rstrip("."), last])
+
+
+@each_case(
     ("sentences", "is_refusal"),
     [
         ([], False),
@@ -48,6 +75,17 @@ def test_an_answer_is_cut_off_where_its_last_sentence_has_no_end(
         ([WHOLE, "The documents do not mention children."], False),
         (["I could not find trials in children."] + [WHOLE] * 5, False),
         (["Metformin does not cure diabetes."], False),
+        (["I do not recommend aspirin for primary prevention in adults over 70."], False),
+        (["I can't recommend aspirin after 70.", "Bleeds outweigh its benefit."], False),
+        (["The documents do not mention children, but aspirin is not recommended."], False),
+        (["Not enough information is available on the dose, but it lowers glucose."], False),
+        (["The documents do not mention children.", WHOLE], False),
+        (["The documents do not mention children.", "However, " + WHOLE], False),
+        (["I'm sorry, but I can't say whether it is safe."], True),
+        (["I am unable to provide medical advice."], True),
+        (["I don't have enough information to answer.", "Is it for an adult?"], True),
+        (["The context does not mention it.", "The passages are about adults with asthma."], True),
+        (["I could not find trials in children.", "You should ask a doctor about this."], True),
     ],
 )
 def test_a_short_answer_that_opens_with_having_none_is_a_refusal(
