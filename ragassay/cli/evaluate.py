@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from ragassay.cli.base import OK, audit_code, results_code
 from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, Strict, takes
-from ragassay.cli.terminal import Terminal
+from ragassay.cli.presenter import Terminal
 from ragassay.options import AuditKeywords, EvaluateKeywords, RunKeywords
 
 

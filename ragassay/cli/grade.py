@@ -13,7 +13,8 @@ from typer import Argument, Option
 
 from ragassay.cli.base import partial_if
 from ragassay.cli.options import DryRun, Json, Quiet, takes
-from ragassay.cli.terminal import Terminal, print_notes, print_rejections, show_sheets
+from ragassay.cli.presenter import Terminal
+from ragassay.cli.terminal import print_notes, print_rejections, show_sheets
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:

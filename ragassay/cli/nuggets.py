@@ -11,7 +11,8 @@ from typer import Option
 
 from ragassay.cli.base import partial_if
 from ragassay.cli.options import AnswersArgument, Quiet, takes
-from ragassay.cli.terminal import Terminal, print_rejections
+from ragassay.cli.presenter import Terminal
+from ragassay.cli.terminal import print_rejections
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, Keywords, settings_of
 from ragassay.process import run_sync

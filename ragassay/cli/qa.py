@@ -10,8 +10,9 @@ from typer import Argument, Option
 
 from ragassay.cli.base import audit_code, partial_if
 from ragassay.cli.options import DryRun, Json, Quiet, Strict, takes
+from ragassay.cli.presenter import Terminal
 from ragassay.cli.qa_files import export, read
-from ragassay.cli.terminal import Terminal, print_lines
+from ragassay.cli.terminal import print_lines
 from ragassay.options import EvaluateKeywords
 from ragassay.process import run_sync
 from ragassay.safe_text import open_console

@@ -10,8 +10,8 @@ from typer import Argument, Option
 
 from ragassay.cli.base import partial_if
 from ragassay.cli.options import AnswersArgument, Json, Quiet, takes
+from ragassay.cli.presenter import Terminal
 from ragassay.cli.terminal import (
-    Terminal,
     print_missing,
     print_rejections,
     show_and_write,
