@@ -326,5 +326,5 @@ def page_environment() -> Environment:
         "severity": finding_severity,
         "judged_by": judged_by_text,
     }
-    environment.globals |= SAID
+    environment.globals |= {**SAID, "UNDECIDED": UNDECIDED}
     return environment
