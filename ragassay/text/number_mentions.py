@@ -235,6 +235,15 @@ def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | N
         return True
     if claimed.kind == "time" and stated and _units_differ(claimed, stated):
         return off <= CALENDAR * amount
+    if (
+        stated
+        and claimed.bound == stated.bound != "about"
+        and claimed.bound
+        and claimed.kind != "p"
+    ):
+        # Two thresholds: the claim's may only be a little wider than the text's.
+        is_wider = mine < amount if claimed.bound == "over" else mine > amount
+        return is_wider and off <= COARSE * amount
     bounds = ((claimed.bound, mine, amount), (stated.bound if stated else "", amount, mine))
     return any(
         (bound == "over" and least <= value <= BEYOND * least)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 
 from ragassay.text.number_comparison import compare_numbers, slip_size
 from ragassay.text.number_mentions import read_mentions
@@ -333,3 +334,19 @@ def test_a_small_count_in_words_is_not_looked_for():
 def test_a_confidence_level_is_no_number_of_the_claim():
     kinds = [one.kind for one in read_mentions("RR 1.60, 95% CI 1.21 to 2.12")]
     assert kinds[0] == "ratio" and "share" not in kinds
+
+
+@each_case(
+    ("claim", "text", "verdict"),
+    [
+        ("Surgery is offered for a BMI > 40.", "Surgery is offered for a BMI > 35.", "other"),
+        ("Aspirin harms adults over 75.", "Aspirin harms adults over 60.", "other"),
+        ("Take at most 4 g a day.", "Take at most 3 g a day.", "other"),
+        ("Give it within 4.5 h of onset.", "Give it within 3 h of onset.", "other"),
+        ("Take at most 4 g a day.", "Take at most 4 g a day.", "same"),
+        ("More than 60% improved.", "More than 62% improved.", "same"),
+        ("More than 60% improved.", "In all, 65% improved.", "same"),
+    ],
+)
+def test_two_thresholds_are_compared_by_their_values(claim: str, text: str, verdict: str):
+    assert {one.verdict for one in compare_numbers(claim, text)} == {verdict}
