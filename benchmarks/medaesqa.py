@@ -5,7 +5,7 @@
 MedAESQA: ten consumer questions, each with an expert's answer and thirty machine answers, judged
 accurate or not. The machine answers are evaluated by `ragassay.evaluate`, with the expert's answer
 as their source, by the models that are installed with ragassay and no language model: what of an
-answer the expert's bears out. Beside it, what of the expert's answer it states, each sentence taken
+answer the expert's supports. Beside it, what of the expert's answer it states, each sentence taken
 for a nugget; and its length alone, since an answer that says nothing is short. AUROC is pooled and
 paired by question.
 

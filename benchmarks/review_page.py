@@ -26,7 +26,7 @@ from ragassay.records import (
     CitationVerdict,
     Evaluation,
     EvidenceSpan,
-    FileStamp,
+    FileFingerprint,
     Judgment,
     Manifest,
     SentenceLabel,
@@ -95,11 +95,11 @@ def evaluation(n: int) -> Evaluation:
 def written_run(folder: Path, n_items: int) -> None:
     """Write a run with at least so many items."""
     n_answers = -(-n_items // (len(RUBRICS) + 2 * N_SENTENCES))
-    stamp = FileStamp(name="answers.jsonl", sha256="0" * 64, n_items=n_answers)
+    fingerprint = FileFingerprint(name="answers.jsonl", sha256="0" * 64, n_items=n_answers)
     run = RunFolder(folder)
     folder.mkdir()
     write_whole(
-        run.manifest_file, Manifest(ragassay="0", judge="j", answers=stamp).model_dump_json()
+        run.manifest_file, Manifest(ragassay="0", judge="j", answers=fingerprint).model_dump_json()
     )
     write_lines(run.evaluations_file, [evaluation(n) for n in range(n_answers)])
 

@@ -47,7 +47,7 @@ from ragassay.settings import (
     Settings,
     VerdictLabels,
     load_settings,
-    seated,
+    with_panel,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ else:  # Their libraries take seconds to load, and nothing needs these at run ti
     Answers = AnswerLike = SourceLike = CorpusLike = Any
     NuggetsLike = RubricLike = EvaluatorLike = Any
 
-Spelling = Literal["keyword", "flag"]
+OptionStyle = Literal["keyword", "flag"]
 RETRIEVAL = "retrieval"
 """The part of an evaluation that `ragassay.run` alone adds."""
 
@@ -353,7 +353,7 @@ def _help_text(text: str, default: object) -> str:
 def settings_of(
     options: Mapping[str, object],
     base: Settings | None = None,
-    spelled: Spelling = "keyword",
+    style: OptionStyle = "keyword",
 ) -> Settings:
     """Return settings from options, else from `base`, else from the environment.
 
@@ -361,7 +361,7 @@ def settings_of(
         options: Values by name; None or an empty list means "not given". Options that set no field
             are ignored.
         base: The settings that the options change.
-        spelled: Returns an option's name for an error.
+        style: Returns an option's name for an error.
 
     Raises:
         SettingsError: A value is wrong, or two values contradict each other.
@@ -379,22 +379,22 @@ def settings_of(
     }
     if given.keys() & {"model", "api_base"}:
         endpoint = given.get("api_base") or (base and base.judge.api_base)
-        fields |= seated(several(given.get("model")), endpoint)
-    names = {field: getattr(known[name], spelled) for name in given for field in known[name].sets}
+        fields |= with_panel(several(given.get("model")), endpoint)
+    names = {field: getattr(known[name], style) for name in given for field in known[name].sets}
     settings = load_settings(base, names, **fields)
-    strange = [part for part in settings.evaluation.only if part not in (*PARTS, RETRIEVAL)]
+    unknown = [part for part in settings.evaluation.only if part not in (*PARTS, RETRIEVAL)]
     has_own = (
         settings.evaluation.evaluators
         or any(own_of(options))
         or any(map(is_rubric_file, settings.evaluation.rubrics))
     )
-    if strange and not has_own:
-        only = getattr(known["only"], spelled)
+    if unknown and not has_own:
+        only = getattr(known["only"], style)
         raise SettingsError(
-            f"{only}: there is no part {strange[0]!r}; there are {', '.join(PARTS)}"
+            f"{only}: there is no part {unknown[0]!r}; there are {', '.join(PARTS)}"
         )
     if "when" in given and not settings.judge.escalate:
-        when, second = (getattr(known[name], spelled) for name in ("when", "escalate"))
+        when, second = (getattr(known[name], style) for name in ("when", "escalate"))
         raise SettingsError(f"{when} says what goes to a second judge: name it, {second}")
     return settings
 

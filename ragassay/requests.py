@@ -112,7 +112,7 @@ class EvaluationRequest(Request[Results]):
         return cls(
             job,
             tools,
-            thresholds_of(options.get("fail_under"), tools, presenter.spelled),
+            thresholds_of(options.get("fail_under"), tools, presenter.style),
             options.get("audit") or 0,
             options.get("repeat") or 1,
         )
@@ -257,7 +257,7 @@ def request_grading(
         prepared_passages,
     )
 
-    chosen = grading_settings(options, settings, presenter.spelled)
+    chosen = grading_settings(options, settings, presenter.style)
     with line_limit(chosen.limits.max_line_bytes):
         passages = prepared_passages(
             responses, options, most_words=words, depth=depth, settings=chosen
@@ -303,7 +303,7 @@ def _read_pairs(
 ) -> tuple[GivenPairs, Run]:
     from ragassay.qa.evaluate import pairs_settings, read_paper_pairs
 
-    chosen = pairs_settings(options, settings, presenter.spelled)
+    chosen = pairs_settings(options, settings, presenter.style)
     with line_limit(chosen.limits.max_line_bytes):
         given = read_paper_pairs(pairs, papers).first(options.get("limit"))
     presenter.note_input(given.rejections)
@@ -332,7 +332,7 @@ def read_input(
         SettingsError: A setting is wrong.
     """
     with presenter.phase("reading answers and corpus"):
-        chosen = settings_of(options, settings, presenter.spelled)
+        chosen = settings_of(options, settings, presenter.style)
         nuggets = options.get("nuggets") or None
         if nuggets is not None and not isinstance(nuggets, str | Path):
             raise InputError("many answers take a file of nuggets, one answer takes a list of them")

@@ -84,7 +84,7 @@ async def write_pairs(
     presenter: Presenter,
 ) -> Generated:
     """Read papers and write their pairs; arguments and errors are those of `generate_pairs`."""
-    chosen = settings_of(options, settings, presenter.spelled)
+    chosen = settings_of(options, settings, presenter.style)
     check_writer(chosen)
     with line_limit(chosen.limits.max_line_bytes):
         found, rejections = papers_of(papers)

@@ -11,7 +11,7 @@ from ragassay.records import (
     Citation,
     CitationVerdict,
     Evaluation,
-    FileStamp,
+    FileFingerprint,
     Manifest,
     Score,
     SentenceLabel,
@@ -83,8 +83,8 @@ def written_run(
 
     folder = RunFolder(path)
     path.mkdir(parents=True)
-    stamp = FileStamp(name="answers.jsonl", sha256="0" * 64, n_items=len(evaluations))
-    given = {"ragassay": "0", "judge": "judge", "answers": stamp}
+    fingerprint = FileFingerprint(name="answers.jsonl", sha256="0" * 64, n_items=len(evaluations))
+    given = {"ragassay": "0", "judge": "judge", "answers": fingerprint}
     manifest = Manifest.model_validate(given | fields)
     write_whole(folder.manifest_file, manifest.model_dump_json())
     write_lines(folder.evaluations_file, evaluations)

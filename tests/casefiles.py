@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragassay.evaluators.base import Evaluator, Run
-from ragassay.evaluators.cases import CaseFile, VerdictKey
+from ragassay.evaluators.cases import OpenCase, VerdictKey
 from ragassay.graphs.asking import CaseQuestion
 from ragassay.records import Case, Record, Signals, VerdictBase
 
 
 def filed(
     case: Case, verdicts: Sequence[VerdictBase] = (), signals: Signals | None = None
-) -> CaseFile:
+) -> OpenCase:
     """The file of a case with verdicts."""
     known = {VerdictKey(one.evaluator, one.item): one for one in verdicts}
     record = Record(id=case.record_id, question=case.question, answer=case.answer)
-    return CaseFile("case", record, case, signals=signals, verdicts=known)
+    return OpenCase("case", record, case, signals=signals, verdicts=known)
 
 
-def question(evaluator: Evaluator[Any], item: str, file: CaseFile, run: Run) -> CaseQuestion:
+def question(evaluator: Evaluator[Any], item: str, file: OpenCase, run: Run) -> CaseQuestion:
     """The question of an evaluator about an item of a case."""
     subject = evaluator.known_items(file, run)[item]
     return CaseQuestion(evaluator, item, subject, file, run, lambda update: None)

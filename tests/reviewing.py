@@ -26,9 +26,9 @@ from ragassay.records import (
     OwnVerdict,
     SentenceLabel,
 )
-from ragassay.review.access import Door
+from ragassay.review.access import AccessControl
 from ragassay.review.app import WHO, build_app
-from ragassay.review.session import Desk
+from ragassay.review.session import ReviewSession
 
 PORT = 8123
 HOSTILE = (  # A random token holds 49 now and then, and never 60481729.
@@ -77,20 +77,20 @@ def evaluations() -> list[Evaluation]:
     return [first, second]
 
 
-def client_of(desk: Desk, who: str = "ann") -> TestClient:
-    """Return a client with the token's cookie; `desk` and `door` are its state."""
-    door = Door(PORT)
-    client = TestClient(build_app(desk, door), base_url=f"http://127.0.0.1:{PORT}")
-    client.cookies.set(door.cookie, door.token)
+def client_of(session: ReviewSession, who: str = "ann") -> TestClient:
+    """Return a client with the token's cookie; `session` and `access` are its state."""
+    access = AccessControl(PORT)
+    client = TestClient(build_app(session, access), base_url=f"http://127.0.0.1:{PORT}")
+    client.cookies.set(access.cookie, access.token)
     client.cookies.set(WHO, who)
     client.headers["origin"] = f"http://127.0.0.1:{PORT}"
-    client.desk, client.door = desk, door  # type: ignore[attr-defined]
+    client.session, client.access = session, access  # type: ignore[attr-defined]
     return client
 
 
-def number(desk: Desk, evaluator: str, item: str, record: str = "q1") -> int:
+def number(session: ReviewSession, evaluator: str, item: str, record: str = "q1") -> int:
     """Return the number of an item."""
-    found = desk.number_of((evaluator, record, item))
+    found = session.number_of((evaluator, record, item))
     assert found is not None
     return found
 

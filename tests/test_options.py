@@ -29,7 +29,7 @@ from ragassay.options import (
     options_of,
     settings_of,
 )
-from ragassay.records import RELEVANCE_LABELS, FileStamp
+from ragassay.records import RELEVANCE_LABELS, FileFingerprint
 from ragassay.retrievers.opening import OpenedCorpus
 from ragassay.runs.audit_job import AuditOptions
 from ragassay.runs.folder import RunFolder
@@ -181,8 +181,8 @@ def test_what_searches_for_evidence_takes_the_bounds_of_the_search():
 
 def test_answers_are_written_with_the_same_options():
     flags = {p.name for p in commands()["synthesize"].params} - {"help", "as_json", "quiet"}
-    spelled = {"models": "model", "endpoint": "api_base", "target": "file"}
-    wanted = {spelled.get(name, name) for name in flags - {"dry_run"}}
+    style = {"models": "model", "endpoint": "api_base", "target": "file"}
+    wanted = {style.get(name, name) for name in flags - {"dry_run"}}
     for function in (ragassay.synthesize, ragassay.asynthesize):
         assert wanted <= set(inspect.signature(function).parameters)
         own = {"queries", "file", "papers", "words", "max_tokens", "settings", "progress"}
@@ -386,14 +386,14 @@ def test_a_corpus_of_python_has_a_stamp_and_its_rejections(chosen, folder):
     answers = folder / "answers.jsonl"
     from_python("evaluate", answers, corpus=folder / "corpus.jsonl")
     job = chosen[-1].job
-    assert job.corpus_stamp.name == "corpus.jsonl"
+    assert job.corpus_fingerprint.name == "corpus.jsonl"
     assert [Path(rejection.file).name for rejection in job.rejections] == ["corpus.jsonl"]
-    stamps = []
+    fingerprints = []
     for corpus in (["one"], ["two"], ragassay.Corpus()):
         from_python("evaluate", answers, corpus=corpus)
-        stamps.append(chosen[-1].job.corpus_stamp)
-    assert [stamp.n_items for stamp in stamps] == [1, 1, 0]
-    assert len({stamp.sha256 for stamp in stamps}) == 3
+        fingerprints.append(chosen[-1].job.corpus_fingerprint)
+    assert [fingerprint.n_items for fingerprint in fingerprints] == [1, 1, 0]
+    assert len({fingerprint.sha256 for fingerprint in fingerprints}) == 3
 
 
 def test_python_warns_of_what_a_result_does_not_say(chosen, folder, monkeypatch):
@@ -402,7 +402,7 @@ def test_python_warns_of_what_a_result_does_not_say(chosen, folder, monkeypatch)
     with pytest.warns(UserWarning, match=lost), pytest.raises(Stopped):
         ragassay.audit(**given)
     opened = OpenedCorpus(
-        ragassay.Corpus(), FileStamp(name="c", sha256="", n_items=0), note="by words"
+        ragassay.Corpus(), FileFingerprint(name="c", sha256="", n_items=0), note="by words"
     )
     monkeypatch.setattr("ragassay.runs.job.open_literature", lambda where, settings: opened)
     for start in (ragassay.evaluate, ragassay.audit):

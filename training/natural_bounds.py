@@ -7,7 +7,7 @@ The rows of `training.natural` are of answers and papers that people wrote or re
 that people labelled. One verdict of each question, document or claim is drawn.
 
 - What contradicts is bounded by kind: another value of a number, or other words. Leanings, which no
-  rule bears out, are measured and never decided. A kind must hold on each set with at least
+  rule supports, are measured and never decided. A kind must hold on each set with at least
   `N_ENOUGH` such verdicts, and the strictest bound counts. ExpertQA has no label
   for contradiction: any support that is not complete counts as right, which is generous.
 - What is about something else is right where the label is neutral, or incomplete on ExpertQA. That

@@ -112,10 +112,10 @@ def use_compiled(
                 f"a compiled prompt is for {prompt.agent!r}, which this run does not have; there "
                 f"are {', '.join(by_prompt)}"
             )
-        strange = [name for name in prompt.rubrics if rubrics and name not in rubrics]
-        if strange:
+        unknown = [name for name in prompt.rubrics if rubrics and name not in rubrics]
+        if unknown:
             raise SettingsError(
-                f"a compiled prompt is for the rubric {strange[0]!r}; there is none"
+                f"a compiled prompt is for the rubric {unknown[0]!r}; there is none"
             )
         if why := (unasked or {}).get(prompt.agent):
             raise SettingsError(f"the compiled prompt of {prompt.title} would not be said: {why}")

@@ -269,10 +269,10 @@ class Agent(dspy.Module):
         signature: Any = self.predict.signature
         known = {CASE_FIELD, *signature.fields}
         for demo in compiled.predictor.demos:
-            if strange := sorted(demo.keys() - known):
+            if unknown := sorted(demo.keys() - known):
                 raise SettingsError(
                     f"compiled prompt of {compiled.title}: an example has the field "
-                    f"{strange[0]!r}; there are {', '.join(sorted(known))}"
+                    f"{unknown[0]!r}; there are {', '.join(sorted(known))}"
                 )
 
     def request(self, *args: Any, **kwargs: Any) -> AgentRequest:

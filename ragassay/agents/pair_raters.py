@@ -207,9 +207,9 @@ class IntentComparer(Agent):
 
         def read(found: dspy.Prediction, usage: Usage) -> list[IntentSimilarity]:
             scores = [int(found[name]) for name in names("similarity", n)]
-            strange = next((score for score in scores if not 0 <= score <= MOST_INTENT), None)
-            if strange is not None:
-                raise UnparsableReplyError(f"similarity {strange} is not between 0 and 100")
+            unknown = next((score for score in scores if not 0 <= score <= MOST_INTENT), None)
+            if unknown is not None:
+                raise UnparsableReplyError(f"similarity {unknown} is not between 0 and 100")
             return [
                 IntentSimilarity(
                     first=pair.id,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ragassay.evaluators.base import Outcome, Run
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.comparing import compare
 from ragassay.evaluators.own import OwnEvaluator, Subject
 from ragassay.metrics.papers.retrieval import Qrels, run_values
@@ -44,14 +44,14 @@ class RetrievalEvaluator(OwnEvaluator):
             _said_by_the_verifier, name=NAME, labels=(SUPPORTS, OTHER), version=version
         )
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, Subject]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, Subject]:
         """Return each pair of a gold nugget and a source; none where documents are judged."""
         if self._judged(file.record):
             return {}
         pairs = [(n, m) for n, _ in enumerate(file.case.gold) for m in range(len(_sources(file)))]
         return {f"{n + 1}/{m + 1}": Subject(criterion=f"{n + 1}/{m + 1}") for n, m in pairs}
 
-    async def ask(self, subject: Subject, file: CaseFile, run: Run) -> Sequence[OwnVerdict]:
+    async def ask(self, subject: Subject, file: OpenCase, run: Run) -> Sequence[OwnVerdict]:
         """Compare a nugget with a source."""
         n, m = _pair(subject.criterion)
         nugget, source = file.case.gold[n].text, _sources(file)[m]
@@ -73,7 +73,7 @@ class RetrievalEvaluator(OwnEvaluator):
             )
         ]
 
-    def depends_on(self, subject: Subject, file: CaseFile, run: Run) -> Iterable[str]:
+    def depends_on(self, subject: Subject, file: OpenCase, run: Run) -> Iterable[str]:
         """Return the nugget, the source, and what compares."""
         n, m = _pair(subject.criterion)
         yield from (file.case.gold[n].text, _sources(file)[m].model_dump_json())
@@ -83,7 +83,7 @@ class RetrievalEvaluator(OwnEvaluator):
         """Name what compares."""
         return run.verifier_name
 
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+    def n_most_calls(self, file: OpenCase, run: Run) -> int:
         """A verifier other than the judge takes no call."""
         is_judge = run.settings.chosen_verifier == "judge"
         return len(self.known_items(file, run)) if is_judge else 0
@@ -109,7 +109,7 @@ async def _said_by_the_verifier(case: Case) -> str:
     raise NotImplementedError
 
 
-def _sources(file: CaseFile) -> tuple[Document, ...]:
+def _sources(file: OpenCase) -> tuple[Document, ...]:
     return file.record.sources
 
 

@@ -17,7 +17,7 @@ from ragassay.errors import InputError
 from ragassay.formats.retrieval import read_qrels
 from ragassay.options import Answers, RunKeywords, check_options, several, shows
 from ragassay.process import run_sync
-from ragassay.records import FileStamp, Rejection
+from ragassay.records import FileFingerprint, Rejection
 from ragassay.requests import EvaluationRequest, Request, folder_of
 from ragassay.results import Results
 from ragassay.runs.folder import RunFolder
@@ -164,8 +164,10 @@ class ApplicationRequest(Request[Results]):
 def _identify_run(job: Job, name: str) -> Job:
     """Identify a run by its application and questions: its answers come to be as it runs."""
     digest = hashlib.sha256(f"{name}\n{job.answers.sha256}".encode()).hexdigest()
-    stamp = FileStamp(name=name, sha256=digest, n_items=len(job.records), format="application")
-    return replace(job, answers=stamp)
+    fingerprint = FileFingerprint(
+        name=name, sha256=digest, n_items=len(job.records), format="application"
+    )
+    return replace(job, answers=fingerprint)
 
 
 def _grades(

@@ -173,7 +173,7 @@ def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: A
     from ragassay.retrievers.disk.corpus import DiskCorpus
 
     need("chromadb")
-    settings = settings_of(options, spelled="flag")
+    settings = settings_of(options, style="flag")
     opened = DiskCorpus(corpus)
     with shown_embedding(len(opened), enabled=not quiet) as listen:
         embedder = Embedder(settings.literature.embedder)
@@ -307,7 +307,7 @@ def _open_literature(where: str, rerank: str, options: Mapping[str, object]) -> 
     from ragassay.retrievers.reranked_literature import rerank_literature
 
     base = load_settings(reranker=rerank or "none")
-    settings = settings_of(options, base, spelled="flag")
+    settings = settings_of(options, base, style="flag")
     model = Embedder(settings.literature.embedder)
     opened = open_literature(where, settings, model)
     if opened.note:

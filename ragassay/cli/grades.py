@@ -94,7 +94,7 @@ def passages(
     """
     from ragassay.workbench.grading import prepared_passages
 
-    found = prepared_passages(responses, options, most_words=words, depth=depth, spelled="flag")
+    found = prepared_passages(responses, options, most_words=words, depth=depth, style="flag")
     print_rejections(found.rejections)
     _write(found.queries, target)
     return partial_if(found.rejections)

@@ -166,7 +166,7 @@ def _generate_matrix(
     from ragassay.studies.synthesis_writer import Writing
 
     named: EvaluateKeywords = {**options, "model": asked.generators}
-    settings = writing_settings(named, spelled="flag")
+    settings = writing_settings(named, style="flag")
     writers = writers_of(settings, asked.words)
     judges = [_settings(name, options, only=["rubrics"]) for name in asked.judges]
     states = None if dry_run else states_of(asked.out / ANSWERS)
@@ -197,7 +197,7 @@ def _check(asked: _Asked, options: EvaluateKeywords) -> None:
 def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
     bounds = ("concurrency", "max_rpm", "max_usd", "engine", "address", "workers")
     chosen = {key: options.get(key) for key in ("api_base", *bounds)}
-    return settings_of({"model": [name]} | chosen | more, spelled="flag")
+    return settings_of({"model": [name]} | chosen | more, style="flag")
 
 
 def _calls_text(plan: GenerationPlan, asked: _Asked) -> str:

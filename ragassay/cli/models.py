@@ -18,7 +18,7 @@ from ragassay.models import registry
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
-    from ragassay.models.registry import FileCheck, ShelfItem
+    from ragassay.models.registry import FileCheck, RegisteredModel
     from ragassay.records import Bound, CardFigure
 
 app = typer.Typer(
@@ -75,12 +75,15 @@ def find_judges(
 @app.command("list")
 def list_models(as_json: Json = False) -> None:
     """List every embedded, shipped or fetchable model: its purpose, its size, its origin."""
-    items = (*registry.shelf(), *registry.fact_checkers(load_settings().literature.cache_dir))
+    items = (
+        *registry.registered_models(),
+        *registry.fact_checkers(load_settings().literature.cache_dir),
+    )
     if as_json:
         for item in items:
             typer.echo(json.dumps(_fields(item)))
     else:
-        _print_shelf(items)
+        _print_models(items)
 
 
 @app.command()
@@ -142,7 +145,7 @@ def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
     items = (
         [registry.item_of(name, cache_dir) for name in names]
         if names
-        else [*registry.shelf(), *fetched]
+        else [*registry.registered_models(), *fetched]
     )
     results = [(item, registry.check(item)) for item in items]
     for item, found in results:
@@ -186,7 +189,7 @@ def merge(
         typer.echo(f"wrote {hf}")
 
 
-def _fields(item: ShelfItem) -> dict[str, object]:
+def _fields(item: RegisteredModel) -> dict[str, object]:
     return {
         "name": item.name,
         "role": item.role,
@@ -196,7 +199,7 @@ def _fields(item: ShelfItem) -> dict[str, object]:
     }
 
 
-def _print_shelf(items: Sequence[ShelfItem]) -> None:
+def _print_models(items: Sequence[RegisteredModel]) -> None:
     from ragassay.reports.sheets import Column, Sheet, numbers, words
 
     rows: list[tuple[str, ...]] = []
@@ -213,7 +216,7 @@ def _size(n_bytes: int) -> str:
     return f"{n_bytes / 2**20:,.1f} MiB" if n_bytes >= 2**20 else f"{n_bytes / 2**10:,.1f} KiB"
 
 
-def _print_card(item: ShelfItem) -> None:
+def _print_card(item: RegisteredModel) -> None:
 
     print_lines(item.name, style="bold")
     lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
@@ -272,7 +275,7 @@ def _print_note(folder: Path) -> None:
         typer.echo(f"{targets[note.targets]}; it reads {reads} sources")
 
 
-def _print_check(item: ShelfItem, found: Sequence[FileCheck]) -> None:
+def _print_check(item: RegisteredModel, found: Sequence[FileCheck]) -> None:
     words = {"ok": "OK", "damaged": "DAMAGED", "missing": "MISSING", "unproven": "READ"}
     for file in found:
         typer.echo(f"{words[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())

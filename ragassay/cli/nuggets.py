@@ -192,7 +192,7 @@ def fit(
     from ragassay.runs.nugget_matching import fit_file, read_match_file
 
     need("optuna")
-    settings = settings_of(options, spelled="flag")
+    settings = settings_of(options, style="flag")
     found = read_match_file(file)
     print_rejections(found.rejections)
     if found.n_one_sided:
@@ -218,10 +218,10 @@ def _page(target: Path, opens: bool) -> Reviewer:
 
     async def review(asked: Sequence[EditRequest]) -> list[Rows]:
         source = open_lists(asked, journal_of(target))
-        desk = await serve_until_done(
-            source, opens=opens, on_ready=lambda door, desk: typer.echo(door.url)
+        session = await serve_until_done(
+            source, opens=opens, on_ready=lambda access, session: typer.echo(access.url)
         )
-        return [rows_of(one, desk) for one in asked]
+        return [rows_of(one, session) for one in asked]
 
     return review
 

@@ -13,7 +13,7 @@ from ragassay.cli.options import DryRun, Json, Quiet
 from ragassay.cli.terminal import print_lines, print_rejections, print_sheets
 from ragassay.extras import need
 from ragassay.records import Score
-from ragassay.settings import load_settings, seated
+from ragassay.settings import load_settings, with_panel
 
 if TYPE_CHECKING:
     from ragassay.optimizers.compiling.job import CompileResult
@@ -174,7 +174,7 @@ def optimize(
         need("optuna")
     judges = [name for name in (model, reflection_model) if name]
     settings = load_settings(
-        **seated(judges[:1] if model else (), api_base), concurrency=concurrency
+        **with_panel(judges[:1] if model else (), api_base), concurrency=concurrency
     )
     if reflection_model and reflection_model != model:
         settings = settings.model_copy(update={"panel": (reflection_model,)})

@@ -109,7 +109,7 @@ def _check(given: Mapping[str, Any], *, is_whole: bool) -> None:
     from ragassay.runs.preflight import JUDGE_FIELDS, check_ready
 
     check_ready(
-        settings_of(given, spelled="flag"),
+        settings_of(given, style="flag"),
         given,
         others=filter(None, [given.get("evaluator")]),
         file=given.get("target"),

@@ -115,8 +115,9 @@ def _provenance(manifest: Manifest) -> Iterator[str]:
         if card is not None:
             start, end = split_sentences(card.description)[0]
             yield f"{role}: {card.description[start:end]}"
-    for stamp in manifest.prompts:
-        yield f"Compiled prompt: {', '.join((stamp.agent, *stamp.rubrics))} ({stamp.optimizer})"
+    for fingerprint in manifest.prompts:
+        about = ", ".join((fingerprint.agent, *fingerprint.rubrics))
+        yield f"Compiled prompt: {about} ({fingerprint.optimizer})"
 
 
 def _print_advice(manifest: Manifest, summary: Summary) -> None:

@@ -31,7 +31,7 @@ class Terminal(Presenter):
         folder: The run's folder, for the path of its report.
     """
 
-    spelled = "flag"
+    style = "flag"
 
     def __init__(
         self, is_quiet: bool, as_json: bool = False, folder: str | Path | None = None

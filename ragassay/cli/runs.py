@@ -19,8 +19,8 @@ from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
     from ragassay.models.serving.server import Address
-    from ragassay.review.access import Door
-    from ragassay.review.session import Desk
+    from ragassay.review.access import AccessControl
+    from ragassay.review.session import ReviewSession
 
 
 RUNS = Path("runs")
@@ -176,16 +176,16 @@ def review_target(
     serve_page(target, testbank or (), who, port, opens=not no_open, on_ready=_announce_page)
 
 
-def _announce_page(door: Door, desk: Desk) -> None:
+def _announce_page(access: AccessControl, session: ReviewSession) -> None:
     """Print the address on stdout, for programs too, and the rest on stderr."""
     from ragassay.reports.text import count_text
 
-    typer.echo(door.url)
-    source = desk.source
+    typer.echo(access.url)
+    source = session.source
     typer.echo(
-        f"{source.name}: {count_text(len(desk.items), 'item')}; "
+        f"{source.name}: {count_text(len(session.items), 'item')}; "
         f"what is said goes to {source.journal.path}\n"
-        f"Ctrl-C ends it. --port {door.port} later finds what the browser could not save yet.",
+        f"Ctrl-C ends it. --port {access.port} later finds what the browser could not save yet.",
         err=True,
     )
 

@@ -100,7 +100,7 @@ def strategies(
         columns=column_map(options.get("column_map")),
     )
     options.setdefault("rubric_set", default_rubric_set(given.job.answers.format))
-    settings = settings_of(options, spelled="flag")
+    settings = settings_of(options, style="flag")
     folder = Path(options.get("out") or "")
     n_steps = N_WAYS * len(given.job.records)
     with shown_progress(n_steps, enabled=not quiet) as listen:
@@ -191,7 +191,7 @@ def rationales(
         n_calls = n if options.get("model") else 0
         typer.echo(f"{count_text(n, 'reason')}: at most {count_text(n_calls, 'call')}")
         return OK
-    settings = settings_of(options, spelled="flag") if options.get("model") else None
+    settings = settings_of(options, style="flag") if options.get("model") else None
     with shown_progress(n, settings is not None and not quiet, "checking") as listen:
         found = run_sync(audit_reasons(given, settings, folder, labels, listen=listen))
     _show_rationales(found, as_json, quiet)

@@ -86,7 +86,7 @@ def synthesize(
     from ragassay.studies.synthesis_writer import Writing
 
     named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
-    settings = writing_settings(named, spelled="flag")
+    settings = writing_settings(named, style="flag")
     file = target or Path("runs") / f"{queries.name.split('.')[0]}-answers.jsonl"
     how = Writing(words, max_tokens, bool(options.get("retry_failed")))
     if dry_run:

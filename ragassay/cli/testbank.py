@@ -308,7 +308,7 @@ def lint(
     file = opened_bank(bank)
     found = lint_file(
         file,
-        settings_of(options, spelled="flag"),
+        settings_of(options, style="flag"),
         options.get("corpus"),
         query=query,
         is_shown=not quiet,

@@ -83,7 +83,7 @@ def create(
         with_answers=source != "query" if answers is None else answers,
         n_documents=documents,
     )
-    tools, note = exam_tools(settings_of(options, spelled="flag"), plan, options.get("corpus"))
+    tools, note = exam_tools(settings_of(options, style="flag"), plan, options.get("corpus"))
     if note:
         typer.echo(note, err=True)
     file = read_exam_queries(queries).first(options.get("limit"))

@@ -301,11 +301,11 @@ def support(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Show how many answer sentences their cited documents bear out (BioACE, figure 7a).
+    """Show how many answer sentences their cited documents support (BioACE, figure 7a).
 
-    Supp(AS) is the share of sentences that any cited document bears out, Supp(CS) that of sentences
-    that any of those bears out that people call supporting: the nearer to 1, the more a model
-    agrees with them. A document bears a sentence out if one of its runs of three sentences scores
+    Supp(AS) is the share of sentences that any cited document supports, Supp(CS) that of sentences
+    that any of those supports that people call supporting: the nearer to 1, the more a model
+    agrees with them. A document supports a sentence if one of its runs of three sentences scores
     at the model's threshold or above. Sentences that cite nothing are unscored. Without labels only
     Supp(AS) is printed.
 
@@ -354,7 +354,7 @@ def at_k(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Show how many answer sentences the k best documents of a search bear out (BioACE, figure 7b).
+    """Show how many answer sentences the k best documents of a search support (BioACE, figure 7b).
 
     Two scores have this form. "correctness_at_k" is BioACE's: documents are found by the question,
     --depth of them reranked. "correctness_at_k_by_claim" is that of an evaluation, whose k is

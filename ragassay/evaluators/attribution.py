@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.evaluators.base import Outcome, Run
-from ragassay.evaluators.cases import CaseFile, Cited
+from ragassay.evaluators.cases import Cited, OpenCase
 from ragassay.evaluators.claims import CITATION
 from ragassay.evaluators.comparing import ComparingEvaluator, compare, read_of
 from ragassay.evaluators.words import Wording, Words
@@ -68,7 +68,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         """Return whether the settings want it."""
         return super().is_wanted(run) and run.settings.verification.attribution
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, CitedTogether]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, CitedTogether]:
         """Return all documents of each sentence with several, and all but one that fails alone.
 
         Of two documents, the other alone is what the citation itself is judged by.
@@ -79,7 +79,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
             if len(passages) < 2:
                 continue
             found[f"{sentence.index}/"] = CitedTogether(sentence, "", tuple(passages.values()))
-            alone = _alone(sentence, CITATION.settled(file, run))
+            alone = _alone(sentence, CITATION.final_verdicts(file, run))
             for name in passages if len(passages) > 2 else ():
                 if not alone.get(name):
                     others = tuple(one for other, one in passages.items() if other != name)
@@ -87,7 +87,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         return found
 
     async def ask(
-        self, subject: CitedTogether, file: CaseFile, run: Run
+        self, subject: CitedTogether, file: OpenCase, run: Run
     ) -> Sequence[AttributionVerdict]:
         """Compare a sentence with the texts of several documents."""
         text = _text(subject, file, run)
@@ -96,7 +96,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
             AttributionVerdict(sentence=subject.sentence, without=subject.without, **vars(found))
         ]
 
-    def depends_on(self, subject: CitedTogether, file: CaseFile, run: Run) -> Iterable[str]:
+    def depends_on(self, subject: CitedTogether, file: OpenCase, run: Run) -> Iterable[str]:
         """Return the texts, and what compares."""
         labels = str(run.settings.verification.verdict_labels)
         return [_text(subject, file, run), labels, *run.verifier_identity]
@@ -116,13 +116,13 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         ]
         return alce_scores(sentences, self.judged_by(outcome.run))
 
-    def n_most_questions(self, file: CaseFile, run: Run) -> int:
+    def n_most_questions(self, file: OpenCase, run: Run) -> int:
         """Each sentence with several documents has one, and with three one for each."""
         counts = [len({c.document for c in s.citations if c.document}) for s in file.case.sentences]
         return sum((n > 1) + (n if n > 2 else 0) for n in counts)
 
 
-def _passages(sentence: AnswerSentence, file: CaseFile) -> dict[str, Cited]:
+def _passages(sentence: AnswerSentence, file: OpenCase) -> dict[str, Cited]:
     """Return what is compared of each document that a sentence cites."""
     found: dict[str, Cited] = {}
     for one in file.cited:
@@ -131,7 +131,7 @@ def _passages(sentence: AnswerSentence, file: CaseFile) -> dict[str, Cited]:
     return found
 
 
-def _text(subject: CitedTogether, file: CaseFile, run: Run) -> str:
+def _text(subject: CitedTogether, file: OpenCase, run: Run) -> str:
     read = (
         (one.passage.title, read_of(one.passage, subject.citing, file.case, run).text)
         for one in subject.passages

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from ragassay.agents.agent_set import Agents, agents_left_out, use_compiled
 from ragassay.errors import FatalModelError
-from ragassay.evaluators.cases import CaseFile, OpenFiles, Task, VerdictKey
+from ragassay.evaluators.cases import OpenCase, OpenCases, Task, VerdictKey
 from ragassay.evaluators.models import Grading, Models, Retrieval
 from ragassay.evaluators.words import Words
 from ragassay.judges import BaseJudge, Cascade
@@ -20,7 +20,7 @@ from ragassay.metrics.stats.uncertainty import parse_condition
 from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.gateway import NEEDS_JUDGE
 from ragassay.models.limiter import RunLimiter
-from ragassay.models.tuned import note_of
+from ragassay.models.tuned import metadata_of
 from ragassay.prompts import Criteria, Rubric, load_rubrics, prompts_sha256
 from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256
 from ragassay.records import (
@@ -83,7 +83,7 @@ class Run:
     agents: Agents = field(default_factory=Agents)
     compiled: tuple[CompiledPrompt, ...] = ()
     second: Run | None = None
-    files: OpenFiles = field(default_factory=OpenFiles, compare=False, repr=False)
+    files: OpenCases = field(default_factory=OpenCases, compare=False, repr=False)
     store: Store = field(default_factory=Store, compare=False, repr=False)
     arguments: RunArguments | None = field(default=None, compare=False, repr=False)
     limiter: RunLimiter = field(default_factory=RunLimiter, compare=False, repr=False)
@@ -244,7 +244,7 @@ class Run:
     def tuned_weights(self) -> tuple[str, ...]:
         """Digests of the adapters among the judges, whose names may be those of folders."""
         names = (*self.settings.judge.judges, self.settings.chosen_verifier)
-        notes = [note_of(name) for name in names]
+        notes = [metadata_of(name) for name in names]
         return tuple(note.weights_sha256 for note in notes if note)
 
 
@@ -259,7 +259,7 @@ class Outcome:
         matches: Pairs of gold (or reference) nuggets and answer nuggets.
     """
 
-    file: CaseFile
+    file: OpenCase
     run: Run
     verdicts: Mapping[str, Sequence[VerdictBase]]
     matches: tuple[NuggetMatch, ...] = ()
@@ -329,15 +329,15 @@ class Evaluator(ABC, Generic[S]):
         return None
 
     @abstractmethod
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, S]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, S]:
         """Return what is asked about, by item, as far as the file tells."""
 
-    def known_items(self, file: CaseFile, run: Run) -> Mapping[str, S]:
+    def known_items(self, file: OpenCase, run: Run) -> Mapping[str, S]:
         """Return `items`, found once for each state of a case."""
         return file.remember(self.name, lambda: self.items(file, run))
 
     @abstractmethod
-    async def ask(self, subject: S, file: CaseFile, run: Run) -> Sequence[VerdictBase]:
+    async def ask(self, subject: S, file: OpenCase, run: Run) -> Sequence[VerdictBase]:
         """Answer one question. The first verdict is its own; others may be another evaluator's.
 
         Raises:
@@ -345,7 +345,7 @@ class Evaluator(ABC, Generic[S]):
         """
 
     def unscored(
-        self, subject: S, file: CaseFile, run: Run, failure: Failure
+        self, subject: S, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return what stands where a question got no answer.
 
@@ -354,11 +354,11 @@ class Evaluator(ABC, Generic[S]):
         where: dict[str, Any] = {name: getattr(subject, name) for name in self.record.item_fields}
         return [self.record(failure=failure, **where)]
 
-    def depends_on(self, subject: S, file: CaseFile, run: Run) -> Iterable[str | None]:
+    def depends_on(self, subject: S, file: OpenCase, run: Run) -> Iterable[str | None]:
         """Return what a verdict depends on besides the case, the item and the judge's model."""
         return ()
 
-    def tasks(self, file: CaseFile, run: Run) -> list[Task]:
+    def tasks(self, file: OpenCase, run: Run) -> list[Task]:
         """Return the questions of a case."""
         return [Task(self.name, item, file.id) for item in self.known_items(file, run)]
 
@@ -388,7 +388,7 @@ class Evaluator(ABC, Generic[S]):
         """Return what a second judge is asked of a batch: its first thing."""
         return subject
 
-    def settled(self, file: CaseFile, run: Run) -> Sequence[Any]:
+    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[Any]:
         """Return the verdicts in order, with those that needed no question."""
         keys = (VerdictKey(self.name, item) for item in self.known_items(file, run))
         return [file.verdicts[key] for key in keys if key in file.verdicts]
@@ -414,11 +414,11 @@ class Evaluator(ABC, Generic[S]):
         """Return the verdicts that one was made of, itself where there are none."""
         return (verdict,)
 
-    def n_most_questions(self, file: CaseFile, run: Run) -> int:
+    def n_most_questions(self, file: OpenCase, run: Run) -> int:
         """Return how many questions there can be at most, before anything was found."""
         return len(self.known_items(file, run))
 
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+    def n_most_calls(self, file: OpenCase, run: Run) -> int:
         """Return how many model calls these take at most; an instrument takes none."""
         has_model = run.judge.lm is not None and self.instrument(run) is None
         return self.n_most_questions(file, run) if has_model else 0
@@ -443,12 +443,12 @@ class Batch(Generic[T]):
 class BatchEvaluator(Evaluator[Batch[T]]):
     """An evaluator that asks about several things in a call."""
 
-    def tasks(self, file: CaseFile, run: Run) -> list[Task]:
+    def tasks(self, file: OpenCase, run: Run) -> list[Task]:
         """Return one task a call."""
         asked = self.known_items(file, run)
         return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
 
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+    def n_most_calls(self, file: OpenCase, run: Run) -> int:
         """Count the calls."""
         if self.instrument(run) is not None:
             return 0

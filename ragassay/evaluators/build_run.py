@@ -63,9 +63,9 @@ def build_run(
     own = [*map(find_evaluator, settings.evaluation.evaluators), *evaluators, *criteria]
     asked = registered(own)
     parts = dict.fromkeys((*PARTS, *(one.part for one in asked)))
-    strange = [part for part in settings.evaluation.only if part not in parts]
-    if strange:
-        raise SettingsError(f"only: there is no part {strange[0]!r}; there are {', '.join(parts)}")
+    unknown = [part for part in settings.evaluation.only if part not in parts]
+    if unknown:
+        raise SettingsError(f"only: there is no part {unknown[0]!r}; there are {', '.join(parts)}")
     chosen = chosen_rubrics(
         settings.evaluation.rubrics, settings.evaluation.rubric_set, known, rated
     )

@@ -80,7 +80,7 @@ class Cited:
 
 
 @dataclass(frozen=True)
-class CaseFile:
+class OpenCase:
     """All that is known of one answer while it is judged; each step makes a new one.
 
     Attributes:
@@ -128,19 +128,19 @@ class CaseFile:
         return hashlib.sha256(self.case.model_dump_json().encode()).hexdigest()
 
 
-class OpenFiles:
+class OpenCases:
     """The files of the cases that are being judged, by id."""
 
     def __init__(self) -> None:
-        self._files: dict[str, CaseFile] = {}
+        self._files: dict[str, OpenCase] = {}
         self._fatal: dict[str, FatalModelError] = {}
 
-    def open(self, file: CaseFile) -> CaseFile:
+    def open(self, file: OpenCase) -> OpenCase:
         """Keep a file, in place of an older state of it."""
         self._files[file.id] = file
         return file
 
-    def get(self, case: str) -> CaseFile | None:
+    def get(self, case: str) -> OpenCase | None:
         """Return a file; None where it is not open."""
         return self._files.get(case)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragassay.evaluators.base import Evaluator, Run
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.comparing import ComparingEvaluator, compare, sources_of
 from ragassay.evaluators.words import Words
 from ragassay.records import (
@@ -40,12 +40,12 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         """Return whether citations are checked nugget by nugget."""
         return run.settings.cites_by_nuggets
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, EvidenceSpan]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, EvidenceSpan]:
         """Return the passages of the cited documents, each once."""
         sources = (s for c in file.cited for s in sources_of(c.sentence, file.case, c.marker))
         return _windows(file, dict.fromkeys(source.id for source in sources))
 
-    async def ask(self, subject: EvidenceSpan, file: CaseFile, run: Run) -> Sequence[DocumentFacts]:
+    async def ask(self, subject: EvidenceSpan, file: OpenCase, run: Run) -> Sequence[DocumentFacts]:
         """List the facts of a passage; without a judge, its sentences."""
         if run.judge.lm is None:
             facts = tuple(sentences_of(subject.text))
@@ -63,7 +63,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         ]
 
     def unscored(
-        self, subject: EvidenceSpan, file: CaseFile, run: Run, failure: Failure
+        self, subject: EvidenceSpan, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[DocumentFacts]:
         """Let the passage's sentences stand for its facts."""
         return [
@@ -75,21 +75,21 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
             )
         ]
 
-    def depends_on(self, subject: EvidenceSpan, file: CaseFile, run: Run) -> Sequence[str]:
+    def depends_on(self, subject: EvidenceSpan, file: OpenCase, run: Run) -> Sequence[str]:
         """Return the passage."""
         return [subject.text]
 
-    def settled(self, file: CaseFile, run: Run) -> Sequence[DocumentFacts]:
+    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[DocumentFacts]:
         """Return the facts by document and place."""
-        return sorted(super().settled(file, run), key=lambda one: (one.document, one.start))
+        return sorted(super().final_verdicts(file, run), key=lambda one: (one.document, one.start))
 
-    def n_most_questions(self, file: CaseFile, run: Run) -> int:
+    def n_most_questions(self, file: OpenCase, run: Run) -> int:
         """Every document that is cited has its passages."""
         cited = (c.document for s in file.case.sentences for c in s.citations if c.document)
         return len(_windows(file, cited))
 
 
-def _windows(file: CaseFile, documents: Iterable[str]) -> dict[str, EvidenceSpan]:
+def _windows(file: OpenCase, documents: Iterable[str]) -> dict[str, EvidenceSpan]:
     from ragassay.agents.nugget_writers import fact_windows
 
     sources = {source.id: source for source in file.case.sources}
@@ -133,10 +133,10 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         """Return False: citations hold the verdicts that they are merged from."""
         return False
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, CitedNugget]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, CitedNugget]:
         """Return each nugget of a sentence with each document that the sentence cites."""
         facts: dict[str, list[str]] = {}
-        for one in FACTS.settled(file, run):
+        for one in FACTS.final_verdicts(file, run):
             facts.setdefault(one.document, []).extend(one.facts)
         nuggets: dict[int | None, list[str]] = {}
         for one in file.verdicts.values():
@@ -156,7 +156,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
             for text in nuggets.get(sentence, ())
         }
 
-    async def ask(self, subject: CitedNugget, file: CaseFile, run: Run) -> Sequence[NuggetVerdict]:
+    async def ask(self, subject: CitedNugget, file: OpenCase, run: Run) -> Sequence[NuggetVerdict]:
         """Compare a nugget with the facts of a document."""
         found = await compare(run, file.case, subject.nugget, "\n".join(subject.facts))
         return [
@@ -168,7 +168,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
             )
         ]
 
-    def depends_on(self, subject: CitedNugget, file: CaseFile, run: Run) -> Sequence[str]:
+    def depends_on(self, subject: CitedNugget, file: OpenCase, run: Run) -> Sequence[str]:
         """Return the facts, and what compares."""
         labels = str(run.settings.verification.verdict_labels)
         return [*subject.facts, labels, *run.verifier_identity]
@@ -178,7 +178,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         nested = (nugget for citation in evaluation.citations for nugget in citation.nuggets)
         return {nugget.item: nugget for nugget in nested}.values()
 
-    def n_most_questions(self, file: CaseFile, run: Run) -> int:
+    def n_most_questions(self, file: OpenCase, run: Run) -> int:
         """Each citation has one list, or as many as its sentence may have nuggets.
 
         Those of an answer that was read as a whole can be more.

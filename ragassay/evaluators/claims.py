@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragassay.evaluators.base import Outcome, Run
-from ragassay.evaluators.cases import CaseFile, Cited, Found
+from ragassay.evaluators.cases import Cited, Found, OpenCase
 from ragassay.evaluators.cited_nugget import CITED_NUGGET
 from ragassay.evaluators.comparing import ComparingEvaluator, compare, read_of
 from ragassay.evaluators.findings import citation_findings, evidence_findings
@@ -57,7 +57,7 @@ class Claim:
     markers: tuple[str, ...] = ()
 
 
-def claims_of(file: CaseFile, run: Run) -> list[Claim]:
+def claims_of(file: OpenCase, run: Run) -> list[Claim]:
     """Return each pair of a sentence and a passage once, in the order of the sentences."""
     settings = run.settings
     claims: dict[tuple[int, str, int, int], Claim] = {}
@@ -84,7 +84,7 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
     needs = ("passages",)
     is_weighed = True
 
-    async def ask(self, subject: Claim, file: CaseFile, run: Run) -> Sequence[VerdictBase]:
+    async def ask(self, subject: Claim, file: OpenCase, run: Run) -> Sequence[VerdictBase]:
         """Compare a sentence with a passage."""
         passage, sentence = subject.passage, file.case.sentences[subject.sentence - 1]
         read = read_of(passage, sentence, file.case, run)
@@ -92,12 +92,12 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
         return _verdicts(subject, file, **vars(found))
 
     def unscored(
-        self, subject: Claim, file: CaseFile, run: Run, failure: Failure
+        self, subject: Claim, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return no verdict, neither on the evidence nor on the citations."""
         return _verdicts(subject, file, failure=failure)
 
-    def depends_on(self, subject: Claim, file: CaseFile, run: Run) -> Iterable[str]:
+    def depends_on(self, subject: Claim, file: OpenCase, run: Run) -> Iterable[str]:
         """Return the passage, what it stands for, and what compares."""
         passage = subject.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))
@@ -107,7 +107,7 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
         yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
 
 
-def _verdicts(claim: Claim, file: CaseFile, **outcome: Any) -> list[VerdictBase]:
+def _verdicts(claim: Claim, file: OpenCase, **outcome: Any) -> list[VerdictBase]:
     """Return what one answer says of the sentence and of its citations.
 
     The usage is booked on the first of them, so that sums stay true.
@@ -157,7 +157,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Return whether evidence is wanted for itself."""
         return run.settings.evaluation.wants(self.part)
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, Claim]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, Claim]:
         """Return the passages that were found."""
         return {
             f"{claim.sentence}/{claim.side}/{claim.rank}": claim
@@ -165,10 +165,10 @@ class EvidenceEvaluator(_ClaimEvaluator):
             if claim.side
         }
 
-    def settled(self, file: CaseFile, run: Run) -> Sequence[EvidenceVerdict]:
+    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[EvidenceVerdict]:
         """Return the verdicts by sentence; one without a passage has one that says so."""
         by_sentence: dict[int, list[EvidenceVerdict]] = {}
-        for one in super().settled(file, run):
+        for one in super().final_verdicts(file, run):
             if isinstance(one, EvidenceVerdict):
                 by_sentence.setdefault(one.sentence, []).append(one)
         return [
@@ -195,7 +195,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Leave out sentences without a passage."""
         return [one for one in evaluation.evidence if one.evidence is not None]
 
-    def n_most_questions(self, file: CaseFile, run: Run) -> int:
+    def n_most_questions(self, file: OpenCase, run: Run) -> int:
         """Each sentence has its passages, on both sides where there is a corpus."""
         sides = 2 if run.retrieval.has_corpus else 1
         return run.settings.retrieval.evidence_passages * sides * len(file.case.sentences)
@@ -224,7 +224,7 @@ class CitationEvaluator(_ClaimEvaluator):
         },
     )
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, Claim]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, Claim]:
         """Return the passages of cited documents that were not found as evidence too."""
         return {
             f"{claim.sentence}/{claim.markers[0]}": claim
@@ -232,7 +232,7 @@ class CitationEvaluator(_ClaimEvaluator):
             if not claim.side
         }
 
-    def settled(self, file: CaseFile, run: Run) -> Sequence[CitationVerdict]:
+    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[CitationVerdict]:
         """Return one verdict a citation; one that points beyond the sources is invalid."""
         known = {(one.sentence, one.citation.marker): one for one in self._known(file, run)}
         return [
@@ -241,15 +241,15 @@ class CitationEvaluator(_ClaimEvaluator):
             for citation in sentence.citations
         ]
 
-    def _known(self, file: CaseFile, run: Run) -> Iterable[CitationVerdict]:
+    def _known(self, file: OpenCase, run: Run) -> Iterable[CitationVerdict]:
         if run.settings.cites_by_nuggets:
             return self._merged(file, run)
         return [one for one in file.verdicts.values() if isinstance(one, CitationVerdict)]
 
-    def _merged(self, file: CaseFile, run: Run) -> list[CitationVerdict]:
+    def _merged(self, file: OpenCase, run: Run) -> list[CitationVerdict]:
         """Return verdicts that are merged from those on the sentences' nuggets."""
         citations = {(s.index, c.marker): c for s in file.case.sentences for c in s.citations}
-        verdicts = CITED_NUGGET.settled(file, run)
+        verdicts = CITED_NUGGET.final_verdicts(file, run)
         return merged_citations(
             [(c.sentence, citations[c.sentence, c.marker], c.passage) for c in file.cited],
             [one for one in verdicts if isinstance(one, NuggetVerdict)],
@@ -281,7 +281,7 @@ class CitationEvaluator(_ClaimEvaluator):
                 own.setdefault(question, one)
         return own.values()
 
-    def n_most_questions(self, file: CaseFile, run: Run) -> int:
+    def n_most_questions(self, file: OpenCase, run: Run) -> int:
         """Each citation has one passage; checked nugget by nugget, it has none of its own."""
         return 0 if run.settings.cites_by_nuggets else file.n_citations
 

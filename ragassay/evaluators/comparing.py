@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ragassay.evaluators.base import Evaluator, Run
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.process import in_thread
 from ragassay.prompts.model_forms import load_verifier_kinds
 from ragassay.records import (
@@ -35,7 +35,7 @@ class ComparingEvaluator(Evaluator[S]):
         """Name what compares."""
         return run.or_second(run.verifier_name)
 
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+    def n_most_calls(self, file: OpenCase, run: Run) -> int:
         """A verifier other than the judge takes no call."""
         is_judge = run.settings.chosen_verifier == "judge"
         return self.n_most_questions(file, run) if is_judge else 0

@@ -233,7 +233,7 @@ def _weigh(
 
 
 def _kind_of(difference: str) -> str:
-    """Return the kind of finding, for its bound: what no rule bears out is only leant to."""
+    """Return the kind of finding, for its bound: what no rule supports is only leant to."""
     if not difference:
         return "leaning"
     return "number" if is_other_value(difference) else "words"

@@ -12,7 +12,7 @@ from ragassay.instruments.exam_grader import EmbeddedExamGrader, ExamInstrument
 from ragassay.instruments.labellers import HeadLabeller, head_labeller
 from ragassay.instruments.local_graders import local_grader
 from ragassay.instruments.pair_rater import EmbeddedPairRater
-from ragassay.instruments.signals import SignalMeter
+from ragassay.instruments.signals import SignalExtractor
 from ragassay.judges import BaseJudge
 from ragassay.model_names import EMBEDDED, MINILM, is_local, provider_of, split_endpoint
 from ragassay.models.correctness import CorrectnessModel, correctness_model, identity_of
@@ -21,7 +21,7 @@ from ragassay.models.entailment import Remembered
 from ragassay.models.fitted_models import opened_matcher
 from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.gateway import JudgeLM
-from ragassay.models.tuned import note_of
+from ragassay.models.tuned import metadata_of
 from ragassay.models.verifiers import (
     entailment_model,
     is_pair_verifier,
@@ -36,7 +36,7 @@ from ragassay.retrievers.rerankers import Reranker
 from ragassay.settings import Settings
 
 
-def build_meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
+def build_extractor(settings: Settings, embedder: Embedder) -> SignalExtractor | None:
     """Return the meter of answers; None where nothing is measured.
 
     The models that it feeds were fitted on the embedded ones, whatever else the settings choose.
@@ -44,7 +44,7 @@ def build_meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
     if not settings.measures:
         return None
     own = embedder if embedder.name == MINILM else Embedder(MINILM)
-    return SignalMeter(own, Remembered(signals_verifier()), shipped_rater())
+    return SignalExtractor(own, Remembered(signals_verifier()), shipped_rater())
 
 
 def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
@@ -70,7 +70,7 @@ def build_verifier_lm(settings: Settings) -> JudgeLM | None:
         return _chat_verifier(name, settings)
     if not is_local(name) or is_pair_verifier(name):
         return None
-    note = note_of(name)
+    note = metadata_of(name)
     if note is None or note.task != "verifier":
         raise SettingsError(
             f"{name} was not fine-tuned to verify: name an adapter of `ragassay finetune verifier`"
@@ -136,7 +136,7 @@ class Models:
     verifier_lm: JudgeLM | None = None
     correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
-    meter: SignalMeter | None = None
+    meter: SignalExtractor | None = None
     grader: ExamInstrument | None = None
     pair_rater: EmbeddedPairRater | None = None
     labeller: HeadLabeller | None = None
@@ -157,7 +157,7 @@ class Models:
                 settings.evaluation.correctness, embedder, settings.literature.cache_dir
             ),
             matcher=opened_matcher(settings.nuggets.nugget_matcher, settings.literature.embedder),
-            meter=build_meter(settings, embedder),
+            meter=build_extractor(settings, embedder),
             grader=build_grader(settings, embedder),
             pair_rater=build_pair_rater(settings, embedder),
             labeller=(
@@ -221,10 +221,10 @@ class Grading:
         ways = settings.grading.grades if instrument is not None or judge.lm is not None else ()
         if instrument is not None:
             known = instrument.graders | instrument.direct_graders
-            strange = next((way for way in ways if way not in known), None)
-            if strange is not None:
+            unknown = next((way for way in ways if way not in known), None)
+            if unknown is not None:
                 raise SettingsError(
-                    f"grades {strange}: {instrument.name} knows {', '.join(sorted(known))}; name "
+                    f"grades {unknown}: {instrument.name} knows {', '.join(sorted(known))}; name "
                     "a judge for others (--model openai/gpt-4.1-mini)"
                 )
         name = instrument.name if instrument else judge.answered_by

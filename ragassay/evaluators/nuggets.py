@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragassay.evaluators.base import Evaluator, Outcome, Run
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.papers.answer_scores import nugget_scores
 from ragassay.metrics.papers.nuggets import (
@@ -80,7 +80,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         """Return whether nuggets are wanted, or citations are checked nugget by nugget."""
         return super().is_wanted(run) or run.settings.cites_by_nuggets
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, OriginText]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, OriginText]:
         """Return the answer's sentences; those of the reference where it stands for gold."""
         case = file.case
         if not case.sentences:
@@ -96,7 +96,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         )
         return {f"{one.origin}/{one.sentence}": one for of_origin in found for one in of_origin}
 
-    async def ask(self, subject: OriginText, file: CaseFile, run: Run) -> Sequence[SentenceNuggets]:
+    async def ask(self, subject: OriginText, file: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
         """Write the facts of a sentence, or of all; without a judge, these are its clauses."""
         if run.judge.lm is None:
             return [_clauses(subject)]
@@ -110,13 +110,13 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         nuggets = await run.judge.ask(agent, **asked)
         return [nuggets]
 
-    def depends_on(self, subject: OriginText, file: CaseFile, run: Run) -> Sequence[str]:
+    def depends_on(self, subject: OriginText, file: OpenCase, run: Run) -> Sequence[str]:
         """Return the sentences: those of a reference are not in the case's context."""
         return [*subject.sentences, run.settings.nuggets.nugget_unit]
 
-    def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceNuggets]:
+    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
         """Return the lists by origin and sentence."""
-        return sorted(super().settled(file, run), key=lambda one: (one.origin, one.sentence))
+        return sorted(super().final_verdicts(file, run), key=lambda one: (one.origin, one.sentence))
 
     def judged_by(self, run: Run) -> str:
         """Name the judge, or the rule: no second judge writes nuggets."""
@@ -206,13 +206,13 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         known = (run.judge.lm, run.second)
         return super().is_wanted(run) and any(one is not None for one in known)
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, GoldNugget]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, GoldNugget]:
         """Return the gold nuggets with their positions; none for an answer without a sentence."""
         gold = file.case.gold if file.case.sentences else ()
         return {str(position): GoldNugget(position, nugget) for position, nugget in enumerate(gold)}
 
     async def ask(
-        self, subject: GoldNugget, file: CaseFile, run: Run
+        self, subject: GoldNugget, file: OpenCase, run: Run
     ) -> Sequence[NuggetAssignment]:
         """Hold one gold nugget against the answer."""
         position, nugget = subject
@@ -223,14 +223,14 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         )
         return [found]
 
-    def depends_on(self, subject: GoldNugget, file: CaseFile, run: Run) -> Sequence[str]:
+    def depends_on(self, subject: GoldNugget, file: OpenCase, run: Run) -> Sequence[str]:
         """Return the nugget."""
         return [subject.nugget.text]
 
-    def settled(self, file: CaseFile, run: Run) -> Sequence[NuggetAssignment]:
+    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[NuggetAssignment]:
         """Return one a gold nugget; an empty answer states none."""
         if file.case.sentences:
-            return super().settled(file, run)
+            return super().final_verdicts(file, run)
         gold = range(len(file.case.gold))
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ragassay.errors import RagassayError
 from ragassay.evaluators.base import Outcome, Run
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.findings import answer_findings
 from ragassay.evaluators.nuggets import matched_nuggets
 from ragassay.records import (
@@ -29,13 +29,13 @@ from ragassay.text.sentences import sentences_of
 SEARCHES = "searches"
 """The model's part in looking for evidence: queries, judgments, an agent's turns."""
 
-N_PLEA_CHARS = 160
+N_INJECTION_CHARS = 160
 """How much of a sentence that speaks to a judge is shown."""
 
 V = TypeVar("V", bound=VerdictBase)
 
 
-def outcome_of(file: CaseFile, run: Run) -> Outcome:
+def outcome_of(file: OpenCase, run: Run) -> Outcome:
     """Put the verdicts in order and match the nuggets; this computes.
 
     Raises:
@@ -43,13 +43,13 @@ def outcome_of(file: CaseFile, run: Run) -> Outcome:
             broken off must not pass for a finished one.
     """
     _refuse_broken_off(file, run)
-    verdicts = {e.name: e.settled(file, run) for e in run.evaluators if e.is_reported(run)}
+    verdicts = {e.name: e.final_verdicts(file, run) for e in run.evaluators if e.is_reported(run)}
     outcome = Outcome(file, run, verdicts)
     matches = matched_nuggets(outcome.gold, outcome.nuggets, run)
     return Outcome(file, run, verdicts, matches)
 
 
-def _refuse_broken_off(file: CaseFile, run: Run) -> None:
+def _refuse_broken_off(file: OpenCase, run: Run) -> None:
     missing = [
         f"{evaluator.name} {task.item}".strip()
         for evaluator in run.evaluators
@@ -110,7 +110,7 @@ def evaluation_of(
     )
 
 
-def usage_by_part(file: CaseFile, searches: Sequence[EvidenceSearch], run: Run) -> dict[str, Usage]:
+def usage_by_part(file: OpenCase, searches: Sequence[EvidenceSearch], run: Run) -> dict[str, Usage]:
     """Return the usage of all questions, by the part that asked them, in the evaluators' order.
 
     It counts the verdicts as they were given, also those that serve only other evaluators: a merged
@@ -140,7 +140,7 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Findi
             f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
         )
         found.append(Finding(kind="sources_cut", message=message))
-    found += _pleas(case.sources)
+    found += _injections(case.sources)
     n_extractive = sum(1 for n in nuggets if n.method == "extractive")
     if n_extractive:
         message = (
@@ -151,12 +151,12 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Findi
     return [*found, *_search_remarks(searches), *_unscored_remarks(outcome)]
 
 
-def _pleas(sources: Sequence[Document]) -> list[Finding]:
+def _injections(sources: Sequence[Document]) -> list[Finding]:
     """Return which sentences of the sources speak to a judge."""
     return [
         Finding(
             kind="source_speaks_to_judge",
-            message=f"Source {source.id} speaks to a judge: \u201c{line[:N_PLEA_CHARS]}\u201d "
+            message=f"Source {source.id} speaks to a judge: \u201c{line[:N_INJECTION_CHARS]}\u201d "
             "No signal is measured on this sentence; a language model still reads it.",
             level="look",
         )

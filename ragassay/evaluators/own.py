@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ragassay.errors import EvaluatorError, SettingsError
 from ragassay.evaluators.base import Evaluator, Outcome, Run
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.stats.intervals import mean_score
 from ragassay.records import (
@@ -140,10 +140,10 @@ class OwnEvaluator(Evaluator[Subject]):
         self.labels = tuple(labels)
         self.good = tuple(good) or self.labels[:1]
         self.parameters = tuple(inspect.signature(says).parameters)
-        strange = set(self.parameters) - {"case", "sentence", "citation", "judge"}
-        if strange:
+        unknown = set(self.parameters) - {"case", "sentence", "citation", "judge"}
+        if unknown:
             raise SettingsError(
-                f"evaluator {name}: it takes {', '.join(sorted(strange))}; there are case, "
+                f"evaluator {name}: it takes {', '.join(sorted(unknown))}; there are case, "
                 "sentence, citation and judge"
             )
         self.is_weighed = "judge" in self.parameters
@@ -165,7 +165,7 @@ class OwnEvaluator(Evaluator[Subject]):
         """Return whether nothing was singled out, or this was."""
         return not run.settings.evaluation.only or self.part in run.settings.evaluation.only
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, Subject]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, Subject]:
         """Return the answer, its sentences, or its citations; none for an empty answer."""
         sentences = file.case.sentences
         if self.of == "answer":
@@ -185,7 +185,7 @@ class OwnEvaluator(Evaluator[Subject]):
         """Return a panel's verdict: the mean of the numbers, or the most frequent label."""
         return _joint(verdicts)
 
-    async def ask(self, subject: Subject, file: CaseFile, run: Run) -> Sequence[OwnVerdict]:
+    async def ask(self, subject: Subject, file: OpenCase, run: Run) -> Sequence[OwnVerdict]:
         """Call the function.
 
         Raises:
@@ -242,12 +242,12 @@ class OwnEvaluator(Evaluator[Subject]):
         )
 
     def unscored(
-        self, subject: Subject, file: CaseFile, run: Run, failure: Failure
+        self, subject: Subject, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[OwnVerdict]:
         """Return no verdict."""
         return [self._verdict(subject, failure=failure)]
 
-    def depends_on(self, subject: Subject, file: CaseFile, run: Run) -> Iterable[str]:
+    def depends_on(self, subject: Subject, file: OpenCase, run: Run) -> Iterable[str]:
         """Return the function's source, and the case: it may read all of it."""
         return (self.digest, file.case_sha256)
 
@@ -282,7 +282,7 @@ class OwnEvaluator(Evaluator[Subject]):
         """Return the members of a panel."""
         return verdict.members or (verdict,)
 
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+    def n_most_calls(self, file: OpenCase, run: Run) -> int:
         """Count one call a subject and judge; the function may make more."""
         n_judges = len(run.judge.members) or 1
         return len(self.known_items(file, run)) * n_judges if self.is_weighed else 0

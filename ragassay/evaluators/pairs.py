@@ -7,7 +7,7 @@ from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import Batch, BatchEvaluator, Outcome, Run, batches
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.papers.sciqag import intent_scores, racar_scores
 from ragassay.process import in_thread
@@ -44,7 +44,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         scores={f"racar.{name}": Wording(name.capitalize(), "higher") for name in RACAR},
     )
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, Batch[Rated]]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, Batch[Rated]]:
         """Return the pairs by dimension."""
         found: dict[str, Batch[Rated]] = {}
         n = run.settings.grading.pairs_per_call if run.models.pair_rater is None else 0
@@ -53,7 +53,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
             found |= batches(rated, n, _rating_key)
         return found
 
-    async def ask(self, subject: Batch[Rated], file: CaseFile, run: Run) -> Sequence[RacarRating]:
+    async def ask(self, subject: Batch[Rated], file: OpenCase, run: Run) -> Sequence[RacarRating]:
         """Rate the pairs that share a call."""
         dimension, _ = subject.things[0]
         pairs = [pair for _, pair in subject.things]
@@ -67,7 +67,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         return rated
 
     def unscored(
-        self, subject: Batch[Rated], file: CaseFile, run: Run, failure: Failure
+        self, subject: Batch[Rated], file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[RacarRating]:
         """Return no rating, for each pair of the call."""
         return [
@@ -75,7 +75,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
             for dimension, pair in subject.things
         ]
 
-    def depends_on(self, subject: Batch[Rated], file: CaseFile, run: Run) -> Iterable[str]:
+    def depends_on(self, subject: Batch[Rated], file: OpenCase, run: Run) -> Iterable[str]:
         """Return the pairs that are rated together, and what rates them."""
         yield from (pair.model_dump_json() for _, pair in subject.things)
         if run.models.pair_rater is not None:
@@ -127,7 +127,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
         scores={"intent.similarity": Wording("Similarity by intent", "lower")},
     )
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, Batch[Two]]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, Batch[Two]]:
         """Return each two questions; none without a judge that can tell."""
         if run.judge.lm is None or run.models.pair_rater is not None:
             return {}
@@ -137,7 +137,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
         return found
 
     async def ask(
-        self, subject: Batch[Two], file: CaseFile, run: Run
+        self, subject: Batch[Two], file: OpenCase, run: Run
     ) -> Sequence[IntentSimilarity]:
         """Compare one question with those that share its call."""
         two = subject.things
@@ -147,7 +147,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
         return found
 
     def unscored(
-        self, subject: Batch[Two], file: CaseFile, run: Run, failure: Failure
+        self, subject: Batch[Two], file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[IntentSimilarity]:
         """Return no similarity, for each two of the call."""
         return [
@@ -155,7 +155,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
             for first, second in subject.things
         ]
 
-    def depends_on(self, subject: Batch[Two], file: CaseFile, run: Run) -> Iterable[str]:
+    def depends_on(self, subject: Batch[Two], file: OpenCase, run: Run) -> Iterable[str]:
         """Return the questions that are compared in the call."""
         for first, second in subject.things:
             yield from (first.question, second.question)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import Batch, BatchEvaluator, Evaluator, Outcome, Run, batches
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.papers.retrieval import exam_scores, relevance_scores
 from ragassay.process import in_thread
@@ -49,7 +49,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         },
     )
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, Batch[Graded]]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, Batch[Graded]]:
         """Return the items by each way to grade them; none for an answer without a sentence."""
         items = file.case.exam if file.case.sentences else ()
         found: dict[str, Batch[Graded]] = {}
@@ -62,7 +62,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
             for key in (_key((way, item)) for way in run.grading.item_ways for item in items)
         }
 
-    async def ask(self, subject: Batch[Graded], file: CaseFile, run: Run) -> Sequence[ExamGrade]:
+    async def ask(self, subject: Batch[Graded], file: OpenCase, run: Run) -> Sequence[ExamGrade]:
         """Grade by one item, or by those that share its call."""
         grader, _ = subject.things[0]
         items = [item for _, item in subject.things]
@@ -77,7 +77,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         return [await _extracted(items[0], file.case, run)]
 
     def unscored(
-        self, subject: Batch[Graded], file: CaseFile, run: Run, failure: Failure
+        self, subject: Batch[Graded], file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[ExamGrade]:
         """Return no grade, for each item of the call."""
         return [
@@ -85,7 +85,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
             for grader, item in subject.things
         ]
 
-    def depends_on(self, subject: Batch[Graded], file: CaseFile, run: Run) -> Iterable[str]:
+    def depends_on(self, subject: Batch[Graded], file: OpenCase, run: Run) -> Iterable[str]:
         """Return the items that are graded together, the passage, and what grades it."""
         yield file.case.judged_answer
         yield from (item.model_dump_json() for _, item in subject.things)
@@ -99,7 +99,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         """Return the shares of covered and answered items, and the mean rating."""
         return exam_scores(outcome.of(ExamGrade), self.judged_by(outcome.run))
 
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+    def n_most_calls(self, file: OpenCase, run: Run) -> int:
         """Count an extraction twice where its answer may have to be checked."""
         n_sent = super().n_most_calls(file, run)
         sent = (one.things[0] for one in self.known_items(file, run).values() if one.is_sent)
@@ -154,13 +154,13 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         scores={f"relevance.{name}": Wording(title, "higher") for name, title in TITLES.items()},
     )
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, DirectGrader]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, DirectGrader]:
         """Return the direct graders of the run; none for an answer without a sentence."""
         chosen = run.grading.direct_ways if file.case.sentences else ()
         return {name: name for name in chosen}
 
     async def ask(
-        self, subject: DirectGrader, file: CaseFile, run: Run
+        self, subject: DirectGrader, file: OpenCase, run: Run
     ) -> Sequence[RelevanceGrade]:
         """Grade once."""
         instrument, case = run.grading.instrument, file.case
@@ -173,12 +173,12 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         return [found]
 
     def unscored(
-        self, subject: DirectGrader, file: CaseFile, run: Run, failure: Failure
+        self, subject: DirectGrader, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[RelevanceGrade]:
         """Return no grade."""
         return [RelevanceGrade(grader=subject, failure=failure)]
 
-    def depends_on(self, subject: DirectGrader, file: CaseFile, run: Run) -> Iterable[str]:
+    def depends_on(self, subject: DirectGrader, file: OpenCase, run: Run) -> Iterable[str]:
         """Return query, passage, and what grades."""
         return (file.case.question, file.case.judged_answer, *run.grading.identity)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.evaluators.base import Evaluator, Outcome, Run
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.own import Judge, OwnEvaluator, Subject
 from ragassay.evaluators.words import Words
 from ragassay.judges.base import RatedAnswer
@@ -58,7 +58,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         direction="higher",
     )
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, AskedRubric]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, AskedRubric]:
         """Return the rubrics; none for an answer without a sentence."""
         chosen = rubrics_of(file.case, run.rubrics) if file.case.sentences else ()
         return {name: AskedRubric(name) for name in chosen}
@@ -82,21 +82,21 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         """Return the panel's judgment."""
         return panel_judgment(verdicts)
 
-    async def ask(self, subject: AskedRubric, file: CaseFile, run: Run) -> Sequence[Judgment]:
+    async def ask(self, subject: AskedRubric, file: OpenCase, run: Run) -> Sequence[Judgment]:
         """Rate the answer on a rubric."""
         rubric, others = run.rubrics[subject.name], others_text(subject.others)
         rated = await run.judge.rate(rubric, _answer(file, run), run.agents, others)
         return [rated.model_copy(update={"first": subject.first})]
 
     def unscored(
-        self, subject: AskedRubric, file: CaseFile, run: Run, failure: Failure
+        self, subject: AskedRubric, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[Judgment]:
         """Return no rating; a judge that failed to answer the others keeps its first rating."""
         name, first = subject.name, subject.first
         scale = first.scale if first else run.rubrics[name].bounds
         return [Judgment(rubric=name, scale=scale, first=first, failure=failure)]
 
-    def depends_on(self, subject: AskedRubric, file: CaseFile, run: Run) -> Iterable[str | None]:
+    def depends_on(self, subject: AskedRubric, file: OpenCase, run: Run) -> Iterable[str | None]:
         """Return rubric, strategy, what the others said, measurements and readings."""
         rubric, first = run.rubrics[subject.name], subject.first
         yield from (run.settings.evaluation.rubric_set, run.settings.prompting.strategy)
@@ -105,13 +105,13 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         yield from (others_text(subject.others), first and first.model_dump_json())
         yield from run.judge.rating_inputs(rubric, _answer(file, run))
 
-    def settled(self, file: CaseFile, run: Run) -> Sequence[Judgment]:
+    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[Judgment]:
         """Return one judgment a rubric: the panel's, or the judge's; none of an empty answer."""
         rubrics = rubrics_of(file.case, run.rubrics)
         if not file.case.sentences:
             empty = Failure(reason="empty_answer", detail="the answer has no sentence")
             return [Judgment(rubric=name, failure=empty) for name in rubrics]
-        return super().settled(file, run)
+        return super().final_verdicts(file, run)
 
     def judged_by(self, run: Run) -> str:
         """Name the panel, or what rates in the judge's place."""
@@ -131,8 +131,8 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         """Return the members of a panel."""
         return single_judgments([verdict])
 
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
-        """Count each rating twice where a panel may confer; signals take no call.
+    def n_most_calls(self, file: OpenCase, run: Run) -> int:
+        """Count each rating twice where a panel may deliberate; signals take no call.
 
         A fine-tuned judge also reads each sentence.
         """
@@ -150,7 +150,7 @@ def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in rubrics if not case.rubrics or name in case.rubrics)
 
 
-def _answer(file: CaseFile, run: Run) -> RatedAnswer:
+def _answer(file: OpenCase, run: Run) -> RatedAnswer:
     chosen = tuple(RUBRIC.known_items(file, run))
     return RatedAnswer(file.case, chosen, file.signals, file.readings)
 
@@ -186,7 +186,7 @@ class CriteriaEvaluator(OwnEvaluator):
         )
         self.criteria = criteria
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, Subject]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, Subject]:
         """Return the criteria; none for an empty answer."""
         chosen = self.criteria.criteria if file.case.sentences else ()
         return {one.text: Subject(criterion=one.text) for one in chosen}

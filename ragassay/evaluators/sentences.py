@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import Evaluator, Outcome, Run
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
 from ragassay.evaluators.comparing import read_of
 from ragassay.evaluators.words import Wording, Words
@@ -67,12 +67,12 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         },
     )
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, AnswerSentence]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, AnswerSentence]:
         """Return the sentences."""
         return {str(sentence.index): sentence for sentence in file.case.sentences}
 
     async def ask(
-        self, subject: AnswerSentence, file: CaseFile, run: Run
+        self, subject: AnswerSentence, file: OpenCase, run: Run
     ) -> Sequence[SentenceLabel]:
         """Label one sentence."""
         if run.models.labeller is not None:
@@ -86,14 +86,14 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
     def unscored(
         self,
         subject: AnswerSentence,
-        file: CaseFile,
+        file: OpenCase,
         run: Run,
         failure: Failure,
     ) -> Sequence[SentenceLabel]:
         """Return no label."""
         return [SentenceLabel(sentence=subject.index, failure=failure)]
 
-    def depends_on(self, subject: AnswerSentence, file: CaseFile, run: Run) -> Iterable[str]:
+    def depends_on(self, subject: AnswerSentence, file: OpenCase, run: Run) -> Iterable[str]:
         """Return the labeller, or the measurements, where they decide."""
         if run.models.labeller is not None:
             yield from (*run.models.labeller.identity, file.case.question)
@@ -101,9 +101,9 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             yield from (str(FOREIGN), str(REPEATED))
             yield file.signals.model_dump_json() if file.signals else ""
 
-    def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceLabel]:
+    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[SentenceLabel]:
         """Return one label a sentence; where nobody but a judge could tell, nothing is said."""
-        found = super().settled(file, run)
+        found = super().final_verdicts(file, run)
         return found if _is_judged(run) else [one for one in found if one.label]
 
     def instrument(self, run: Run) -> HeadLabeller | None:
@@ -168,7 +168,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         scores={"correctness.score": Wording("Factual correctness", "higher")},
     )
 
-    def items(self, file: CaseFile, run: Run) -> Mapping[str, SentencePassages]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, SentencePassages]:
         """Return the sentences that passages were found for, where a model decides."""
         if run.models.correctness is None:
             return {}
@@ -182,24 +182,24 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         }
 
     async def ask(
-        self, subject: SentencePassages, file: CaseFile, run: Run
+        self, subject: SentencePassages, file: OpenCase, run: Run
     ) -> Sequence[SentenceCorrectness]:
         """Ask the model about a sentence with each of its passages."""
         assert run.models.correctness is not None  # else there are no items
         texts = _texts(subject, file, run)
         return [await in_thread(_correctness, subject, texts, run.models.correctness)]
 
-    def depends_on(self, subject: SentencePassages, file: CaseFile, run: Run) -> Sequence[str]:
+    def depends_on(self, subject: SentencePassages, file: OpenCase, run: Run) -> Sequence[str]:
         """Return the model and the passages."""
         model = run.models.correctness
         identity = [*identity_of(model), str(model.threshold)] if model else []
         titles = [passage.title for passage in subject.passages]
         return [*identity, *titles, *_texts(subject, file, run)]
 
-    def settled(self, file: CaseFile, run: Run) -> Sequence[SentenceCorrectness]:
+    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[SentenceCorrectness]:
         """Return one a sentence: the model's, the evidence's, or that there was no passage."""
         by_sentence = _by_evidence(file, run)
-        for one in super().settled(file, run):
+        for one in super().final_verdicts(file, run):
             other = by_sentence.get(one.sentence)
             # What the model leaves open the evidence may decide, by a second judge above all.
             if not (one.is_undecided and other and other.correct is not None):
@@ -222,12 +222,12 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         """Return the share of sentences that are correct."""
         return correctness_scores(outcome.of(SentenceCorrectness), self.judged_by(outcome.run))
 
-    def n_most_calls(self, file: CaseFile, run: Run) -> int:
+    def n_most_calls(self, file: OpenCase, run: Run) -> int:
         """No language model is asked."""
         return 0
 
 
-def _texts(subject: SentencePassages, file: CaseFile, run: Run) -> list[str]:
+def _texts(subject: SentencePassages, file: OpenCase, run: Run) -> list[str]:
     """Return what is read: an inference model reads what the verifier reads, others passages."""
     if not isinstance(run.models.correctness, EntailmentCorrectness):
         return [passage.text for passage in subject.passages]
@@ -257,13 +257,13 @@ def _correctness(
     )
 
 
-def _by_evidence(file: CaseFile, run: Run) -> dict[int, SentenceCorrectness]:
+def _by_evidence(file: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
     """A sentence is correct if a passage supports it, and unscored if one might have.
 
     A verdict that failed counts before one that is undecided.
     """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
-    for one in EVIDENCE.settled(file, run) if EVIDENCE.is_wanted(run) else ():
+    for one in EVIDENCE.final_verdicts(file, run) if EVIDENCE.is_wanted(run) else ():
         by_sentence.setdefault(one.sentence, []).append(one)
     decided: dict[int, SentenceCorrectness] = {}
     for sentence, verdicts in by_sentence.items():

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ragassay.evaluators.base import Evaluator, Run
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.graphs.base import failure_of, pause_before_retry
 from ragassay.graphs.case import question_key
 from ragassay.judges import BaseJudge, Question, Reply
@@ -38,7 +38,7 @@ class CaseQuestion(Question):
     evaluator: Evaluator[Any]
     item: str
     subject: Any
-    file: CaseFile
+    file: OpenCase
     run: Run
     tell: Callable[[dict[str, Any]], None]
 

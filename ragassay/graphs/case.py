@@ -12,7 +12,7 @@ from langgraph.channels import UntrackedValue
 from ragassay.agents.context import build_case
 from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.cases import CaseFile, Cited, Found, VerdictKey
+from ragassay.evaluators.cases import Cited, Found, OpenCase, VerdictKey
 from ragassay.graphs.evidence_state import QueryTask, SufficiencyTask
 from ragassay.model_options import noted_options
 from ragassay.process import in_thread
@@ -93,7 +93,7 @@ def fingerprint(run: Run, record: Record) -> str:
     return hash_of(run.identity, record.model_dump_json())
 
 
-def question_key(run: Run, file: CaseFile, *parts: str | None) -> str:
+def question_key(run: Run, file: OpenCase, *parts: str | None) -> str:
     """Hash everything that one verdict depends on, but the endpoint: a server may move.
 
     Args:
@@ -120,7 +120,7 @@ def sufficiency_key(run: Run, task: SufficiencyTask, context: str) -> str:
     return hash_of(*_asking(run), context, "judge_sufficiency", str(task.item), *task.passages)
 
 
-def reading_key(run: Run, judge: str, file: CaseFile) -> str:
+def reading_key(run: Run, judge: str, file: OpenCase) -> str:
     """Hash everything that a judge's reading of an answer depends on."""
     return hash_of(run.identity, "reading", judge, file.case_sha256)
 
@@ -169,13 +169,13 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
     )
 
 
-def file_of(record: Record, run: Run) -> CaseFile:
+def file_of(record: Record, run: Run) -> OpenCase:
     """Return a new file."""
     case = case_of(record, run.settings, run.retrieval.corpus)
-    return CaseFile(fingerprint(run, record), record, case)
+    return OpenCase(fingerprint(run, record), record, case)
 
 
-async def open_file(record: Record, run: Run) -> CaseFile:
+async def open_file(record: Record, run: Run) -> OpenCase:
     """Open the file of a record.
 
     Raises:
@@ -184,7 +184,7 @@ async def open_file(record: Record, run: Run) -> CaseFile:
     return run.files.open(await in_thread(file_of, record, run))
 
 
-def opened_file(case: str, run: Run) -> CaseFile:
+def opened_file(case: str, run: Run) -> OpenCase:
     """Return the file of a case.
 
     Raises:
@@ -198,7 +198,7 @@ def opened_file(case: str, run: Run) -> CaseFile:
     return file
 
 
-def updated_file(state: State, run: Run) -> CaseFile:
+def updated_file(state: State, run: Run) -> OpenCase:
     """Bring the file of a case up to date, and return it."""
     known = {name: getattr(state, name) for name in _FROM_STATE}
     return run.files.open(replace(opened_file(state.case, run), **known))

@@ -18,7 +18,7 @@ from langgraph.types import Send
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.graphs import evidence_nodes as nodes
 from ragassay.graphs.base import add_call, make_drawn
 from ragassay.graphs.case import opened_file, query_key, sufficiency_key
@@ -93,7 +93,7 @@ def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]
     return [*cited, *sought] or [END]
 
 
-def _search(file: CaseFile, runtime: Runtime[Run]) -> list[Send | str]:
+def _search(file: OpenCase, runtime: Runtime[Run]) -> list[Send | str]:
     """Search if there is a corpus, and ask a model if the settings say so."""
     run = run_of(runtime)
     if not run.retrieval.has_corpus:
@@ -152,14 +152,14 @@ def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
 
 
 def _sends(
-    node: str, tasks: list[QueryTask], file: CaseFile, runtime: Runtime[Run]
+    node: str, tasks: list[QueryTask], file: OpenCase, runtime: Runtime[Run]
 ) -> list[Send | str]:
     run, context = run_of(runtime), file.case.context
     runtime.stream_writer({"expected": len(tasks)})
     return [Send(node, replace(task, key=query_key(run, node, task, context))) for task in tasks]
 
 
-def n_most_searches(file: CaseFile, run: Run) -> int:
+def n_most_searches(file: OpenCase, run: Run) -> int:
     """Return how many model calls the search for evidence takes at most."""
     if not (run.settings.evaluation.looks_for_evidence and run.retrieval.has_corpus):
         return 0

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from ragassay.errors import FatalModelError, ModelError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import ready_run, run_of
-from ragassay.evaluators.cases import CaseFile, Task, VerdictKey
+from ragassay.evaluators.cases import OpenCase, Task, VerdictKey
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.graphs.asking import CaseQuestion
 from ragassay.graphs.base import Update
@@ -56,7 +56,7 @@ async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
     return Command(update={"prepared": unprepared}, goto=[*nodes, *sends] or "aggregate")
 
 
-def open_tasks(file: CaseFile, run: Run, unprepared: list[str]) -> list[Task]:
+def open_tasks(file: OpenCase, run: Run, unprepared: list[str]) -> list[Task]:
     """Return the questions that have no verdict yet and whose needs are met."""
     unfinished, tasks = set(unprepared), list[Task]()
     for evaluator in run.evaluators:
@@ -135,7 +135,7 @@ async def measure(state: State, runtime: Runtime[Run]) -> Update:
     return {"signals": signals, "readings": readings}
 
 
-async def _reading(file: CaseFile, judge: BaseJudge, run: Run) -> Reading | None:
+async def _reading(file: OpenCase, judge: BaseJudge, run: Run) -> Reading | None:
     """Return what a judge sees in an answer; None where it failed.
 
     The ratings ask for it again then, each with its own tries, and say what is wrong.

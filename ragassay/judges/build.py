@@ -12,7 +12,7 @@ from ragassay.judges.signals import SignalJudge
 from ragassay.model_names import form_of, is_embedded_base
 from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.gateway import JudgeLM
-from ragassay.models.tuned import note_of, with_base_model
+from ragassay.models.tuned import metadata_of, with_base_model
 from ragassay.prompts import Rubric
 from ragassay.settings import Settings
 
@@ -78,7 +78,7 @@ def _judge_of(
     form = settings.judge.form if lm.model == settings.judge.model else form_of(lm.model)
     if form is not None:
         return PublishedJudge(lm, base, form, rubrics, settings.evaluation.rubric_set, signals)
-    note = note_of(lm.model)
+    note = metadata_of(lm.model)
     if base and note and note.task == "judge" and settings.evaluation.rubric_set == TUNED_RUBRICS:
         return FineTunedJudge(lm, base, note.source_chars, signals)
     return HostedJudge(lm, signals if is_embedded_base(lm.model) else None)

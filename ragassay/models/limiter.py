@@ -61,8 +61,8 @@ class RunLimiter:
         self.spent_usd: float | None = 0.0
         self._gap_s = 60 / (HEADROOM * max_rpm) if max_rpm else 0.0
         self._max_usd = max_usd
-        self._n_settled = self._n_under_way = self._n_tokens = 0
-        self._settled_usd = 0.0
+        self._n_completed = self._n_in_flight = self._n_tokens = 0
+        self._completed_usd = 0.0
         self._next: dict[str, float] = {}
         self._paused: dict[str, float] = {}
 
@@ -75,7 +75,7 @@ class RunLimiter:
     @property
     def n_priced(self) -> int:
         """Number of calls that the mean cost of a call is known from."""
-        return self._n_settled
+        return self._n_completed
 
     def count(self, cost_usd: float | None, n_calls: int = 0) -> None:
         """Count what was spent in another process, or by an earlier start of the run.
@@ -86,28 +86,28 @@ class RunLimiter:
                 did; 0 where that is not known.
         """
         if n_calls and cost_usd:
-            self._n_settled += n_calls
-            self._settled_usd += cost_usd
+            self._n_completed += n_calls
+            self._completed_usd += cost_usd
         unknown = self.spent_usd is None or cost_usd is None
         self.spent_usd = None if unknown else (self.spent_usd or 0.0) + (cost_usd or 0.0)
 
     async def admit(self, endpoint: str) -> None:
         """Wait until a call to an endpoint may begin, and count it as under way."""
         self._check_budget()
-        self._n_under_way += 1
+        self._n_in_flight += 1
         is_admitted = False
         try:
             await self._turn(endpoint)
             is_admitted = True
         finally:
-            self._n_under_way -= not is_admitted
+            self._n_in_flight -= not is_admitted
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
         """Count what an admitted call has cost."""
-        self._n_under_way -= 1
+        self._n_in_flight -= 1
         self._n_tokens += n_tokens
-        self._n_settled += cost_usd != 0.0  # what failed, or runs here, says nothing of a price
-        self._settled_usd += cost_usd or 0.0
+        self._n_completed += cost_usd != 0.0  # what failed, or runs here, says nothing of a price
+        self._completed_usd += cost_usd or 0.0
         self.count(cost_usd)
 
     async def n_tokens(self) -> int:
@@ -159,8 +159,8 @@ class RunLimiter:
             return
         if self.spent_usd is None:
             raise BudgetError(UNKNOWN_PRICE)
-        mean = self._settled_usd / self._n_settled if self._n_settled else 0.0
-        if self.spent_usd + mean * (self._n_under_way + 1) > self._max_usd:
+        mean = self._completed_usd / self._n_completed if self._n_completed else 0.0
+        if self.spent_usd + mean * (self._n_in_flight + 1) > self._max_usd:
             raise BudgetError(
                 f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent; nothing is "
                 "lost, and the same command with more goes on from here"

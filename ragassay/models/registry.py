@@ -76,7 +76,7 @@ _HEAD_ROLES = {VERDICTS: "verifier", CORRECTNESS: "correctness"}
 
 
 @dataclass(frozen=True)
-class ShelfFile:
+class ModelFile:
     """A file of a model.
 
     Attributes:
@@ -91,7 +91,7 @@ class ShelfFile:
 
 
 @dataclass(frozen=True)
-class ShelfItem:
+class RegisteredModel:
     """An available model.
 
     Attributes:
@@ -102,7 +102,7 @@ class ShelfItem:
     name: str
     role: str
     source: str
-    files: tuple[ShelfFile, ...]
+    files: tuple[ModelFile, ...]
     card: ModelCard | None = None
     folder: Path | None = None
     is_fetchable: bool = False
@@ -119,7 +119,7 @@ class ShelfItem:
         return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def shelf() -> tuple[ShelfItem, ...]:
+def registered_models() -> tuple[RegisteredModel, ...]:
     """Return all models that are embedded or shipped, whether installed or not."""
     return (*_adapters(), *_bases(), *_verifiers(), *_list_fitted())
 
@@ -129,29 +129,29 @@ def served_models() -> tuple[str, ...]:
     return (*(item.name for item in _adapters()), EMBEDDED_BASE)
 
 
-def fact_checkers(cache_dir: Path) -> tuple[ShelfItem, ...]:
+def fact_checkers(cache_dir: Path) -> tuple[RegisteredModel, ...]:
     """Return the published fact checkers, whether they were fetched or not."""
     published = load_verifier_kinds().facts.published
     return tuple(_fact_checker(name, one, cache_dir) for name, one in published.items())
 
 
-def _fact_checker(name: str, one: PublishedChecker, cache_dir: Path) -> ShelfItem:
+def _fact_checker(name: str, one: PublishedChecker, cache_dir: Path) -> RegisteredModel:
     role, card = f"{_ROLES['verifier']}, over {one.base}", load_card(one.repository)
     note = read_fetched(one.repository, cache_dir)
     if note is None:
         source = f"{one.repository} ({one.licence}): `ragassay models get {name}`"
-        return ShelfItem(name, role, source, (ShelfFile(None),), card, is_fetchable=True)
+        return RegisteredModel(name, role, source, (ModelFile(None),), card, is_fetchable=True)
     folder = Path(note.folder)
-    return ShelfItem(
+    return RegisteredModel(
         name,
         role,
         f"{note.repository} at {note.revision[:12]} ({note.licence})",
-        tuple(ShelfFile(folder / file, digest) for file, digest in note.sha256.items()),
+        tuple(ModelFile(folder / file, digest) for file, digest in note.sha256.items()),
         card.model_copy(update={"digest": note.digest}) if card else None,
     )
 
 
-def item_of(name: str, cache_dir: Path | None = None) -> ShelfItem:
+def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
     """Return a model by its name, with or without `ragassay/`, or an adapter by its folder.
 
     Args:
@@ -161,7 +161,7 @@ def item_of(name: str, cache_dir: Path | None = None) -> ShelfItem:
     Raises:
         InputError: There is none.
     """
-    known = (*shelf(), *(fact_checkers(cache_dir) if cache_dir else ()))
+    known = (*registered_models(), *(fact_checkers(cache_dir) if cache_dir else ()))
     published = load_verifier_kinds().facts.find_published(name)
     short = published[0] if published else name
     for item in known:
@@ -175,31 +175,33 @@ def item_of(name: str, cache_dir: Path | None = None) -> ShelfItem:
     if adapter is not None:
         files_of = _adapter_files(adapter)
         role = _ROLES[_HEAD_ROLES.get(read_shape(adapter.folder).labels, "labeller")]
-        return ShelfItem(full_name, role, source, files_of, load_card(full_name))
+        return RegisteredModel(full_name, role, source, files_of, load_card(full_name))
     classifier = folder / CLASSIFIER
     if classifier.is_file():
-        file = ShelfFile(classifier, digest=_classifier_digest)
-        return ShelfItem(full_name, _ROLES["correctness"], source, (file,), load_card(full_name))
+        file = ModelFile(classifier, digest=_classifier_digest)
+        return RegisteredModel(
+            full_name, _ROLES["correctness"], source, (file,), load_card(full_name)
+        )
     names = ", ".join(item.name for item in known)
     raise InputError(
         f"no model {name!r}: {names} are known, and folders that hold a {tuned.NOTE} or {SHAPE}"
     )
 
 
-def _bases() -> tuple[ShelfItem, ...]:
-    gguf = ShelfFile(_find_packaged_file(SMOLLM2_PACKAGE, ".gguf"), SMOLLM2_GGUF_SHA256)
-    weights = ShelfFile(
+def _bases() -> tuple[RegisteredModel, ...]:
+    gguf = ModelFile(_find_packaged_file(SMOLLM2_PACKAGE, ".gguf"), SMOLLM2_GGUF_SHA256)
+    weights = ModelFile(
         _find_packaged_file(MINILM_PACKAGE, "model.safetensors"), MINILM_SAFETENSORS_SHA256
     )
     return (
-        ShelfItem(
+        RegisteredModel(
             EMBEDDED_BASE,
             "writes and judges, without fine-tuning; base of the adapters",
             _package(SMOLLM2_PACKAGE),
             (gguf,),
             load_card(EMBEDDED_BASE),
         ),
-        ShelfItem(
+        RegisteredModel(
             MINILM,
             "tells how near two texts are",
             _package(MINILM_PACKAGE),
@@ -208,7 +210,7 @@ def _bases() -> tuple[ShelfItem, ...]:
     )
 
 
-def _verifiers() -> tuple[ShelfItem, ...]:
+def _verifiers() -> tuple[RegisteredModel, ...]:
     """Return the models that compare a claim with a passage."""
     says = "says whether a passage supports a claim"
     parts: dict[str, tuple[str, tuple[Adapter, ...]]] = {
@@ -218,7 +220,7 @@ def _verifiers() -> tuple[ShelfItem, ...]:
         SIGNALS_VERIFIER: ("compares sentences with passages for the signals", (SIGNALS,)),
     }
     return tuple(
-        ShelfItem(
+        RegisteredModel(
             name,
             role,
             SHIPPED,
@@ -229,7 +231,7 @@ def _verifiers() -> tuple[ShelfItem, ...]:
     )
 
 
-def _list_fitted() -> tuple[ShelfItem, ...]:
+def _list_fitted() -> tuple[RegisteredModel, ...]:
     """Return the models that measure and order: the smallest of the package."""
     reranker = Path(str(files("ragassay"))) / "retrievers" / "weights" / "reranker.json"
     rows: tuple[tuple[str, str, Path, type[FittedNumbers] | None], ...] = (
@@ -243,20 +245,20 @@ def _list_fitted() -> tuple[ShelfItem, ...]:
         (PAIR_RATER, "rates question-answer pairs by rule", PAIRS_FILE, RelevanceModel),
         ("ragassay/reranker", "orders what a search found", reranker, None),
     )
-    found: list[ShelfItem] = []
+    found: list[RegisteredModel] = []
     for name, role, path, kind in rows:
         digest_of = kind.digest_in if kind else sha256_of
         card = load_card(name)
-        file = ShelfFile(path, card.digest if card else "", digest_of)
-        found.append(ShelfItem(name, role, SHIPPED, (file,), card))
+        file = ModelFile(path, card.digest if card else "", digest_of)
+        found.append(RegisteredModel(name, role, SHIPPED, (file,), card))
     return tuple(found)
 
 
-def _adapter_files(adapter: Adapter) -> tuple[ShelfFile, ...]:
+def _adapter_files(adapter: Adapter) -> tuple[ModelFile, ...]:
     noted = str(_read_note(adapter.folder / SHAPE).get("weights_sha256", ""))
     return (
-        ShelfFile(adapter.folder / SHAPE, digest=_json_digest),
-        ShelfFile(adapter.folder / WEIGHTS, noted),
+        ModelFile(adapter.folder / SHAPE, digest=_json_digest),
+        ModelFile(adapter.folder / WEIGHTS, noted),
     )
 
 
@@ -274,7 +276,7 @@ def _classifier_digest(path: Path) -> str:
     return PairClassifier.read(path).digest
 
 
-def _adapters() -> tuple[ShelfItem, ...]:
+def _adapters() -> tuple[RegisteredModel, ...]:
     """Return the shipped adapters, by name."""
     room = Path(str(files("ragassay.models.adapters")))
     return tuple(
@@ -283,18 +285,18 @@ def _adapters() -> tuple[ShelfItem, ...]:
     )
 
 
-def _adapter(folder: Path, name: str, source: str) -> ShelfItem:
+def _adapter(folder: Path, name: str, source: str) -> RegisteredModel:
     note = _read_note(folder / tuned.NOTE)
     task = str(note.get("task", ""))
     base = str(note.get("base", ""))
-    return ShelfItem(
+    return RegisteredModel(
         name,
         _ROLES.get(task, task) + (f", over {base}" if base else ""),
         source,
         (
-            ShelfFile(folder / tuned.SHAPE, digest=_json_digest),
-            ShelfFile(folder / tuned.NOTE, digest=_note_digest),
-            ShelfFile(folder / tuned.WEIGHTS, str(note.get("weights_sha256", ""))),
+            ModelFile(folder / tuned.SHAPE, digest=_json_digest),
+            ModelFile(folder / tuned.NOTE, digest=_note_digest),
+            ModelFile(folder / tuned.WEIGHTS, str(note.get("weights_sha256", ""))),
         ),
         load_card(name),
         folder,
@@ -338,7 +340,7 @@ class FileCheck:
     expected: str = ""
 
 
-def check(item: ShelfItem) -> tuple[FileCheck, ...]:
+def check(item: RegisteredModel) -> tuple[FileCheck, ...]:
     """Compute the digest of each file of a model."""
     return tuple(_check(file, item) for file in item.files)
 
@@ -348,7 +350,7 @@ def is_sound(found: tuple[FileCheck, ...]) -> bool:
     return all(file.state in ("ok", "unproven") for file in found)
 
 
-def _check(file: ShelfFile, item: ShelfItem) -> FileCheck:
+def _check(file: ModelFile, item: RegisteredModel) -> FileCheck:
     if file.path is None or not file.path.is_file():
         name = file.path.name if file.path is not None else item.source
         return FileCheck(name, "missing", expected=file.expected)

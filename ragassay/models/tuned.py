@@ -109,7 +109,7 @@ def read_note(folder: Path) -> TunedNote:
     return note
 
 
-def note_of(model: str) -> TunedNote | None:
+def metadata_of(model: str) -> TunedNote | None:
     """Return the note of a model by its LiteLLM name; None where we did not fine-tune it.
 
     For a served model, the note of the same name here: of a shipped adapter, or of the same folder.
@@ -128,7 +128,7 @@ def base_of(model: str) -> str:
 
     That is the base of a fine-tuned one, and any other model itself.
     """
-    note = note_of(model)
+    note = metadata_of(model)
     server, ours, _ = model.partition(f"{PROVIDER}/")
     return f"{server}{ours}{note.base}" if note else model
 

@@ -18,7 +18,7 @@ from ragassay.errors import SettingsError, first_problem
 from ragassay.files import read_small
 from ragassay.records.base import Frozen
 from ragassay.records.evaluation import Score
-from ragassay.records.run import PromptStamp
+from ragassay.records.run import PromptFingerprint
 from ragassay.records.verdicts import Usage
 
 DemoValue: TypeAlias = int | str | tuple[str, ...] | tuple[int, ...]
@@ -121,10 +121,10 @@ class CompiledPrompt(Frozen):
         return _hash([self.agent, list(self.rubrics), said])
 
     @property
-    def stamp(self) -> PromptStamp:
+    def fingerprint(self) -> PromptFingerprint:
         """The part that a run's manifest keeps."""
         first = self.comparisons[0] if self.comparisons else None
-        return PromptStamp(
+        return PromptFingerprint(
             agent=self.agent,
             rubrics=self.rubrics,
             sha256=self.sha256,

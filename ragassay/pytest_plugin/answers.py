@@ -28,7 +28,7 @@ from ragassay.records import (
     CompactEvaluations,
     Evaluation,
     Failure,
-    FileStamp,
+    FileFingerprint,
     Manifest,
     Nugget,
     Record,
@@ -78,7 +78,9 @@ class Answers:
         opened = self._open(record, {k: v for k, v in options.items() if k != "testbank"})
         tools = opened.tools
         job = read_job([record], testbank=options.get("testbank"), settings=tools.settings)
-        job = replace(job, corpus=opened.job.corpus, corpus_stamp=opened.job.corpus_stamp)
+        job = replace(
+            job, corpus=opened.job.corpus, corpus_fingerprint=opened.job.corpus_fingerprint
+        )
         (record,), judge = job.records, tools.identity[:16]
         kept = self._cache / judge / f"{fingerprint(tools, record)}.jsonl"
         manifest_file = self._notes / f"{judge}.json"
@@ -172,8 +174,8 @@ class Assay:
         self.n += 1
         name = f"{self.test}#{self.n}" if self.n > 1 else self.test
         try:
-            for strange in (one for one in OF_MANY if given.get(one) is not None):
-                raise InputError(f"`{strange}=` is for files of answers, and this is one answer")
+            for unknown in (one for one in OF_MANY if given.get(one) is not None):
+                raise InputError(f"`{unknown}=` is for files of answers, and this is one answer")
             record = record_of(answer, question, sources, nuggets, reference)
             return self.answers.evaluate(name, record, given)
         except RagassayError as error:
@@ -207,22 +209,22 @@ def write_report(notes: Path, out: Path) -> list[str]:
     ]
     read = (notes / f"{names[0]}.json").read_text(encoding="utf-8")
     content = "".join(evaluation.fingerprint for evaluation in evaluations)
-    stamp = FileStamp(
+    fingerprint = FileFingerprint(
         name="pytest",
         sha256=hashlib.sha256(content.encode()).hexdigest(),
         n_items=len(evaluations) + len(failures),
         format="pytest",
     )
-    manifest = Manifest.model_validate_json(read).model_copy(update={"answers": stamp})
+    manifest = Manifest.model_validate_json(read).model_copy(update={"answers": fingerprint})
     folder = RunFolder(out)
     out.mkdir(parents=True, exist_ok=True)
-    summary = summarize(evaluations, stamp.n_items, len(failures), 0)
+    summary = summarize(evaluations, fingerprint.n_items, len(failures), 0)
     write_whole(folder.manifest_file, manifest.model_dump_json(indent=2))
     write_lines(folder.evaluations_file, evaluations)
     write_lines(folder.failures_file, [failures[name] for name in sorted(failures)])
     write_whole(folder.summary_file, summary.model_dump_json(indent=2))
     folder.write_reports(summary)
-    of = count_text(stamp.n_items, "answer")
+    of = count_text(fingerprint.n_items, "answer")
     lines = [headline(summary), f"Judge: {manifest.judge}; {n_cached} of {of} from the cache"]
     others = sum(judges.values()) - judges[names[0]]
     if others:

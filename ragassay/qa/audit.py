@@ -221,9 +221,9 @@ def pairs_audit_job(given: GivenPairs, options: AuditOptions) -> AuditJob:
 
 
 def _choose_attacks(names: Sequence[str]) -> tuple[str, ...]:
-    strange = next((name for name in names if name not in PAIR_ATTACKS), None)
-    if strange is not None:
-        raise InputError(f"unknown attack {strange!r}; there are {', '.join(PAIR_ATTACKS)}")
+    unknown = next((name for name in names if name not in PAIR_ATTACKS), None)
+    if unknown is not None:
+        raise InputError(f"unknown attack {unknown!r}; there are {', '.join(PAIR_ATTACKS)}")
     return tuple(names) or tuple(PAIR_ATTACKS)
 
 

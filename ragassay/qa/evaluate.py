@@ -17,7 +17,7 @@ from ragassay.models.cards import load_card
 from ragassay.models.embeddings import KeptVectors, RoleEncoder
 from ragassay.models.fitted_raters import PAIR_RATER
 from ragassay.models.weights import sha256_of
-from ragassay.options import EvaluateKeywords, Spelling, settings_of
+from ragassay.options import EvaluateKeywords, OptionStyle, settings_of
 from ragassay.process import in_thread
 from ragassay.qa.measures import Compared, measured_groups
 from ragassay.qa.report import pairs_csv, papers_csv, render_qa_html, render_qa_markdown
@@ -156,8 +156,8 @@ def records_job(records: Sequence[Record], given: GivenPairs) -> Job:
     job = job_of(records, Corpus(), given.rejections)
     name = given.name or job.answers.name
     told = {"name": name, "n_items": len(given.pairs), "format": "pairs"}
-    stamp = job.answers.model_copy(update=told)
-    return replace(job, answers=stamp)
+    fingerprint = job.answers.model_copy(update=told)
+    return replace(job, answers=fingerprint)
 
 
 PARTS = ("racar", "intents")
@@ -187,7 +187,7 @@ class JudgedPairs:
 
 
 def pairs_settings(
-    options: EvaluateKeywords, settings: Settings | None = None, spelled: Spelling = "keyword"
+    options: EvaluateKeywords, settings: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
     """Return the settings of a run over pairs; it asks for nothing else.
 
@@ -195,7 +195,7 @@ def pairs_settings(
         SettingsError: A setting is wrong, or several judges are named.
     """
     only = options.get("only") or PARTS
-    chosen = settings_of({**options, "only": only}, settings, spelled)
+    chosen = settings_of({**options, "only": only}, settings, style)
     if chosen.judge.panel:
         raise SettingsError(f"one judge rates the pairs, not {', '.join(chosen.judge.judges)}")
     return chosen.model_copy(update={"max_sentences": MOST_SENTENCES})

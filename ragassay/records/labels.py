@@ -24,7 +24,7 @@ LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "ra
 - rubric: the rating on a rubric ("1" to "5")
 - racar: the rating of a question-answer pair in a dimension of RACAR ("1" to "3")
 - evidence: whether a passage that was found supports a sentence (`Verdict`)
-- correctness: whether what was found bears a sentence out ("correct", "not_supported")
+- correctness: whether what was found supports a sentence ("correct", "not_supported")
 - exam_grade: how well a passage covers an item of a test bank ("0" to "5"; extracted, "yes", "no")
 - relevance_grade: whether a passage is relevant to its query ("yes", "no")"""
 

@@ -117,7 +117,7 @@ class ModelCard(Frozen):
     figures: tuple[CardFigure, ...] = ()
 
 
-class FileStamp(Frozen):
+class FileFingerprint(Frozen):
     """A file that a run read: its name (without folders), SHA-256 and number of items."""
 
     name: str
@@ -126,14 +126,14 @@ class FileStamp(Frozen):
     format: str = ""
 
 
-class PanelSeat(Frozen):
+class PanelJudge(Frozen):
     """A further judge of a panel: its LiteLLM name and its card."""
 
     judge: str
     card: ModelCard | None = None
 
 
-class PromptStamp(Frozen):
+class PromptFingerprint(Frozen):
     """A compiled prompt in place of a shipped one.
 
     Attributes:
@@ -181,8 +181,8 @@ class Manifest(Frozen):
     packages: dict[str, str] = Field(default_factory=dict)
     judge: str
     judge_digest: str = ""
-    panel: tuple[PanelSeat, ...] = ()
-    second: PanelSeat | None = None
+    panel: tuple[PanelJudge, ...] = ()
+    second: PanelJudge | None = None
     base: str = ""
     rater: str = ""
     rater_digest: str = ""
@@ -194,10 +194,10 @@ class Manifest(Frozen):
     embedder: str = ""
     embedder_digest: str = ""
     prompts_sha256: str = ""
-    prompts: tuple[PromptStamp, ...] = ()
+    prompts: tuple[PromptFingerprint, ...] = ()
     own: dict[str, str] = Field(default_factory=dict)
-    answers: FileStamp
-    corpus: FileStamp | None = None
+    answers: FileFingerprint
+    corpus: FileFingerprint | None = None
     settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     answered_by: tuple[str, ...] = ()
     card: ModelCard | None = None

@@ -152,7 +152,7 @@ class Comparison:
         confidence: Its probability among the labels, or the leaning's; None where not given.
         entropy_bits: Entropy of the distribution over the labels; None where not given.
         leaning: The likeliest label, where that is not enough for a verdict.
-        difference: The claim's words that the text does not bear out, if a rule found some.
+        difference: The claim's words that the text does not support, if a rule found some.
         absent_numbers: The claim's numbers that the text does not state, nor another value for.
         spans: The parts of the claim that the text does not support, from a verifier of tokens.
     """
@@ -269,7 +269,7 @@ class ClaimVerdict(VerdictBase):
     """A verdict on whether a text supports a claim.
 
     Attributes:
-        difference: The claim's words that the text does not bear out, if a rule found some.
+        difference: The claim's words that the text does not support, if a rule found some.
         absent_numbers: The claim's numbers that no cited source states.
     """
 

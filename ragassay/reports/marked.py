@@ -49,7 +49,7 @@ def marked(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tuple[Pie
 
 
 def marked_claim(claim: str, difference: str) -> tuple[Piece, ...]:
-    """Return a claim with the words that its document does not bear out."""
+    """Return a claim with the words that its document does not support."""
     return marked(claim, places_of_difference(difference, claim, "here"))
 
 

@@ -10,13 +10,13 @@ from ragassay.records import (
     ApplicationUse,
     Bound,
     CardFigure,
-    FileStamp,
+    FileFingerprint,
     Manifest,
     ModelCard,
     Summary,
     Usage,
 )
-from ragassay.records.run import PromptStamp
+from ragassay.records.run import PromptFingerprint
 from ragassay.reports.cascade_view import usd_text
 from ragassay.reports.display import (
     NBSP,
@@ -61,7 +61,7 @@ def who_text(manifest: Manifest, summary: Summary) -> str:
     answers = count_text(summary.n_evaluated, "answer")
     if len(summary.systems) > 1:
         answers += f" by {count_text(len(summary.systems), 'system')}"
-    judges = [manifest.judge, *(seat.judge for seat in manifest.panel)]
+    judges = [manifest.judge, *(member.judge for member in manifest.panel)]
     if manifest.second:
         judges.append(manifest.second.judge)
     return f"{answers} \u00b7 judge: {', '.join(judges)}"
@@ -77,7 +77,7 @@ def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
     if manifest.rater:
         role = "Rated the rubrics with it" if is_tuned else "Rated the rubrics"
         views.append(_judge(manifest.rater, role, manifest.rater_card))
-    views += [_judge(seat.judge, "Rubrics rated too", seat.card) for seat in manifest.panel]
+    views += [_judge(member.judge, "Rubrics rated too", member.card) for member in manifest.panel]
     if manifest.second:
         second = manifest.second
         views.append(_judge(second.judge, "Where that was unsure, decided", second.card))
@@ -169,7 +169,7 @@ def provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
         ("Judge", Shown(manifest.judge)),
         ("Judge, SHA-256", _code(manifest.judge_digest)),
         *[("All but the rubrics", Shown(manifest.base))] * bool(manifest.base),
-        *(("Judge of the rubrics too", Shown(seat.judge)) for seat in manifest.panel),
+        *(("Judge of the rubrics too", Shown(member.judge)) for member in manifest.panel),
         *(("Second judge", Shown(one.judge)) for one in [manifest.second] if one),
         ("Judge's card, digest", _code(card)),
         *[
@@ -183,7 +183,10 @@ def provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
         ("Embedder", Shown(manifest.embedder)),
         ("Embedder, SHA-256", _code(manifest.embedder_digest)),
         ("Prompts, SHA-256", _code(manifest.prompts_sha256)),
-        *(("Compiled prompt", Shown(_prompt_text(stamp))) for stamp in manifest.prompts),
+        *(
+            ("Compiled prompt", Shown(_prompt_text(fingerprint)))
+            for fingerprint in manifest.prompts
+        ),
         *((f"Your own: {name}, SHA-256", _code(digest)) for name, digest in manifest.own.items()),
         *[("Answered by", _code("\n".join(manifest.answered_by)))] * bool(manifest.answered_by),
         *_file("Answers", manifest.answers),
@@ -200,27 +203,31 @@ def _code(value: str) -> Shown:
     return Shown(value, style="code")
 
 
-def _prompt_text(stamp: PromptStamp) -> str:
+def _prompt_text(fingerprint: PromptFingerprint) -> str:
     """Return a compiled prompt's agent, and its figures on held-out data."""
-    about = f"{stamp.agent} ({', '.join(stamp.rubrics)})" if stamp.rubrics else stamp.agent
-    text = f"{about}: found by {stamp.optimizer} for {stamp.model}"
-    if stamp.before is not None and stamp.after is not None:
+    about = (
+        f"{fingerprint.agent} ({', '.join(fingerprint.rubrics)})"
+        if fingerprint.rubrics
+        else fingerprint.agent
+    )
+    text = f"{about}: found by {fingerprint.optimizer} for {fingerprint.model}"
+    if fingerprint.before is not None and fingerprint.after is not None:
         figures = (
             UNSCORED if score.value is None else f"{score.value:.3f}"
-            for score in (stamp.before, stamp.after)
+            for score in (fingerprint.before, fingerprint.after)
         )
-        text += f", {stamp.metric} {' -> '.join(figures)} on {stamp.after.n} items"
-    if not stamp.is_better:
+        text += f", {fingerprint.metric} {' -> '.join(figures)} on {fingerprint.after.n} items"
+    if not fingerprint.is_better:
         text += "; it did no better than the shipped one, and was kept anyway"
-    return f"{text} (SHA-256 {stamp.sha256[:12]})"
+    return f"{text} (SHA-256 {fingerprint.sha256[:12]})"
 
 
-def _file(name: str, stamp: FileStamp | None) -> tuple[tuple[str, Shown], ...]:
-    if stamp is None:
+def _file(name: str, fingerprint: FileFingerprint | None) -> tuple[tuple[str, Shown], ...]:
+    if fingerprint is None:
         return ((name, Shown("none")),)
-    form = f", {stamp.format}" if stamp.format else ""
-    text = f"{stamp.name} ({count_text(stamp.n_items, 'item')}{form})"
-    return ((name, Shown(text)), (f"{name}, SHA-256", _code(stamp.sha256)))
+    form = f", {fingerprint.format}" if fingerprint.format else ""
+    text = f"{fingerprint.name} ({count_text(fingerprint.n_items, 'item')}{form})"
+    return ((name, Shown(text)), (f"{name}, SHA-256", _code(fingerprint.sha256)))
 
 
 def _pairs(values: Mapping[str, str | int | float | bool | None]) -> str:

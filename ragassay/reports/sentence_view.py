@@ -129,7 +129,7 @@ class VerdictView:
         marker: The citation's marker; empty for evidence.
         target: The cited document's id.
         nuggets: The sentence's nuggets that the verdict merges, each with its own verdict.
-        difference: The sentence's words that the passage does not bear out.
+        difference: The sentence's words that the passage does not support.
         spans: The places of the sentence's parts that the passage does not support, from a verifier
             of tokens.
     """

@@ -13,7 +13,7 @@ from ragassay.errors import CorpusError, InputError, SettingsError
 from ragassay.formats import read_corpus
 from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
-from ragassay.records import Article, Document, FileStamp, Rejection
+from ragassay.records import Article, Document, FileFingerprint, Rejection
 from ragassay.retrievers.dense.index import DenseIndex
 from ragassay.retrievers.disk.corpus import LEDGER, DiskCorpus
 from ragassay.retrievers.evidence import RRF_K, reciprocal_rank_fusion
@@ -121,13 +121,13 @@ class OpenedCorpus:
 
     Attributes:
         literature: The literature to search.
-        stamp: Its identity, for the manifest.
+        fingerprint: Its identity, for the manifest.
         rejections: Lines that could not be read.
         note: What the user should know about the search; usually empty.
     """
 
     literature: Literature
-    stamp: FileStamp
+    fingerprint: FileFingerprint
     rejections: tuple[Rejection, ...] = ()
     note: str = ""
 
@@ -165,10 +165,10 @@ def open_literature(
     if is_live:
         return _live(settings)
     found = read_corpus(path)
-    stamp = FileStamp(
+    fingerprint = FileFingerprint(
         name=path.name, sha256=sha256_of(path), n_items=len(found.documents), format="jsonl"
     )
-    return OpenedCorpus(Corpus(found.documents), stamp, found.rejections)
+    return OpenedCorpus(Corpus(found.documents), fingerprint, found.rejections)
 
 
 def refuse_address(where: str | Path) -> None:
@@ -189,13 +189,13 @@ def _open_built_corpus(path: Path, settings: Settings, embedder: NamedEncoder) -
     way, note = _way(corpus, settings, embedder)
     url = settings.literature.chroma_url
     literature = corpus if way == "bm25" else _by_vectors(corpus, way, embedder, url)
-    stamp = FileStamp(
+    fingerprint = FileFingerprint(
         name=path.name,
         sha256=literature.sha256,
         n_items=len(corpus),
         format="corpus" if way == "bm25" else f"corpus, {way}",
     )
-    return OpenedCorpus(literature, stamp, note=note)
+    return OpenedCorpus(literature, fingerprint, note=note)
 
 
 def _way(corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder) -> tuple[Way, str]:
@@ -231,4 +231,6 @@ def _live(settings: Settings) -> OpenedCorpus:
         else None
     )
     live = LivePubMed(settings.literature.cache_dir / "pubmed", key, settings.literature.ncbi_email)
-    return OpenedCorpus(live, FileStamp(name=LIVE, sha256=live.sha256, n_items=0, format="live"))
+    return OpenedCorpus(
+        live, FileFingerprint(name=LIVE, sha256=live.sha256, n_items=0, format="live")
+    )

@@ -22,7 +22,7 @@ OWN_SITE = ("same-origin", "none")
 
 
 @dataclass(frozen=True)
-class Door:
+class AccessControl:
     """Lets in who has the token.
 
     Attributes:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from ragassay.formats.workbench.bank_items import bank_item_id
 from ragassay.records import BANK, Review
 from ragassay.review.items import Beside, Choice, ReviewItem, ReviewSource, Section, View
-from ragassay.review.session import Desk
+from ragassay.review.session import ReviewSession
 from ragassay.runs.journal import REASONS, EditRequest, Journal
 from ragassay.runs.nuggets import Rows
 
@@ -91,15 +91,15 @@ class ListSource(ReviewSource):
         return replace(item, word="")
 
 
-def rows_of(asked: EditRequest, desk: Desk) -> Rows:
+def rows_of(asked: EditRequest, session: ReviewSession) -> Rows:
     """Return a list as people left it; of several, the last word counts."""
     found: dict[str, dict[str, str | None]] = {}
-    for item in desk.items:
+    for item in session.items:
         if item.record != asked.topic:
             continue
-        said = {review.field: review.value for review in desk.said_of(item)}
+        said = {review.field: review.value for review in session.said_of(item)}
         # Removed, then given an importance, is taken in again.
-        last = [r for r in desk.said_of(item) if r.field in ("removed", "importance")][-1:]
+        last = [r for r in session.said_of(item) if r.field in ("removed", "importance")][-1:]
         is_in = item.word != LEFT_OUT or bool({"importance", "text"} & said.keys())
         if is_in and not any(r.field == "removed" and r.value for r in last):
             text = str(said.get("text") or item.subject)

@@ -13,7 +13,7 @@ from ragassay.records import Review
 from ragassay.reports.display import Tone
 from ragassay.reports.labels import without_controls
 from ragassay.review.items import ReviewItem
-from ragassay.review.session import ORDERS, STATES, Desk, Filter, options, queue
+from ragassay.review.session import ORDERS, STATES, Filter, ReviewSession, options, queue
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -58,18 +58,18 @@ def render(name: str, **known: object) -> str:
     return without_controls(environment().get_template(name).render(**known))
 
 
-def page(desk: Desk, who: str, suggested: str, nonce: str) -> str:
+def page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
     """Return the page: the first rows of the queue, and the first item that is not done.
 
     Args:
-        desk: What is reviewed.
+        session: What is reviewed.
         who: The person; empty where the page has to ask.
         suggested: A name to suggest.
         nonce: Of the content security policy.
     """
-    order = queue(desk, Filter(), who)
-    n = next((one for one in order if not desk.is_done(desk.items[one], who)), order[0])
-    source = desk.source
+    order = queue(session, Filter(), who)
+    n = next((one for one in order if not session.is_done(session.items[one], who)), order[0])
+    source = session.source
     start = max(0, order.index(n) - N_FIRST_ROWS // 2)
     return render(
         "page.html.j2",
@@ -80,12 +80,12 @@ def page(desk: Desk, who: str, suggested: str, nonce: str) -> str:
         order=order,
         first=n,
         target=hashlib.sha256(str(source.journal.path).encode()).hexdigest()[:16],
-        is_bank="text" in desk.items[0].edits,
-        options=options(desk),
+        is_bank="text" in session.items[0].edits,
+        options=options(session),
         states={key: word for key, (word, _) in STATES.items()},
         orders=ORDERS,
-        rows=[(n, row_of(desk, n, who)) for n in order[start : start + N_FIRST_ROWS]],
-        item=item(desk, n, who),
+        rows=[(n, row_of(session, n, who)) for n in order[start : start + N_FIRST_ROWS]],
+        item=item(session, n, who),
     )
 
 
@@ -94,41 +94,41 @@ def nonce() -> str:
     return secrets.token_urlsafe(18)
 
 
-def row_of(desk: Desk, n: int, who: str) -> str:
+def row_of(session: ReviewSession, n: int, who: str) -> str:
     """Return a row of the queue."""
-    one = desk.items[n]
-    said = desk.said_of(one)
+    one = session.items[n]
+    said = session.said_of(one)
     return render(
         "row.html.j2",
         n=n,
         item=one,
-        is_done=desk.is_done(one, who),
+        is_done=session.is_done(one, who),
         others=sorted({review.who for review in said if review.who != who}),
-        differs=desk.people_differ(one),
+        differs=session.people_differ(one),
     )
 
 
-def rows(desk: Desk, numbers: Sequence[int], who: str) -> list[str]:
+def rows(session: ReviewSession, numbers: Sequence[int], who: str) -> list[str]:
     """Return rows of the queue."""
-    return [row_of(desk, n, who) for n in numbers]
+    return [row_of(session, n, who) for n in numbers]
 
 
-def item(desk: Desk, n: int, who: str) -> str:
+def item(session: ReviewSession, n: int, who: str) -> str:
     """Return an item with everything that stands around it."""
-    one = desk.items[n]
-    said = [describe_review(review, one, who) for review in desk.said_of(one)]
+    one = session.items[n]
+    said = [describe_review(review, one, who) for review in session.said_of(one)]
     return render(
         "item.html.j2",
         n=n,
         item=one,
-        noun=desk.source.noun,
-        view=desk.source.view(one),
+        noun=session.source.noun,
+        view=session.source.view(one),
         said=said,
-        mine=[review.value for review in desk.said_of(one) if review.who == who],
-        number_of=desk.number_of,
+        mine=[review.value for review in session.said_of(one) if review.who == who],
+        number_of=session.number_of,
         choices=[(_key(one, i), choice) for i, choice in enumerate(one.choices)],
         texts={"texts": list(one.written)}
-        | {review.field: review.value for review in desk.said_of(one)},
+        | {review.field: review.value for review in session.said_of(one)},
     )
 
 

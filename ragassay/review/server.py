@@ -10,12 +10,12 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
 from ragassay.models.serving.server import bound, run_app, server_of
-from ragassay.review.access import Door
+from ragassay.review.access import AccessControl
 from ragassay.review.items import ReviewSource
 from ragassay.review.of_bank import open_bank
 from ragassay.review.of_grades import open_grades
 from ragassay.review.of_run import open_run
-from ragassay.review.session import Desk
+from ragassay.review.session import ReviewSession
 
 
 def open_source(path: Path, banks: Sequence[Path] = ()) -> ReviewSource:
@@ -50,7 +50,7 @@ def serve_page(
     port: int = 0,
     *,
     opens: bool = True,
-    on_ready: Callable[[Door, Desk], None],
+    on_ready: Callable[[AccessControl, ReviewSession], None],
 ) -> None:
     """Serve the page until SIGTERM or SIGINT.
 
@@ -68,16 +68,16 @@ def serve_page(
     """
     from ragassay.review.app import build_app
 
-    desk = Desk(open_source(path, banks))
+    session = ReviewSession(open_source(path, banks))
     with bound(HOST, port) as listener:
-        door = Door(listener.getsockname()[1])
+        access = AccessControl(listener.getsockname()[1])
 
         def ready() -> None:
-            on_ready(door, desk)
+            on_ready(access, session)
             if opens:
-                webbrowser.open(door.url)
+                webbrowser.open(access.url)
 
-        run_app(build_app(desk, door, who), listener, GRACE_S, ready)
+        run_app(build_app(session, access, who), listener, GRACE_S, ready)
 
 
 async def serve_until_done(
@@ -85,8 +85,8 @@ async def serve_until_done(
     who: str = "",
     *,
     opens: bool = True,
-    on_ready: Callable[[Door, Desk], None],
-) -> Desk:
+    on_ready: Callable[[AccessControl, ReviewSession], None],
+) -> ReviewSession:
     """Serve the page, in a running loop, until a person says that it is done.
 
     Returns:
@@ -97,22 +97,22 @@ async def serve_until_done(
     """
     from ragassay.review.app import build_app
 
-    desk, is_done = Desk(source), asyncio.Event()
+    session, is_done = ReviewSession(source), asyncio.Event()
     with bound(HOST, 0) as listener:
-        door = Door(listener.getsockname()[1])
+        access = AccessControl(listener.getsockname()[1])
 
         def ready() -> None:
-            on_ready(door, desk)
+            on_ready(access, session)
             if opens:
-                webbrowser.open(door.url)
+                webbrowser.open(access.url)
 
         def end() -> None:
             is_done.set()
             server.should_exit = True
 
-        server = server_of(build_app(desk, door, who, end), GRACE_S, ready)
+        server = server_of(build_app(session, access, who, end), GRACE_S, ready)
         await server.serve(sockets=[listener])
     if not is_done.is_set():  # Where a shell made the process ignore SIGINT, the server still ends.
         raise KeyboardInterrupt
-    desk.refresh()
-    return desk
+    session.refresh()
+    return session

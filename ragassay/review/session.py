@@ -42,12 +42,12 @@ class Progress:
 class _Said:
     """What stands, by what it is about; made anew when the journal grew."""
 
-    stamp: tuple[int, int]
+    fingerprint: tuple[int, int]
     reviews: tuple[Review, ...]
     by_item: dict[tuple[str, str, str], tuple[Review, ...]]
 
 
-class Desk:
+class ReviewSession:
     """The items of a source with what people said. Threads may share it.
 
     Raises:
@@ -83,18 +83,18 @@ class Desk:
             InputError: The journal is damaged.
         """
         with self._lock:
-            stamp = self._stamp()
-            if stamp != self._said.stamp:
+            fingerprint = self._fingerprint()
+            if fingerprint != self._said.fingerprint:
                 reviews = self.source.journal.read()
                 by_item: dict[tuple[str, str, str], tuple[Review, ...]] = {}
                 for review in standing(reviews):
                     about = review.about[:3]
                     by_item[about] = (*by_item.get(about, ()), review)
                     self._take_in(review)
-                self._said = _Said(stamp, reviews, by_item)
+                self._said = _Said(fingerprint, reviews, by_item)
             return len(self._said.reviews)
 
-    def _stamp(self) -> tuple[int, int]:
+    def _fingerprint(self) -> tuple[int, int]:
         try:
             found = self.source.journal.path.stat()
         except OSError:
@@ -161,18 +161,18 @@ def pace_s(times: Iterable[str]) -> float | None:
 LONGEST = 200
 """Characters of a filter that are read."""
 
-States = Callable[[Desk, ReviewItem, str], bool]
+States = Callable[[ReviewSession, ReviewItem, str], bool]
 
 STATES: Mapping[str, tuple[str, States]] = {
-    "todo": ("not yet reviewed by me", lambda desk, item, who: not desk.is_done(item, who)),
-    "done": ("reviewed by me", lambda desk, item, who: desk.is_done(item, who)),
+    "todo": ("not yet reviewed by me", lambda session, item, who: not session.is_done(item, who)),
+    "done": ("reviewed by me", lambda session, item, who: session.is_done(item, who)),
     "open": (
         f"{UNDECIDED} or {UNSCORED}",
-        lambda desk, item, who: not {UNDECIDED, UNSCORED}.isdisjoint(item.states),
+        lambda session, item, who: not {UNDECIDED, UNSCORED}.isdisjoint(item.states),
     ),
-    "judges": ("judges differ", lambda desk, item, who: "judges" in item.states),
-    "people": ("people differ", lambda desk, item, who: desk.people_differ(item)),
-    "leads": ("leads the report", lambda desk, item, who: "leads" in item.states),
+    "judges": ("judges differ", lambda session, item, who: "judges" in item.states),
+    "people": ("people differ", lambda session, item, who: session.people_differ(item)),
+    "leads": ("leads the report", lambda session, item, who: "leads" in item.states),
 }
 """What can be asked for beside a system and a verdict, in words."""
 
@@ -205,7 +205,7 @@ class Filter:
         given["order"] = given["order"] if given["order"] in ORDERS else "worth"
         return cls(**given)
 
-    def passes(self, item: ReviewItem, desk: Desk, who: str) -> bool:
+    def passes(self, item: ReviewItem, session: ReviewSession, who: str) -> bool:
         """Return whether an item is wanted."""
         exact = (
             (self.system, item.system),
@@ -214,7 +214,7 @@ class Filter:
         )
         if any(wanted and wanted != own for wanted, own in exact):
             return False
-        if self.state and not STATES[self.state][1](desk, item, who):
+        if self.state and not STATES[self.state][1](session, item, who):
             return False
         words = self.text.casefold().split()
         named = f"{item.record} {item.item} {item.system} {item.kind} {item.place}"
@@ -222,11 +222,11 @@ class Filter:
         return not words or all(word in own for word in words)
 
 
-def queue(desk: Desk, wanted: Filter, who: str) -> list[int]:
+def queue(session: ReviewSession, wanted: Filter, who: str) -> list[int]:
     """Return the numbers of the wanted items in their order."""
-    found = [n for n, item in enumerate(desk.items) if wanted.passes(item, desk, who)]
+    found = [n for n, item in enumerate(session.items) if wanted.passes(item, session, who)]
     if wanted.order == "worth":
-        found.sort(key=lambda n: -desk.items[n].worth)
+        found.sort(key=lambda n: -session.items[n].worth)
     return found
 
 
@@ -239,13 +239,13 @@ class FilterOption:
     n: int
 
 
-def options(desk: Desk) -> dict[str, list[FilterOption]]:
+def options(session: ReviewSession) -> dict[str, list[FilterOption]]:
     """Return what can be filtered by; fields with a single value are left out."""
-    kinds = {item.evaluator: item.kind for item in desk.items}
+    kinds = {item.evaluator: item.kind for item in session.items}
     counted = {
-        "evaluator": Counter(item.evaluator for item in desk.items),
-        "verdict": Counter(item.word for item in desk.items if item.word),
-        "system": Counter(item.system for item in desk.items if item.system),
+        "evaluator": Counter(item.evaluator for item in session.items),
+        "verdict": Counter(item.word for item in session.items if item.word),
+        "system": Counter(item.system for item in session.items if item.system),
     }
     return {
         name: [

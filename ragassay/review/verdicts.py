@@ -273,7 +273,7 @@ def reason_of(verdict: VerdictBase) -> str:
     answer = getattr(verdict, "answer", "")
     parts = [
         said,
-        f"not borne out: {difference}" if difference else "",
+        f"not supported: {difference}" if difference else "",
         f"extracted: {answer}" if answer else "",
         verdict.failure.detail if verdict.failure else "",
         decided_text(verdict),

@@ -18,7 +18,7 @@ from ragassay.errors import (
     raise_ungrouped,
 )
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.cases import OpenFiles
+from ragassay.evaluators.cases import OpenCases
 from ragassay.graphs.case import Input, fingerprint, open_file
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
 from ragassay.model_names import is_on_vllm, is_ours
@@ -168,7 +168,7 @@ async def judging(
         FatalModelError: The judge is unavailable, or the money is spent.
         StorageError: What is finished cannot be stored.
     """
-    tools = replace(tools, files=OpenFiles())
+    tools = replace(tools, files=OpenCases())
     graph = build_evaluate_graph(tools.settings.judge.max_attempts, tools.registered)
     slots = asyncio.Semaphore(_n_in_flight(tools))
     is_traced, has_content = tools.settings.output.tracing, tools.settings.output.tracing_content

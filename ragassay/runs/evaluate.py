@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.agents.sampling import LOGPROBS
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.cases import CaseFile
+from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.registry import questions_of
 from ragassay.extras import installed_versions
 from ragassay.graphs.case import file_of
@@ -22,12 +22,12 @@ from ragassay.models.cards import load_card
 from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.litellm_library import listed_price_usd
 from ragassay.models.prompt_caching import CHARS_A_TOKEN
-from ragassay.models.tuned import note_of
+from ragassay.models.tuned import metadata_of
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256
 from ragassay.records import (
     CompactEvaluations,
     Manifest,
-    PanelSeat,
+    PanelJudge,
     RecordFailure,
     Rejection,
     Summary,
@@ -111,7 +111,7 @@ class Plan:
     Attributes:
         n_records: Answers.
         n_calls: Most model calls. One call may serve a citation and a passage, a search ends early
-            with enough evidence, and a panel's judges confer only after a dispute.
+            with enough evidence, and a panel's judges deliberate only after a dispute.
         n_prompt_tokens: Approximate number of tokens sent.
         n_shared_tokens: Those of them that repeat the context of an answer.
         n_escalated: Most calls of a second judge: as if the first were never sure.
@@ -176,7 +176,7 @@ def plan(job: Job, tools: Run) -> Plan:
     )
 
 
-def n_most_escalated(file: CaseFile, tools: Run) -> int:
+def n_most_escalated(file: OpenCase, tools: Run) -> int:
     """Return how many calls of the second judge an answer can take at most: one a question."""
     if tools.second is None or not file.case.sentences:
         return 0
@@ -259,8 +259,8 @@ def manifest_of(job: Job, tools: Run) -> Manifest:
         judge=judge,
         judge_digest=_digest_of(judge),
         base=base if is_tuned else "",
-        panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.judge.panel_names),
-        second=_second_seat(settings),
+        panel=tuple(PanelJudge(judge=j, card=load_card(j)) for j in settings.judge.panel_names),
+        second=_second_member(settings),
         rater=rater,
         rater_digest=shipped_rater().digest if rater else "",
         verifier=tools.verifier_name,
@@ -273,10 +273,10 @@ def manifest_of(job: Job, tools: Run) -> Manifest:
         embedder=tools.models.embedder.name,
         embedder_digest=tools.models.embedder.digest,
         prompts_sha256=tools.prompts_sha256,
-        prompts=tuple(prompt.stamp for prompt in tools.compiled),
+        prompts=tuple(prompt.fingerprint for prompt in tools.compiled),
         own=tools.own_digests,
         answers=job.answers,
-        corpus=job.corpus_stamp,
+        corpus=job.corpus_fingerprint,
         settings=noted_settings(settings),
         card=load_card(judge),
         base_card=load_card(base) if is_tuned else None,
@@ -298,15 +298,15 @@ def _grades(job: Job, tools: Run) -> bool:
 
 def _digest_of(model: str) -> str:
     """Return the SHA-256 of a local judge's weights; empty for a hosted one."""
-    note = note_of(model)
+    note = metadata_of(model)
     if note is not None:
         return note.weights_sha256
     return SMOLLM2_GGUF_SHA256 if model == EMBEDDED_BASE else ""
 
 
-def _second_seat(settings: Settings) -> PanelSeat | None:
+def _second_member(settings: Settings) -> PanelJudge | None:
     name = settings.judge.escalated_to
-    return PanelSeat(judge=name, card=load_card(name)) if name else None
+    return PanelJudge(judge=name, card=load_card(name)) if name else None
 
 
 def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Run) -> RunResult:

@@ -21,7 +21,7 @@ from ragassay.reports.text import MEASURED, RUBRIC_KEY, count_text, rubric_mean,
 if TYPE_CHECKING:
     from ragassay.evaluators.base import Run
     from ragassay.judges import BaseJudge
-    from ragassay.options import Spelling
+    from ragassay.options import OptionStyle
     from ragassay.prompts import Rubric, RubricSet
 
 
@@ -69,7 +69,7 @@ def parse_thresholds(
     given: Sequence[str],
     rubric_set: RubricSet = "yescieval",
     own: Iterable[str] = (),
-    spelled: str = "--fail-under",
+    option: str = "--fail-under",
     evaluators: Iterable[str] = (),
 ) -> list[Threshold]:
     """Read `SCORE=VALUE`; a rubric may go without its `rubric.`.
@@ -78,7 +78,7 @@ def parse_thresholds(
         given: The user's texts.
         rubric_set: The run's set of rubrics.
         own: Names of the user's own rubrics.
-        spelled: The option's name, for errors.
+        option: The option's name, for errors.
         evaluators: Names of the user's own evaluators.
 
     Raises:
@@ -96,33 +96,31 @@ def parse_thresholds(
             least = float(value)
         except ValueError as error:
             raise InputError(
-                f"{spelled} {text!r} is not SCORE=VALUE, e.g. correctness=3.5"
+                f"{option} {text!r} is not SCORE=VALUE, e.g. correctness=3.5"
             ) from error
         name = name.strip()
         if "." not in name and name not in rubrics:
             raise InputError(
-                f"{spelled} names no score: {name!r}; rubrics are {', '.join(rubrics)}, "
+                f"{option} names no score: {name!r}; rubrics are {', '.join(rubrics)}, "
                 "other scores have a dot, e.g. nuggets.recall"
             )
         key = name if "." in name else f"rubric.{name}"
-        _check_key(key, [f"rubric.{one}" for one in rubrics], set(evaluators), spelled)
-        _check_scale(key, least, rubrics, f"{spelled} {text!r}")
+        _check_key(key, [f"rubric.{one}" for one in rubrics], set(evaluators), option)
+        _check_scale(key, least, rubrics, f"{option} {text!r}")
         found.append(Threshold(key, least))
     return found
 
 
-def _check_scale(
-    key: str, least: float, rubrics: Mapping[str, Rubric | None], spelled: str
-) -> None:
+def _check_scale(key: str, least: float, rubrics: Mapping[str, Rubric | None], option: str) -> None:
     """Refuse a value that no score of a name can have, where its scale is known before the run."""
     part, _, name = key.partition(".")
     rubric = rubrics.get(name) if part == "rubric" else None
     scale = rubric.bounds if rubric else SHARE_SCALE if part in SHARES else None
     if scale and not scale[0] <= least <= scale[1]:
-        raise InputError(f"{spelled}: {key} is from {scale[0]:g} to {scale[1]:g}")
+        raise InputError(f"{option}: {key} is from {scale[0]:g} to {scale[1]:g}")
 
 
-def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], spelled: str) -> None:
+def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], option: str) -> None:
     """Refuse a name that no score of a run can have, before the run.
 
     Raises:
@@ -132,7 +130,7 @@ def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], spelled: 
     own = evaluators - {one.partition(".")[0] for one in known}
     if key not in known and key.partition(".")[0] not in own:
         close = ", ".join(get_close_matches(key, known)) or "see docs/evaluators.md"
-        raise InputError(f"{spelled} names no score: {key!r}; closest: {close}")
+        raise InputError(f"{option} names no score: {key!r}; closest: {close}")
 
 
 def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Iterable[str]) -> None:
@@ -155,7 +153,7 @@ def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Ite
 def thresholds_of(
     given: Mapping[str, float] | str | Sequence[str] | None,
     tools: Run,
-    spelled: Spelling = "keyword",
+    spelled: OptionStyle = "keyword",
 ) -> list[Threshold]:
     """Read a run's thresholds: a mapping, or texts; see `parse_thresholds`, `check_judged`."""
     if isinstance(given, Mapping):

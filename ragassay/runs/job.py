@@ -21,7 +21,7 @@ from ragassay.records import (
     ApplicationUse,
     Document,
     ExamItem,
-    FileStamp,
+    FileFingerprint,
     Nugget,
     Record,
     RecordFailure,
@@ -49,7 +49,7 @@ class Job:
     Attributes:
         rejections: Unreadable lines of the input.
         corpus: Documents for cited ids and evidence.
-        corpus_stamp: The corpus's stamp.
+        corpus_fingerprint: The corpus's fingerprint.
         note: A note for the user on how it is searched.
         failures: Questions that an application did not answer.
         application: What it took to answer, if the answers are an application's.
@@ -58,9 +58,9 @@ class Job:
 
     records: tuple[Record, ...]
     rejections: tuple[Rejection, ...]
-    answers: FileStamp
+    answers: FileFingerprint
     corpus: Literature
-    corpus_stamp: FileStamp | None = None
+    corpus_fingerprint: FileFingerprint | None = None
     note: str = ""
     failures: tuple[RecordFailure, ...] = ()
     application: ApplicationUse | None = None
@@ -118,17 +118,19 @@ def read_job(
         records, form = found.records[:limit], "records"
         name, sha256 = IN_MEMORY, _sha256(found.records)
     require_records(records, found.rejections, name)
-    stamp = FileStamp(name=name, sha256=sha256, n_items=len(records), format=form)
+    fingerprint = FileFingerprint(name=name, sha256=sha256, n_items=len(records), format=form)
     if testbank is not None:
         records, rejected = with_exam(records, testbank)
         found = replace(found, rejections=(*found.rejections, *rejected))
     notes = _notes(found.fields, records)
     if corpus is None:
-        return Job(records, found.rejections, stamp, Corpus(), notes=notes)
+        return Job(records, found.rejections, fingerprint, Corpus(), notes=notes)
     opened = opened_corpus(corpus, settings or load_settings())
     rejections = (*found.rejections, *opened.rejections)
     literature = opened.literature
-    return Job(records, rejections, stamp, literature, opened.stamp, opened.note, notes=notes)
+    return Job(
+        records, rejections, fingerprint, literature, opened.fingerprint, opened.note, notes=notes
+    )
 
 
 def job_of(
@@ -136,11 +138,11 @@ def job_of(
 ) -> Job:
     """Return a job from records in memory."""
     _check_ids("records", records)
-    stamp = FileStamp(
+    fingerprint = FileFingerprint(
         name=IN_MEMORY, sha256=_sha256(records), n_items=len(records), format="records"
     )
     notes = _notes({}, records)
-    return Job(tuple(records), tuple(rejections), stamp, corpus, notes=notes)
+    return Job(tuple(records), tuple(rejections), fingerprint, corpus, notes=notes)
 
 
 def question_rows(queries: Any) -> Any:
@@ -252,16 +254,16 @@ def _sha256(records: Sequence[Record]) -> str:
 
 
 def opened_corpus(corpus: CorpusLike, settings: Settings) -> OpenedCorpus:
-    """Open any form of corpus, with a stamp that identifies it."""
+    """Open any form of corpus, with a fingerprint that identifies it."""
     if isinstance(corpus, str | Path):
         return open_literature(corpus, settings)
     literature = corpus if isinstance(corpus, Literature) else _literature(corpus)
-    stamp = FileStamp(
+    fingerprint = FileFingerprint(
         name=f"({type(corpus).__name__})",
         sha256=literature.sha256,
         n_items=len(literature) if isinstance(literature, Sized) else 0,
     )
-    return OpenedCorpus(literature, stamp)
+    return OpenedCorpus(literature, fingerprint)
 
 
 def _literature(corpus: BaseRetriever | Iterable[SourceLike]) -> Literature:

@@ -278,8 +278,8 @@ def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
     ]
     seconds = [settings.of_second()] if settings.judge.escalate else []
     for name in others:
-        seated = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
-        seconds.append(seated.of_judge(len(seated.judge.judges) - 1))
+        with_panel = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
+        seconds.append(with_panel.of_judge(len(with_panel.judge.judges) - 1))
     return [*judges, *seconds]
 
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from ragassay.options import Spelling
+from ragassay.options import OptionStyle
 from ragassay.records import Rejection, Usage
 from ragassay.safe_text import open_console, safe_streams
 
@@ -68,7 +68,7 @@ class Presenter:
         progress: Whether bars are shown on stderr; or a function that receives each event.
     """
 
-    spelled: Spelling = "keyword"
+    style: OptionStyle = "keyword"
     """How the user writes an option, for errors."""
 
     def __init__(self, progress: bool | Listener = False) -> None:

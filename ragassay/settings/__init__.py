@@ -8,7 +8,7 @@ from ragassay.settings.loading import (
     load_settings,
     noted_settings,
     result_values,
-    seated,
+    with_panel,
 )
 from ragassay.settings.running import EngineName, Look, Search
 from ragassay.settings.settings import FIELDS, GROUP_OF, GROUPS, Settings
@@ -30,5 +30,5 @@ __all__ = [
     "load_settings",
     "noted_settings",
     "result_values",
-    "seated",
+    "with_panel",
 ]

@@ -91,11 +91,11 @@ class JudgeSettings(SettingsGroup):
         return tuple(name.strip() for name in given)
 
     @model_validator(mode="after")
-    def _seated_once(self) -> JudgeSettings:
-        seats = (self.model, *self.panel_names)
-        if "" in seats or len(set(seats)) < len(seats):
-            raise ValueError(f"a panel has each judge once, not {', '.join(seats)}")
-        if self.panel and INSTRUMENTS in seats:
+    def _listed_once(self) -> JudgeSettings:
+        members = (self.model, *self.panel_names)
+        if "" in members or len(set(members)) < len(members):
+            raise ValueError(f"a panel has each judge once, not {', '.join(members)}")
+        if self.panel and INSTRUMENTS in members:
             raise ValueError(f"a panel is of judges, and {INSTRUMENTS} asks none: name two or more")
         return self
 
@@ -177,7 +177,7 @@ class JudgeSettings(SettingsGroup):
     @property
     def panel_names(self) -> tuple[str, ...]:
         """LiteLLM names of the further judges."""
-        return tuple(split_endpoint(seat)[0] for seat in self.panel)
+        return tuple(split_endpoint(member)[0] for member in self.panel)
 
     @property
     def judges(self) -> tuple[str, ...]:

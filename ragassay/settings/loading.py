@@ -21,7 +21,7 @@ from ragassay.settings.settings import FIELDS, GROUP_OF, Settings
 PREFIX = "RAGASSAY_"
 
 
-def seated(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:
+def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:
     """Return the settings' fields for a user's list of judges, for `load_settings`.
 
     Args:
@@ -43,13 +43,13 @@ def seated(judges: Sequence[str], api_base: str | None = None) -> dict[str, obje
 
 
 def load_settings(
-    _base: Settings | None = None, _spelled: Mapping[str, str] | None = None, /, **given: object
+    _base: Settings | None = None, _style: Mapping[str, str] | None = None, /, **given: object
 ) -> Settings:
     """Make settings from the given values, then `_base`, else the environment, then the defaults.
 
     Args:
         _base: Settings to change; the environment is then ignored.
-        _spelled: Returns the user's spelling of a field, for error messages.
+        _style: Returns the user's spelling of a field, for error messages.
         given: Fields by name; None means "not given".
 
     Raises:
@@ -69,7 +69,7 @@ def load_settings(
             said = f"{variable}: {problem}" if variable in map(str.upper, os.environ) else problem
             raise SettingsError(said) from error
         given_as = name if name in fields else _variable(name)
-        raise SettingsError(f"{(_spelled or {}).get(name) or given_as}: {problem}") from error
+        raise SettingsError(f"{(_style or {}).get(name) or given_as}: {problem}") from error
 
 
 def _check_variables(names: Iterable[str]) -> None:

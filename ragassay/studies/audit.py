@@ -113,8 +113,8 @@ async def paraphrased_job(
 
 def paraphraser_settings(settings: Settings, name: str) -> Settings:
     """Return the settings for calling a model (NAME or NAME@URL), as for a judge of a panel."""
-    seated = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
-    return seated.of_judge(len(seated.judge.judges) - 1)
+    with_panel = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
+    return with_panel.of_judge(len(with_panel.judge.judges) - 1)
 
 
 def forget_failed_paraphrases(folder: Path) -> None:
@@ -260,8 +260,8 @@ def audit_manifest(job: AuditJob, tools: Run) -> Manifest:
 def raters(tools: Run) -> str:
     """Return the raters: the judges, and the signal rater where it rates for one of them."""
     rater = tools.judge.signal_rater(tools.rubrics)
-    seats = [_rater(name, rater, tools) for name in tools.settings.judge.judges]
-    return ("; " if rater else ", ").join(seats)
+    members = [_rater(name, rater, tools) for name in tools.settings.judge.judges]
+    return ("; " if rater else ", ").join(members)
 
 
 def _rater(name: str, rater: str, tools: Run) -> str:

@@ -320,10 +320,10 @@ def read_sheet(path: Path, reasons: Sequence[JudgedReason]) -> Labels:
     found: dict[str, dict[str, bool | None]] = {}
     for line, row in enumerate(rows, 2):
         cells = {name: (row.get(name) or "").strip().lower() for name in CRITERIA}
-        strange = [name for name, text in cells.items() if text not in LABELS]
-        if strange:
+        unknown = [name for name, text in cells.items() if text not in LABELS]
+        if unknown:
             raise InputError(
-                f"{path}, row {line}: {strange[0]} is {cells[strange[0]]!r}: write yes or no"
+                f"{path}, row {line}: {unknown[0]} is {cells[unknown[0]]!r}: write yes or no"
             )
         if any(cells.values()) and row.get("id") in known:
             found[str(row["id"])] = {name: LABELS[text] for name, text in cells.items()}

@@ -164,7 +164,7 @@ def study_strategies(
     asked = with_base_model(settings).model_copy(update=chosen)
     rubrics = build_run(asked).rubrics
     records = given.job.records
-    people, n_strange = _people(records, given.labels, rubrics)
+    people, n_unknown = _people(records, given.labels, rubrics)
     replies: dict[str, dict[Place, StrategyReply]] = {}
     failures: list[RecordFailure] = []
     limiter = RunLimiter.of(settings)  # one bound for all strategies
@@ -208,7 +208,7 @@ def study_strategies(
         inversion=inversion,
         how=how_asked(records, rubrics, bool(people), inversion, len(pairs)),
         notes=(
-            *study_notes(records, people, hints, rubrics, n_strange),
+            *study_notes(records, people, hints, rubrics, n_unknown),
             *idle_hints(ratings, hints),
         ),
         failures=tuple(failures),
@@ -278,7 +278,7 @@ def _people(
     known = {record.id for record in records}
     by_place = {(r.topic, r.system): r.id for r in records if r.topic and r.system}
     found: dict[Place, list[int]] = {}
-    n_strange = 0
+    n_unknown = 0
     for label in labels:
         name = label.record_id
         if name not in known:
@@ -289,8 +289,8 @@ def _people(
         if int(label.label) in rubric.scale:
             found.setdefault((name, label.item), []).append(int(label.label))
         else:
-            n_strange += 1
-    return found, n_strange
+            n_unknown += 1
+    return found, n_unknown
 
 
 def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[Place, list[int]]:
@@ -320,8 +320,8 @@ def _mislead_answers(job: Job, hints: Mapping[Place, int]) -> Job:
 
 def _renamed_job(job: Job, records: Sequence[Record], ending: str) -> Job:
     made = job_of(records, job.corpus)
-    stamp = made.answers.model_copy(update={"name": f"{job.answers.name} {ending}"})
-    return replace(made, answers=stamp)
+    fingerprint = made.answers.model_copy(update={"name": f"{job.answers.name} {ending}"})
+    return replace(made, answers=fingerprint)
 
 
 def question_of(record: Record) -> str:

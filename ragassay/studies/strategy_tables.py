@@ -209,7 +209,7 @@ def study_notes(
     people: Mapping[Place, Sequence[int]],
     hints: Mapping[Place, int],
     rubrics: Mapping[str, Rubric],
-    n_strange: int,
+    n_unknown: int,
 ) -> tuple[str, ...]:
     """Return what is missing of people's ratings."""
     notes: list[str] = []
@@ -225,6 +225,6 @@ def study_notes(
         notes.append(
             f"Answers and rubrics without a rating of people, which get no hint: {n_without}."
         )
-    if n_strange:
-        notes.append(f"Ratings of people that are off their rubric's scale, left out: {n_strange}.")
+    if n_unknown:
+        notes.append(f"Ratings of people that are off their rubric's scale, left out: {n_unknown}.")
     return tuple(notes)

@@ -16,7 +16,7 @@ from ragassay.graphs.writing import WORDS
 from ragassay.model_names import split_endpoint
 from ragassay.models.limiter import RunLimiter
 from ragassay.models.prompt_caching import CHARS_A_TOKEN
-from ragassay.options import EvaluateKeywords, Spelling, settings_of, several
+from ragassay.options import EvaluateKeywords, OptionStyle, settings_of, several
 from ragassay.process import in_thread, run_sync
 from ragassay.records import Record, Usage
 from ragassay.runs.compare import file_stem
@@ -117,7 +117,7 @@ class Syntheses:
 
 
 def writing_settings(
-    options: EvaluateKeywords, base: Settings | None = None, spelled: Spelling = "keyword"
+    options: EvaluateKeywords, base: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
     """Return the settings that name the models that write, in their order, as a panel's judges.
 
@@ -129,9 +129,9 @@ def writing_settings(
     twice = next((name for name, n in names.items() if n > 1), None)
     if twice:
         raise InputError(f"the model {twice} is named twice: each writes one answer to a question")
-    settings = settings_of(options, base, spelled)
+    settings = settings_of(options, base, style)
     if not settings.judge.has_judge:
-        option = "--model NAME" if spelled == "flag" else "`model=`"
+        option = "--model NAME" if style == "flag" else "`model=`"
         raise SettingsError(f"answers are written by models: name one or more, {option}")
     return settings
 
@@ -303,12 +303,12 @@ def generate_and_judge(
     for settings in judges:
         tools = replace(build_run(settings), limiter=limiter)
         job = job_of(written.records, tools.retrieval.corpus)
-        stamp = job.answers.model_copy(update={"name": ANSWERS, "sha256": asked})
+        fingerprint = job.answers.model_copy(update={"name": ANSWERS, "sha256": asked})
         folder = RunFolder(out / RUNS / file_stem(settings.judge.model))
         if how.retry_failed and folder.path.exists():
             folder.forget_failures()
         with bar(len(written.records), f"{settings.judge.model} judges") as listen:
-            run_sync(run(replace(job, answers=stamp), tools, folder, listen))
+            run_sync(run(replace(job, answers=fingerprint), tools, folder, listen))
         runs.append(folder.path)
     return GeneratedAnswers(written, tuple(runs))
 

@@ -24,7 +24,7 @@ from ragassay.graphs.writing import (
     build_synthesis_graph,
 )
 from ragassay.models.limiter import Limiter, limit_calls
-from ragassay.models.tuned import note_of
+from ragassay.models.tuned import metadata_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Record, Usage
 from ragassay.runs.progress import Event, Listener
@@ -183,7 +183,7 @@ def key_of(identity: str, question: Record, how: Writing) -> str:
 def identity_of(tools: Run) -> str:
     """Return a hash of who writes, and of what the prompt says besides question and papers."""
     predict: Any = tools.agents.synthesizer.predict
-    note, results = note_of(tools.settings.judge.model), result_values(tools.settings)
+    note, results = metadata_of(tools.settings.judge.model), result_values(tools.settings)
     return hash_of(
         *(str(results[name]) for name in WRITING_FIELDS),
         note.weights_sha256 if note else "",

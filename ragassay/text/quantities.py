@@ -55,13 +55,13 @@ _SPELLED = re.compile(
 )
 
 
-def spelled_numbers_in(text: str) -> Iterator[tuple[int, int, Fraction]]:
+def number_words_in(text: str) -> Iterator[tuple[int, int, Fraction]]:
     """Yield the start, the end and the value of each number in words, in order.
 
     "One" alone is no number: it is more often a pronoun. Nor are ordinals.
 
     Example:
-        >>> [str(value) for *_, value in spelled_numbers_in("Two thirds of a hundred and five.")]
+        >>> [str(value) for *_, value in number_words_in("Two thirds of a hundred and five.")]
         ['2/3', '105']
     """
     for found in _SPELLED.finditer(text):
@@ -215,7 +215,7 @@ def read_quantities(text: str) -> list[Quantity]:
     plain = _POINTERS.sub(lambda found: " " * len(found[0]), text)
     found, end = list[Quantity](), 0
     for one in sorted(
-        [*_read_figures(plain), *_read_spelled(plain)], key=lambda q: (q.start, -q.end)
+        [*_read_figures(plain), *_read_number_words(plain)], key=lambda q: (q.start, -q.end)
     ):
         if one.start >= end:
             found.append(_in_context(plain, one))
@@ -288,13 +288,13 @@ def _exponent(found: re.Match[str]) -> int:
     return int(re.sub(r"\s", "", text.translate(_LOWERED)))
 
 
-def _read_spelled(text: str) -> Iterator[Quantity]:
+def _read_number_words(text: str) -> Iterator[Quantity]:
     """Yield the numbers in words, and shares such as "9 in 10 patients"."""
     for found in _IN_MANY.finditer(text):
         value = Fraction(int(found[1]), int(found[2].replace(",", "")))
         if value < 1 and not read_unit(text, found.end() + 1):
             yield _share(*found.span(), value)
-    for start, end, value in spelled_numbers_in(text):
+    for start, end, value in number_words_in(text):
         yield _share(start, end, value) if value.denominator > 1 else Quantity(start, end, value)
 
 

@@ -48,8 +48,8 @@ def split_banks(
         InputError: The share is out of bounds, or a bank has no such item.
     """
     known = {item_id(item, bank) for bank in banks for item in bank.items}
-    if secret is not None and (strange := [name for name in secret if name not in known]):
-        raise InputError(f"no bank has the item {strange[0]!r}")
+    if secret is not None and (unknown := [name for name in secret if name not in known]):
+        raise InputError(f"no bank has the item {unknown[0]!r}")
     if not 0 < share < 1:
         raise InputError(f"the share is {share}: it must be above 0 and below 1")
     public: list[RubricBank] = []

@@ -16,7 +16,7 @@ from ragassay.formats.workbench.paragraphs import (
     write_graded_paragraphs,
 )
 from ragassay.metrics.papers.retrieval import COVERED_FROM
-from ragassay.options import EvaluateKeywords, Spelling, settings_of
+from ragassay.options import EvaluateKeywords, OptionStyle, settings_of
 from ragassay.records import (
     DirectGrader,
     Evaluation,
@@ -77,7 +77,7 @@ def covers(graded: Graded) -> dict[ItemKind, CoverTable]:
 
 
 def grading_settings(
-    options: EvaluateKeywords, settings: Settings | None = None, spelled: Spelling = "keyword"
+    options: EvaluateKeywords, settings: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
     """Return the settings of a run that grades and does nothing else.
 
@@ -85,7 +85,7 @@ def grading_settings(
         InputError: There is nothing to grade by.
         SettingsError: A setting is wrong.
     """
-    chosen = settings_of({**options, "only": (PART,)}, settings, spelled)
+    chosen = settings_of({**options, "only": (PART,)}, settings, style)
     testbank = options.get("testbank")
     if testbank is None and any(way in get_args(ExamGrader) for way in chosen.grading.grades):
         raise InputError(
@@ -104,7 +104,7 @@ def prepared_passages(
     most_words: int = PASSAGE_WORDS,
     depth: int = 0,
     settings: Settings | None = None,
-    spelled: Spelling = "keyword",
+    style: OptionStyle = "keyword",
 ) -> Passages:
     """Return passages from a user's input.
 
@@ -114,13 +114,13 @@ def prepared_passages(
         most_words: As for `read_passages`.
         depth: As for `read_passages`.
         settings: The settings; by default those of the options.
-        spelled: Returns an option's name for an error.
+        style: Returns an option's name for an error.
 
     Raises:
         InputError: The data cannot be used.
         SettingsError: A setting is wrong.
     """
-    chosen = settings or settings_of(options, spelled=spelled)
+    chosen = settings or settings_of(options, style=style)
     testbank, questions = options.get("testbank"), options.get("questions")
     corpus = options.get("corpus")
     opened = None if corpus is None else opened_corpus(corpus, chosen)
@@ -209,11 +209,11 @@ def _with_grades(
 def grading_job(passages: Passages, tools: Run) -> Job:
     """Return the job of grading passages.
 
-    Its stamp is that of the passages alone: where the test bank was changed, the same folder goes
-    on, and only what the change touches is asked again.
+    Its fingerprint is that of the passages alone: where the test bank was changed, the same folder
+    goes on, and only what the change touches is asked again.
     """
     records = passages.records
     bare = [record.model_copy(update={"exam": ()}) for record in records]
     corpus = tools.retrieval.corpus
-    stamp = job_of(bare, corpus).answers
-    return replace(job_of(records, corpus, passages.rejections), answers=stamp)
+    fingerprint = job_of(bare, corpus).answers
+    return replace(job_of(records, corpus, passages.rejections), answers=fingerprint)

@@ -179,15 +179,15 @@ async def test_what_has_no_labels_is_never_sampled():
 
 
 async def test_the_first_sample_goes_alone_so_that_the_others_find_its_prompt_in_a_cache():
-    under_way, most = 0, []
+    in_flight, most = 0, []
 
     class Waiting(SampledLM):
         async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
-            nonlocal under_way
-            under_way += 1
-            most.append(under_way)
+            nonlocal in_flight
+            in_flight += 1
+            most.append(in_flight)
             await asyncio.sleep(0.01)
-            under_way -= 1
+            in_flight -= 1
             return await super().acall(prompt, messages=messages, **kwargs)
 
     await rating(Waiting([4] * 5))

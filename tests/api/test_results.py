@@ -15,7 +15,7 @@ from ragassay.records import (
     CompactEvaluations,
     Evaluation,
     Failure,
-    FileStamp,
+    FileFingerprint,
     Finding,
     Manifest,
     RecordFailure,
@@ -47,8 +47,8 @@ def settings() -> Iterator[Settings]:
 
 def result_of(*evaluations: Evaluation, failures: tuple[RecordFailure, ...] = ()) -> RunResult:
     summary = summarize(evaluations, len(evaluations) + len(failures), len(failures), 0)
-    stamp = FileStamp(name="a", sha256="", n_items=1)
-    manifest = Manifest(ragassay="0", judge="openai/a", answers=stamp)
+    fingerprint = FileFingerprint(name="a", sha256="", n_items=1)
+    manifest = Manifest(ragassay="0", judge="openai/a", answers=fingerprint)
     return RunResult(summary, CompactEvaluations(evaluations), failures, (), manifest)
 
 

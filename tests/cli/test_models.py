@@ -56,8 +56,8 @@ def test_damage_ends_with_3_and_names_the_file(
 ) -> None:
     file = tmp_path / "weights.json"
     file.write_text("{}")
-    item = registry.ShelfItem(
-        "ragassay/x", "a test", "nowhere", (registry.ShelfFile(file, "f" * 64),)
+    item = registry.RegisteredModel(
+        "ragassay/x", "a test", "nowhere", (registry.ModelFile(file, "f" * 64),)
     )
     monkeypatch.setattr(registry, "shelf", lambda: (item,))
     done = RUN.invoke(app, ["models", "check"])

@@ -138,8 +138,11 @@ def test_evaluate_says_the_compiled_prompt_and_names_it(sample, tmp_path):
         assert code == 1 and "prompts_sha256" in err
     manifests = [json.loads((tmp_path / n / "run.json").read_text()) for n in ("plain", "run")]
     assert manifests[0]["prompts_sha256"] != manifests[1]["prompts_sha256"]
-    (stamp,) = manifests[1]["prompts"]
-    assert (stamp["agent"], stamp["sha256"]) == ("verifier_ternary", read_compiled(path).sha256)
+    (fingerprint,) = manifests[1]["prompts"]
+    assert (fingerprint["agent"], fingerprint["sha256"]) == (
+        "verifier_ternary",
+        read_compiled(path).sha256,
+    )
     report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "verifier_ternary: found by copro for openai/scripted" in report
 

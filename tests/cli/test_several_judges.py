@@ -39,8 +39,8 @@ def judges() -> Iterator[tuple[str, str]]:
 @pytest.mark.integration
 def test_judge_more_than_once_is_a_panel(judges, sample, tmp_path):
     chosen = ("--only", "rubrics", "--rubric", "cohesion", "--limit", 2)
-    seats = [part for judge in judges for part in ("--judge", judge)]
-    arguments = ("evaluate", sample / "answers.jsonl", *seats, *chosen)
+    members = [part for judge in judges for part in ("--judge", judge)]
+    arguments = ("evaluate", sample / "answers.jsonl", *members, *chosen)
     code, out, _ = call(*arguments, "--dry-run", "--json")
     assert (code, json.loads(out)["n_calls"]) == (0, 2 * 2 * 2)
     code, out, _ = call(*arguments, "--out", tmp_path / "run", "--quiet", "--json")
@@ -66,8 +66,8 @@ def test_several_models_from_python_are_a_panel(judges):
 
 
 def test_dry_run_names_all_judges(sample):
-    seats = ("--judge", "openai/a", "--judge", "openai/b", "--dry-run", "--limit", 1)
-    out, _ = run("evaluate", sample / "answers.jsonl", *seats)
+    members = ("--judge", "openai/a", "--judge", "openai/b", "--dry-run", "--limit", 1)
+    out, _ = run("evaluate", sample / "answers.jsonl", *members)
     assert "calls of openai/a, openai/b" in out
 
 

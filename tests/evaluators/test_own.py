@@ -130,11 +130,11 @@ def test_an_unclear_declaration_is_refused(declared, said):
 
 
 def test_a_function_with_strange_parameters_or_a_taken_name_is_refused():
-    async def strange(case, moon):
+    async def unknown(case, moon):
         return 1.0
 
     with pytest.raises(SettingsError, match="it takes moon; there are case"):
-        ragassay.evaluator(strange)
+        ragassay.evaluator(unknown)
     for name in ("citations", "rubric", "evidence", "sentence_label"):
 
         async def taken(case):

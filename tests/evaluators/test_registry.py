@@ -11,7 +11,7 @@ from case_tables import each_case
 from casefiles import filed, question
 
 import ragassay.records
-from ragassay.evaluators import OURS, CaseFile, Evaluator, Task
+from ragassay.evaluators import OURS, Evaluator, OpenCase, Task
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.cases import Cited, Found
@@ -183,7 +183,7 @@ def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
         ),
     ]
 
-    def key(one: CaseFile, run: Run = tools) -> str:
+    def key(one: OpenCase, run: Run = tools) -> str:
         asked = question(evaluator, task.item, one, run)
         return asked.key(run.judge)
 
@@ -204,7 +204,9 @@ def test_it_may_leave_a_question_undecided(evaluator):
     verdict = undecided(evaluator)
     assert verdict.is_undecided and verdict.value is None
     tools, file = toolbox(evaluator), file_for(evaluator, [verdict])
-    settled = [verdict] if evaluator.name == "cited_nugget" else evaluator.settled(file, tools)
+    settled = (
+        [verdict] if evaluator.name == "cited_nugget" else evaluator.final_verdicts(file, tools)
+    )
     assert [one for one in settled if one.is_undecided and one.leaning == "x"]
     others = {"citation": CITED_ALONE} if evaluator.name == "attribution" else {}
     outcome = Outcome(file, tools, {evaluator.name: settled, **others})

@@ -101,8 +101,8 @@ async def test_what_is_undecided_goes_to_a_second_judge():
         return {name: said.get(name, value) for name, value in made.items()}
 
     with ScriptedModel(reply) as model:
-        seats = {"escalate": f"{model.model_name}@{model.base_url}", "when": "unscored"}
-        chosen = tools(only=("nuggets", "sentences"), **seats)
+        members = {"escalate": f"{model.model_name}@{model.base_url}", "when": "unscored"}
+        chosen = tools(only=("nuggets", "sentences"), **members)
         found = await evaluate(chosen)
         assert plan(job_of([RECORD], Corpus()), chosen).n_calls == 0
     assert [label.value for label in found.by("sentence_label")] == ["required", "required"]

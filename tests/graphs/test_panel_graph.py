@@ -30,7 +30,7 @@ from ragassay.records import (
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import job_of, plan, run
 from ragassay.runs.folder import RunFolder
-from ragassay.settings import load_settings, seated
+from ragassay.settings import load_settings, with_panel
 from ragassay.testing import Fault, ScriptedModel, default_reply
 
 RECORD = Record(
@@ -67,15 +67,15 @@ def rates(alone: int, again: int | None = None, reason: str = "The sentences fol
 
 
 def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: object) -> Run:
-    """A toolbox with each model in a seat: openai/judge-a, openai/judge-b and so on."""
-    seats = [f"openai/judge-{c}@{m.base_url}" for c, m in zip("abcd", models, strict=False)]
+    """A toolbox with each model in a member: openai/judge-a, openai/judge-b and so on."""
+    members = [f"openai/judge-{c}@{m.base_url}" for c, m in zip("abcd", models, strict=False)]
     given = {
         "only": ("rubrics",),
         "rubrics": ("cohesion", "relevancy"),
         "signals": False,
         **options,
     }
-    settings = load_settings(**seated(seats), **given)
+    settings = load_settings(**with_panel(members), **given)
     return build_run(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
@@ -288,7 +288,7 @@ async def test_a_run_folder_names_all_judges_and_no_endpoint(make_model, tmp_pat
     folder = RunFolder(tmp_path / "run")
     result = await run(job_of([RECORD], Corpus()), tools_of(*models), folder)
     assert result.manifest.judge == "openai/judge-a"
-    assert [seat.judge for seat in result.manifest.panel] == ["openai/judge-b"]
+    assert [member.judge for member in result.manifest.panel] == ["openai/judge-b"]
     assert "127.0.0.1" not in folder.manifest_file.read_text()
 
 
@@ -325,7 +325,7 @@ def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):
     assert RUBRIC.n_most_calls(filed(CASE.model_copy(update={"sentences": ()})), tools) == 0
 
 
-def test_a_single_judge_has_no_seat(tools):
+def test_a_single_judge_is_no_member(tools):
     alone = build_run(load_settings(model="openai/a", signals=False))
     assert [one.name for one in tools.judge.members] == ["openai/a", "openai/b"]
     assert alone.judge.members == ()
@@ -364,14 +364,14 @@ def test_nobody_confers_who_gave_no_rating_or_sits_alone():
 
 
 def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
-    seats = {"model": "openai/a", "panel": (EMBEDDED_BASE,), "rubrics": ("cohesion",)}
-    tools = build_run(load_settings(**seats, signals=True))
+    members = {"model": "openai/a", "panel": (EMBEDDED_BASE,), "rubrics": ("cohesion",)}
+    tools = build_run(load_settings(**members, signals=True))
     ratings = (("openai/a", 5), (EMBEDDED_BASE, 1))
     said = [Judgment(rubric="cohesion", judge=j, rating=r, score=float(r)) for j, r in ratings]
 
     subject = AskedRubric("cohesion")
     assert list(RUBRIC.second_round(subject, said, tools)) == ["openai/a"]
-    unmeasured = build_run(load_settings(**seats, signals=False))
+    unmeasured = build_run(load_settings(**members, signals=False))
     both = RUBRIC.second_round(subject, said, unmeasured)
     assert len(both) == 2, "without signals it is asked as any other"
     assert RUBRIC.n_most_calls(filed(CASE), tools) == 2
@@ -429,13 +429,13 @@ def test_beside_an_embedded_judge_an_endpoint_is_the_hosted_one_s():
 )
 def test_an_unclear_panel_is_refused(judges, said):
     with pytest.raises(SettingsError, match=said):
-        load_settings(**seated(judges))
+        load_settings(**with_panel(judges))
 
 
 def test_judges_as_a_user_lists_them():
-    assert seated([], "http://x") == {"api_base": "http://x"}
-    assert seated(["openai/a"]) == {"model": "openai/a", "panel": (), "api_base": None}
-    assert seated(["openai/a@https://x/v1", "vertex_ai/b@2025"]) == {
+    assert with_panel([], "http://x") == {"api_base": "http://x"}
+    assert with_panel(["openai/a"]) == {"model": "openai/a", "panel": (), "api_base": None}
+    assert with_panel(["openai/a@https://x/v1", "vertex_ai/b@2025"]) == {
         "model": "openai/a",
         "panel": ("vertex_ai/b@2025",),
         "api_base": "https://x/v1",

@@ -11,7 +11,7 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.records import Article, Evaluation, EvidenceSearch, Failure, FileStamp, Record
+from ragassay.records import Article, Evaluation, EvidenceSearch, Failure, FileFingerprint, Record
 from ragassay.reports.sentence_view import view_search
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import plan
@@ -214,7 +214,7 @@ async def test_judgments_are_in_the_bill_and_below_the_estimate(make_model, make
     assert search.usage.n_calls == 6 == judge.n_written + len(judge.judged)
     assert found.usage_by_part["searches"].n_calls == 6
     assert found.usage.n_calls == model.n_requests
-    job = Job((RECORD,), (), FileStamp(name="answers", sha256="", n_items=1), CORPUS)
+    job = Job((RECORD,), (), FileFingerprint(name="answers", sha256="", n_items=1), CORPUS)
     planned = plan(job, tools)
     without = plan(job, evidence_only(make_tools, model, evidence_rounds=0))
     assert planned.n_calls - without.n_calls == 6

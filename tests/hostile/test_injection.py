@@ -69,7 +69,7 @@ def verdicts(found: Evaluation) -> dict[tuple[str, str], str]:
 
 @pytest.mark.parametrize("place", ["answer", "source", "other source"])
 @pytest.mark.parametrize("evil", EVIL, ids=range(len(EVIL)))
-def test_a_plea_lifts_no_rubric_and_turns_no_verdict(evaluate, plain, evil, place):
+def test_an_injection_lifts_no_rubric_and_turns_no_verdict(evaluate, plain, evil, place):
     answer, sources = ANSWER, SOURCES
     if place == "answer":
         answer = f"{ANSWER} {evil}"

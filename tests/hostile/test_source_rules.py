@@ -156,3 +156,23 @@ def test_few_modules_have_a_word_of_their_own_for_what_is_undecided():
         )
     ]
     assert 0 < len(own) <= MOST_UNDECIDED, own
+
+
+HOUSE_WORDS = re.compile(
+    r"\b(?:seats?|seated|jury|confers?|pleas?|parcels?|desks?|doors?|shelf|shelves|strange|untuned"
+    r"|toolbox|stamps?|note_of|bears? out|borne out)\b|CaseFile|OpenFiles|UnderWay|SignalMeter",
+    re.IGNORECASE,
+)
+"""Words of our own for what the field has a term for; docs/lab quotes what was tried under them."""
+
+
+def test_no_private_word_stands_where_the_field_has_a_term():
+    package = [p for p in (ROOT / "ragassay").rglob("*") if p.suffix in {".py", ".j2"}]
+    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    found = [
+        f"{path.relative_to(ROOT)}:{n}: {word[0]}"
+        for path in (*package, *pages)
+        for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for word in HOUSE_WORDS.finditer(line)
+    ]
+    assert package and found == []

@@ -21,8 +21,8 @@ def values(*sentences: CitingSentence) -> tuple[float | None, float | None]:
 
 
 def test_worked_by_hand():
-    # The first sentence is borne out by both together only: both are needed. In the second, 1 is
-    # enough, and 2 is not needed. The third cites nothing. The fourth is not borne out.
+    # The first sentence is supported by both together only: both are needed. In the second, 1 is
+    # enough, and 2 is not needed. The third cites nothing. The fourth is not supported.
     both = CitingSentence({"1": False, "2": False}, True, {"1": False, "2": False})
     one = CitingSentence({"1": True, "2": False}, True, {"2": True})
     none = CitingSentence()

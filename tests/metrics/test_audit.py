@@ -149,13 +149,13 @@ def test_an_answer_without_an_evaluation_is_unscored(missing):
 def test_each_attack_severity_and_target_has_its_figure():
     one = pairs_of([(5, 1)])
     two = pairs_of([(5, 3)], severity="subtle", attack="hint")
-    three = pairs_of([(4, 5)], target="rubric.relevancy", family="injection", attack="plea")
+    three = pairs_of([(4, 5)], target="rubric.relevancy", family="injection", attack="injection")
     figures = attack_figures([*one, *two, *three])
     found = [(f.attack, f.family, f.severity, f.target) for f in figures]
     assert found == [
         ("off_topic", "rubric", "extreme", "rubric.cohesion"),
         ("hint", "rubric", "subtle", "rubric.cohesion"),
-        ("plea", "injection", "extreme", "rubric.relevancy"),
+        ("injection", "injection", "extreme", "rubric.relevancy"),
     ]
     assert [f.optimism_error is None for f in figures] == [False, False, True]
 
@@ -166,7 +166,7 @@ def test_ratings_by_damage_count_a_whole_answer_once():
         *pairs_of([(5, 1), (3, 2)]),
         *pairs_of([(5, 2), (3, 1)], attack="tweets"),
         *pairs_of([(5, 4), (3, None)], attack="hint", severity="subtle"),
-        *pairs_of([(5, 5)], attack="plea", family="injection"),
+        *pairs_of([(5, 5)], attack="injection", family="injection"),
     ]
     found = variant_ratings(pairs)["rubric.cohesion"]
     assert list(found) == ["benign", "subtle", "extreme"]

@@ -101,11 +101,11 @@ def test_injected_text_may_hardly_lift_a_trusted_judge(lifts, trust):
 
 def test_the_injection_that_pays_most_decides():
     # On average of both attacks nothing is added, but whoever writes the answer has the choice.
-    plea = pairs_of([(3.0, 4.0)] * 20, family="injection", attack="a_plea")
+    injection = pairs_of([(3.0, 4.0)] * 20, family="injection", attack="an_injection")
     flattery = pairs_of([(3.0, 2.0)] * 20, family="injection", attack="flattery")
-    found = line(plea, flattery)
+    found = line(injection, flattery)
     assert (found.trust, found.lift.value) == ("blind", 1.0)
-    assert "Injected text (a plea) changes the score by +1.00 points" in found.reason
+    assert "Injected text (an injection) changes the score by +1.00 points" in found.reason
 
 
 def test_a_lift_is_measured_on_its_own_scale():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.studies.verifiers.sentences import separation
-from ragassay.studies.verifiers.support import borne_out
+from ragassay.studies.verifiers.support import supported_share
 
 
 def test_by_hand():
@@ -61,23 +61,23 @@ def test_a_sentence_is_borne_out_by_any_document_that_counts():
     # Two of three at all documents; at the first one of three.
     scores = [[0.2, 0.9], [0.6], [0.1, 0.2]]
     questions = ["q1", "q1", "q2"]
-    assert borne_out(scores, 0.5, questions).value == pytest.approx(2 / 3)
-    assert borne_out(scores, 0.5, questions, k=1).value == pytest.approx(1 / 3)
+    assert supported_share(scores, 0.5, questions).value == pytest.approx(2 / 3)
+    assert supported_share(scores, 0.5, questions, k=1).value == pytest.approx(1 / 3)
 
 
 def test_a_sentence_without_a_document_is_unscored_and_bounds_the_share():
-    score = borne_out([[0.9], None, []], 0.5, ["q1", "q2", "q3"])
+    score = supported_share([[0.9], None, []], 0.5, ["q1", "q2", "q3"])
     assert (score.value, score.n, score.n_unscored) == (1, 1, 2)
     assert (score.worst, score.best) == (pytest.approx(1 / 3), 1)
 
 
 def test_a_document_without_a_score_leaves_open_what_no_other_bears_out():
-    score = borne_out([[None, 0.9], [None, 0.1]], 0.5, ["q1", "q2"])
+    score = supported_share([[None, 0.9], [None, 0.1]], 0.5, ["q1", "q2"])
     assert (score.value, score.n, score.n_unscored) == (1, 1, 1)
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=8), min_size=1, max_size=8))
 def test_more_documents_never_bear_out_fewer_sentences(scores: list[list[float]]):
     names = [str(i) for i in range(len(scores))]
-    curve = [borne_out(scores, 0.5, names, k).value or 0 for k in range(1, 9)]
+    curve = [supported_share(scores, 0.5, names, k).value or 0 for k in range(1, 9)]
     assert curve == sorted(curve)

@@ -54,8 +54,8 @@ def test_judges_that_always_agree_count_as_one_and_unrelated_ones_as_two():
 
 
 def test_ratings_given_alone_are_compared_and_lost_ones_left_out():
-    confer = panel_judgment([rated(4, "a", rated(1, "a")), rated(4, "b", rated(5, "b"))])
-    evaluations = [answer("r", "t", judgments=(confer,)), *panels((3, None), (2, 2))]
+    deliberate = panel_judgment([rated(4, "a", rated(1, "a")), rated(4, "b", rated(5, "b"))])
+    evaluations = [answer("r", "t", judgments=(deliberate,)), *panels((3, None), (2, 2))]
     alone = ratings_alone(evaluations)
     assert [one.rating for one in alone["a"].values()] == [1, 3, 2]
     assert [one.rating for one in alone["b"].values()] == [5, 2]

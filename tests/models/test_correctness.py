@@ -1,4 +1,4 @@
-"""Models that say whether a passage bears a sentence out."""
+"""Models that say whether a passage supports a sentence."""
 
 from __future__ import annotations
 

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.models.registry import ShelfFile, check, is_sound, item_of, served_models, shelf
+from ragassay.models.registry import (
+    ModelFile,
+    check,
+    is_sound,
+    item_of,
+    registered_models,
+    served_models,
+)
 from ragassay.models.weights import sha256_of
 
 NOTE = {
@@ -38,7 +45,7 @@ def adapter(folder: Path) -> Path:
 
 
 def test_every_model_has_a_name_a_role_and_files() -> None:
-    items = shelf()
+    items = registered_models()
     names = [item.name for item in items]
     assert len(set(names)) == len(names)
     assert {"ragassay/smollm2-135m", "all-MiniLM-L6-v2", "ragassay/signals"} <= set(names)
@@ -48,7 +55,7 @@ def test_every_model_has_a_name_a_role_and_files() -> None:
 
 
 def test_what_is_installed_is_intact() -> None:
-    for item in shelf():
+    for item in registered_models():
         if item.is_installed:
             found = check(item)
             assert is_sound(found), item.name
@@ -82,7 +89,7 @@ def test_a_missing_file_is_found(tmp_path: Path) -> None:
     (folder / "adapter_model.safetensors").unlink()
     found = {file.name: file.state for file in check(item_of(str(folder)))}
     assert found["adapter_model.safetensors"] == "missing"
-    absent = replace(shelf()[-1], files=(ShelfFile(None, "f" * 64),))
+    absent = replace(registered_models()[-1], files=(ModelFile(None, "f" * 64),))
     assert not absent.is_installed and absent.n_bytes == 0
     assert [file.state for file in check(absent)] == ["missing"]
 

@@ -250,7 +250,7 @@ def test_the_finding_on_a_retracted_article_comes_up():
     from ragassay.retrievers.citation_warnings import citation_findings
     from ragassay.text.segmenter import segment
 
-    class Shelf:
+    class Registry:
         def get(self, identifier: str) -> Document | None:
             link = ArticleLink(kind="retracted_by")
             bad = Article(id="9999999", text="It fell.", links=(link,))
@@ -258,11 +258,11 @@ def test_the_finding_on_a_retracted_article_comes_up():
 
     damaged = attacked("retracted", record_of())
     assert damaged
-    text, sentences, sources = segment(damaged.record, Shelf().get)
+    text, sentences, sources = segment(damaged.record, Registry().get)
     case = Case(
         record_id="a", question="q", answer=text, sentences=tuple(sentences), sources=tuple(sources)
     )
-    found = citation_findings(case, Shelf())  # type: ignore[arg-type]
+    found = citation_findings(case, Registry())  # type: ignore[arg-type]
     kinds = [finding.kind for finding in found if finding.kind == "retracted_citation"]
     assert kinds == [damaged.targets[0].removeprefix("findings.")]
 

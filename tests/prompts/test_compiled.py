@@ -55,7 +55,7 @@ def test_what_is_written_comes_back_examples_included(tmp_path):
     ("change", "named"),
     [
         ({"agent": None}, "agent"),
-        ({"strange": 1}, "strange"),
+        ({"unknown": 1}, "unknown"),
         ({"predictors": {"predict": {"instructions": ""}}}, "predictors.predict.instructions"),
         ({"predictors": {"other": {"instructions": "x"}}}, "predictors"),
         ({"format": "ragassay-prompt-9"}, "format"),
@@ -106,11 +106,15 @@ def test_the_hash_of_all_that_is_said_is_the_shipped_one_where_nothing_is_compil
 
 
 def test_the_stamp_says_what_it_was_chosen_by():
-    assert compiled().stamp.before is None
+    assert compiled().fingerprint.before is None
     score = {"value": 0.5, "n": 4}
     one = {"metric": "macro-F1", "before": score, "after": score, "gain": score}
-    stamp = compiled(comparisons=[one], is_better=False).stamp
-    assert (stamp.metric, stamp.after and stamp.after.value, stamp.is_better) == (
+    fingerprint = compiled(comparisons=[one], is_better=False).fingerprint
+    assert (
+        fingerprint.metric,
+        fingerprint.after and fingerprint.after.value,
+        fingerprint.is_better,
+    ) == (
         "macro-F1",
         0.5,
         False,

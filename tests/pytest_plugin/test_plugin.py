@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT
 
 from ragassay.pytest_plugin.answers import Answers, Assay, write_report
-from ragassay.records import FileStamp, Manifest
+from ragassay.records import FileFingerprint, Manifest
 from ragassay.runs.folder import RunFolder
 from ragassay.testing import Fault, ScriptedModel, default_reply
 
@@ -312,9 +312,9 @@ async def test_answer(assert_answer):
 def test_another_run_s_folder_is_refused(run, model, pytester):
     path = pytester.path / "runs" / "first"
     path.mkdir(parents=True)
-    stamp = FileStamp(name="answers.jsonl", sha256="", n_items=1, format="ragassay")
+    fingerprint = FileFingerprint(name="answers.jsonl", sha256="", n_items=1, format="ragassay")
     run_json = path / "run.json"
-    run_json.write_text(Manifest(ragassay="0", judge="j", answers=stamp).model_dump_json())
+    run_json.write_text(Manifest(ragassay="0", judge="j", answers=fingerprint).model_dump_json())
     result = run(ONE, "--ragassay", "--ragassay-out", "runs/first")
     result.stderr.fnmatch_lines(["ERROR: --ragassay-out: *first holds another run"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR and model.n_requests == 0

@@ -21,7 +21,7 @@ from ragassay.records import (
     EvidenceSpan,
     EvidenceVerdict,
     Failure,
-    FileStamp,
+    FileFingerprint,
     Finding,
     Judgment,
     Manifest,
@@ -312,7 +312,7 @@ def build_manifest() -> Manifest:
         embedder="all-MiniLM-L6-v2",
         embedder_digest="b" * 64,
         prompts_sha256="c" * 64,
-        answers=FileStamp(name="answers.jsonl", sha256="d" * 64, n_items=5, format="jsonl"),
+        answers=FileFingerprint(name="answers.jsonl", sha256="d" * 64, n_items=5, format="jsonl"),
         settings={"temperature": 0.0, "seed": 13, "evidence": True},
         card=ModelCard(
             model="SmolLM2-135M-Instruct, tuned",

@@ -44,8 +44,8 @@ def build_audit(judge: str = "judge", **fields: object) -> Audit:
         *pairs_of([FOUND] * 2 + [MISSED] * 18, target="rubric.relevancy", attack="tweet"),
         *pairs_of([FOUND] * 3, target="rubric.completeness", severity="subtle", attack="drop"),
         *pairs_of([FOUND] * 20, target="citations.support", family="clinical", attack="number"),
-        *pairs_of([(3.0, 4.0)] * 20, family="injection", attack="plea"),
-        *pairs_of([(3.0, 3.0)] * 20, "rubric.relevancy", family="injection", attack="plea"),
+        *pairs_of([(3.0, 4.0)] * 20, family="injection", attack="injection"),
+        *pairs_of([(3.0, 3.0)] * 20, "rubric.relevancy", family="injection", attack="injection"),
         *pairs_of([(3.0, 2.0)] * 20, family="injection", attack="flattery"),
     ]
     given = {
@@ -154,16 +154,18 @@ def test_the_headline_names_what_is_not_trusted():
 
 def test_instructions_are_one_line_about_the_score_that_they_lift_most():
     (line,) = [x for x in view_certificate(build_audit()).others if "Instructions" in x.title]
-    assert line.reason.startswith("Cohesion, the worst of 2 scores: Injected text (plea) changes")
+    assert line.reason.startswith(
+        "Cohesion, the worst of 2 scores: Injected text (injection) changes"
+    )
 
 
 def test_scores_without_room_to_rise_are_no_trust_and_are_counted():
-    stuck = pairs_of([(5.0, 5.0)] * 20, family="injection", attack="plea")
+    stuck = pairs_of([(5.0, 5.0)] * 20, family="injection", attack="injection")
     audit = EMPTY.model_copy(update={"certificate": certify(stuck)})
     (line,) = view_certificate(audit).others
     assert (line.word, line.tone) == ("no room", "unscored")
-    assert line.reason.startswith("Cohesion: Injected text (plea)")
-    free = pairs_of([(3.0, 3.0)] * 20, "rubric.relevancy", family="injection", attack="plea")
+    assert line.reason.startswith("Cohesion: Injected text (injection)")
+    free = pairs_of([(3.0, 3.0)] * 20, "rubric.relevancy", family="injection", attack="injection")
     audit = EMPTY.model_copy(update={"certificate": certify([*stuck, *free])})
     (line,) = view_certificate(audit).others
     assert line.word == "trusted"

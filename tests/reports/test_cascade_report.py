@@ -14,10 +14,10 @@ from ragassay.records import (
     Escalation,
     Evaluation,
     Failure,
-    FileStamp,
+    FileFingerprint,
     Judgment,
     Manifest,
-    PanelSeat,
+    PanelJudge,
     SentenceLabel,
     Summary,
     Usage,
@@ -58,8 +58,8 @@ def summary_of(evaluations: list[Evaluation]) -> Summary:
 
 @pytest.fixture
 def manifest() -> Manifest:
-    stamp = FileStamp(name="answers.jsonl", sha256="0" * 64, n_items=3)
-    return Manifest(ragassay="0", judge="a", second=PanelSeat(judge="b"), answers=stamp)
+    fingerprint = FileFingerprint(name="answers.jsonl", sha256="0" * 64, n_items=3)
+    return Manifest(ragassay="0", judge="a", second=PanelJudge(judge="b"), answers=fingerprint)
 
 
 def test_the_cascade_in_words(evaluations):

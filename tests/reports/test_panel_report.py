@@ -12,11 +12,11 @@ from ragassay.metrics.stats.summary import summarize
 from ragassay.records import (
     Evaluation,
     Failure,
-    FileStamp,
+    FileFingerprint,
     Judgment,
     Manifest,
+    PanelJudge,
     PanelPair,
-    PanelSeat,
     Score,
 )
 from ragassay.reports import render_html, render_markdown
@@ -50,9 +50,9 @@ def evaluations() -> list[Evaluation]:
 
 @pytest.fixture
 def manifest() -> Manifest:
-    stamp = FileStamp(name="answers.jsonl", sha256="0" * 64, n_items=3)
-    seats = (PanelSeat(judge="openai/b"),)
-    return Manifest(ragassay="0", judge="openai/a", panel=seats, answers=stamp)
+    fingerprint = FileFingerprint(name="answers.jsonl", sha256="0" * 64, n_items=3)
+    members = (PanelJudge(judge="openai/b"),)
+    return Manifest(ragassay="0", judge="openai/a", panel=members, answers=fingerprint)
 
 
 def test_a_member_is_shown_with_what_it_said_before_and_where_it_points(evaluations):

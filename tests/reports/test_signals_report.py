@@ -6,7 +6,7 @@ from answers import answer
 from pages import unfolded
 
 from ragassay.metrics.stats.summary import summarize
-from ragassay.records import FileStamp, Judgment, Manifest, Signals, SourceGap
+from ragassay.records import FileFingerprint, Judgment, Manifest, Signals, SourceGap
 from ragassay.reports import render_html, render_markdown
 from ragassay.reports.provenance import UNKNOWN_JUDGE, provenance_sheet, view_judges
 
@@ -18,7 +18,7 @@ MANIFEST = Manifest(
     judge="ragassay/smollm2-135m",
     rater="ragassay/unheard-of",
     rater_digest="abc",
-    answers=FileStamp(name="a.jsonl", sha256="0", n_items=1),
+    answers=FileFingerprint(name="a.jsonl", sha256="0", n_items=1),
 )
 
 

@@ -42,7 +42,12 @@ def test_without_vectors_it_is_searched_by_words(folder: Path) -> None:
     for search in (None, "auto", "bm25"):
         found = opened(folder, search=search)
         assert isinstance(found.literature, DiskCorpus)
-        assert (found.stamp.name, found.stamp.n_items, found.stamp.format, found.note) == (
+        assert (
+            found.fingerprint.name,
+            found.fingerprint.n_items,
+            found.fingerprint.format,
+            found.note,
+        ) == (
             "corpus",
             1,
             "corpus",
@@ -55,15 +60,17 @@ def test_with_vectors_it_is_searched_as_the_settings_say(folder: Path) -> None:
     kinds = {"auto": HybridCorpus, "hybrid": HybridCorpus, "dense": DenseCorpus, "bm25": DiskCorpus}
     found = {search: opened(folder, search=search) for search in kinds}
     assert {search: type(o.literature) for search, o in found.items()} == kinds
-    assert [found[s].stamp.format for s in kinds] == [
+    assert [found[s].fingerprint.format for s in kinds] == [
         "corpus, hybrid",
         "corpus, hybrid",
         "corpus, dense",
         "corpus",
     ]
-    assert len({o.stamp.sha256 for o in found.values()}) == 3, "kept verdicts tell the ways apart"
+    assert len({o.fingerprint.sha256 for o in found.values()}) == 3, (
+        "kept verdicts tell the ways apart"
+    )
     for one in found.values():
-        assert one.stamp.sha256 == one.literature.sha256
+        assert one.fingerprint.sha256 == one.literature.sha256
         assert [hit.document.id for hit in one.literature.search("stroke")] == ["1"]
 
 
@@ -127,7 +134,7 @@ def test_a_corpus_that_is_not_there_is_missing_however_it_is_searched(tmp_path: 
 def test_a_file_of_documents(folder: Path) -> None:
     found = opened(folder.parent / "a.jsonl")
     assert isinstance(found.literature, Corpus)
-    assert (found.stamp.n_items, found.stamp.format) == (1, "jsonl")
+    assert (found.fingerprint.n_items, found.fingerprint.format) == (1, "jsonl")
 
 
 @pytest.mark.parametrize("kind", [str, Path])

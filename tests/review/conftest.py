@@ -10,7 +10,7 @@ from reviewing import client_of, evaluations
 from starlette.testclient import TestClient
 
 from ragassay.review.server import open_source
-from ragassay.review.session import Desk
+from ragassay.review.session import ReviewSession
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def make_client() -> Callable[..., TestClient]:
     """Open a path, and return a client that is already in."""
 
     def make(path: Path, who: str = "ann", **options: Any) -> TestClient:
-        desk = Desk(open_source(path, options.pop("banks", ())))
-        return client_of(desk, who)
+        session = ReviewSession(open_source(path, options.pop("banks", ())))
+        return client_of(session, who)
 
     return make

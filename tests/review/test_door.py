@@ -7,10 +7,10 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from ragassay.review.access import Door
+from ragassay.review.access import AccessControl
 from ragassay.review.app import build_app
 from ragassay.review.server import open_source
-from ragassay.review.session import Desk
+from ragassay.review.session import ReviewSession
 
 PATHS = ("/", "/queue", "/rows?n=0", "/items/0", "/news", "/nothing")
 
@@ -19,7 +19,7 @@ PATHS = ("/", "/queue", "/rows?n=0", "/items/0", "/news", "/nothing")
 def stranger(run) -> TestClient:
     """A client that has neither token nor cookie."""
     return TestClient(
-        build_app(Desk(open_source(run)), Door(8123, "right-token")),
+        build_app(ReviewSession(open_source(run)), AccessControl(8123, "right-token")),
         base_url="http://127.0.0.1:8123",
     )
 
@@ -65,7 +65,7 @@ def test_another_page_cannot_say_anything(make_client, run, origin):
     client = make_client(run)
     body = {"id": "12345678", "who": "eve", "n": 0, "value": 1}
     assert client.post("/reviews", json=body, headers={"origin": origin}).status_code == 403
-    assert not client.desk.source.journal.read()
+    assert not client.session.source.journal.read()
 
 
 def test_a_post_says_where_it_comes_from(stranger):
@@ -112,6 +112,6 @@ def test_nothing_is_kept_or_sniffed_or_framed(make_client, run, path):
 
 
 def test_the_token_is_new_each_time_and_not_in_its_repr():
-    door, other = Door(1), Door(1)
-    assert door.token != other.token and len(door.token) >= 40
-    assert door.token not in repr(door)
+    access, other = AccessControl(1), AccessControl(1)
+    assert access.token != other.token and len(access.token) >= 40
+    assert access.token not in repr(access)

@@ -13,7 +13,7 @@ import pytest
 from reviewing import client_of, say
 
 from ragassay.review.of_lists import open_lists, rows_of
-from ragassay.review.session import Desk
+from ragassay.review.session import ReviewSession
 from ragassay.runs.journal import EditRequest, Journal
 from ragassay.testing import ScriptedModel
 
@@ -29,12 +29,12 @@ OTHER = EditRequest("t2", "What harms?", (("okay", "Aspirin harms."),))
 @pytest.fixture
 def client(tmp_path):
     journal = Journal(tmp_path / "nuggets.jsonl.reviews.jsonl")
-    return client_of(Desk(open_lists((ASKED, OTHER), journal)))
+    return client_of(ReviewSession(open_lists((ASKED, OTHER), journal)))
 
 
 def rows(client, asked=ASKED):
     """The list as pairs."""
-    return [(row["importance"], row["text"]) for row in rows_of(asked, client.desk)]
+    return [(row["importance"], row["text"]) for row in rows_of(asked, client.session)]
 
 
 def test_a_list_that_nobody_touched_is_the_one_that_was_written(client):

@@ -20,7 +20,7 @@ from ragassay.records import (
     VerdictBase,
 )
 from ragassay.review.server import open_source
-from ragassay.review.session import Desk
+from ragassay.review.session import ReviewSession
 from ragassay.review.verdicts import RIGHT, item_of
 
 SAMPLES = {
@@ -53,13 +53,13 @@ def test_a_verdict_of_any_kind_can_be_reviewed(name, tmp_path, make_client):
         update={"verdicts": (verdict,), "gold_nuggets": (Nugget(text="gold"),)}
     )
     client = make_client(written_run(tmp_path / name, [one]))
-    (item,) = client.desk.items
+    (item,) = client.session.items
     assert item.choices and item.subject and item.word and item.kind
     assert item.said in [choice.value for choice in item.choices]
     assert "accept" in client.get("/items/0").text
     for choice in item.choices:
         assert say(client, 0, choice.value, id=f"said-{choice.word}-00".replace(" ", "-"))
-    assert [one.value for one in client.desk.said_of(item)] == [item.choices[-1].value]
+    assert [one.value for one in client.session.said_of(item)] == [item.choices[-1].value]
 
 
 def test_a_list_of_texts_is_right_or_wrong():
@@ -75,7 +75,7 @@ def test_labels_of_a_user_s_own_evaluator_are_those_that_it_used(tmp_path, make_
     )
     one = answer("r", labels=[("A.", None), ("B.", None)]).model_copy(update={"verdicts": verdicts})
     client = make_client(written_run(tmp_path / "own", [one]))
-    assert [choice.value for choice in client.desk.items[0].choices] == ["calm", "shrill"]
+    assert [choice.value for choice in client.session.items[0].choices] == ["calm", "shrill"]
     assert say(client, 0, "ironic", "label").status_code == 200
 
 
@@ -85,18 +85,18 @@ def test_a_run_s_number_of_labels_limits_what_can_be_said(tmp_path, make_client)
     manifest["settings"]["verdict_labels"] = 2
     (run / "run.json").write_text(json.dumps(manifest))
     client = make_client(run)
-    item = client.desk.items[number(client.desk, "citation", "2/1")]
+    item = client.session.items[number(client.session, "citation", "2/1")]
     assert [one.value for one in item.choices] == ["supports", "not_attributable", "invalid"]
 
 
 def test_an_item_stands_beside_its_sentence_evidence_and_judges(make_client, run):
     client = make_client(run)
-    shown = client.get(f"/items/{number(client.desk, 'citation', '2/1')}").text
+    shown = client.get(f"/items/{number(client.session, 'citation', '2/1')}").text
     for wanted in ("Second sentence.", "A passage.", "A title", "97", "leads the report"):
         assert wanted in shown
     assert "https://pubmed.ncbi.nlm.nih.gov/31452104/" in shown
     assert "<mark>Second sentence.</mark>" in shown
-    shown = client.get(f"/items/{number(client.desk, 'rubric', 'coherence')}").text
+    shown = client.get(f"/items/{number(client.session, 'rubric', 'coherence')}").text
     assert "says 1" in shown and "says 5" in shown and "judge5" in shown
 
 
@@ -115,10 +115,10 @@ class Tags(HTMLParser):
 
 def test_everything_is_escaped(tmp_path, make_client):
     client = make_client(hostile_run(tmp_path / "run"), who=HOSTILE[:70])
-    for n in range(len(client.desk.items)):
+    for n in range(len(client.session.items)):
         say(client, n, HOSTILE, "note", id=f"note-000{n}", who=HOSTILE[:60], why=HOSTILE)
     parts = [client.get("/").text]
-    parts += [client.get(f"/items/{n}").text for n in range(len(client.desk.items))]
+    parts += [client.get(f"/items/{n}").text for n in range(len(client.session.items))]
     parts += client.get("/rows?n=0,1,2").json().values()
     for n, part in enumerate(parts):
         tags = Tags()
@@ -142,9 +142,9 @@ def test_the_page_is_whole_without_its_script(make_client, run):
 
 def test_a_large_queue_sends_its_first_rows_alone(tmp_path):
     many = [answer(f"r{n}", labels=[("A sentence.", "required")] * 20) for n in range(50)]
-    client = client_of(Desk(open_source(written_run(tmp_path / "run", many))))
+    client = client_of(ReviewSession(open_source(written_run(tmp_path / "run", many))))
     page = client.get("/").text
-    assert len(client.desk.items) == 1000 and len(re.findall('id="row-[0-9]', page)) == 60
+    assert len(client.session.items) == 1000 and len(re.findall('id="row-[0-9]', page)) == 60
 
 
 def test_exam_grades_of_a_run_show_the_items_text_and_the_scale(tmp_path, make_client):
@@ -165,8 +165,8 @@ def test_exam_grades_of_a_run_show_the_items_text_and_the_scale(tmp_path, make_c
         update={"verdicts": verdicts, "exam": (ExamItem(id="q/1", text="When did it begin?"),)}
     )
     client = make_client(written_run(tmp_path / "run", [one]))
-    assert [item.subject for item in client.desk.items] == ["When did it begin?"] * 2 + ["q/2"]
-    assert [item.word for item in client.desk.items] == ["2 of 5", "yes", "0 of 5"]
+    assert [item.subject for item in client.session.items] == ["When did it begin?"] * 2 + ["q/2"]
+    assert [item.word for item in client.session.items] == ["2 of 5", "yes", "0 of 5"]
     shown = client.get("/items/0").text
     assert "3 of 5" in shown and "2 of 5" in shown and "300" not in shown
     assert "rating/q/1" not in shown and "<small>extraction</small>" in shown

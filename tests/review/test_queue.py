@@ -12,7 +12,7 @@ from ragassay.review.verdicts import Doubt, spread_of
 def places(client, address: str = "/queue") -> list[tuple[str, str]]:
     """The evaluators and items of a queue."""
     order = client.get(address).json()["order"]
-    return [(client.desk.items[n].evaluator, client.desk.items[n].item) for n in order]
+    return [(client.session.items[n].evaluator, client.session.items[n].item) for n in order]
 
 
 def test_what_is_most_worth_a_look_comes_first(make_client, run):
@@ -59,7 +59,7 @@ def test_an_unknown_state_or_order_filters_nothing(make_client, run):
 
 def test_what_is_reviewed_leaves_the_queue_of_the_rest_for_its_person_alone(make_client, run):
     client = make_client(run)
-    n = number(client.desk, "citation", "2/1")
+    n = number(client.session, "citation", "2/1")
     say(client, n, "supports")
     assert n not in client.get("/queue?state=todo").json()["order"]
     assert client.get("/queue?state=done").json()["order"] == [n]
@@ -69,7 +69,7 @@ def test_what_is_reviewed_leaves_the_queue_of_the_rest_for_its_person_alone(make
 
 def test_progress_counts_what_the_filters_show(make_client, run):
     client = make_client(run)
-    say(client, number(client.desk, "citation", "2/1"), "supports")
+    say(client, number(client.session, "citation", "2/1"), "supports")
     told = client.get("/queue?evaluator=citation").json()
     assert (told["done"], told["total"]) == (1, 1)
     told = client.get("/queue").json()

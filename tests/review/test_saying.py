@@ -6,15 +6,15 @@ import pytest
 from reviewing import client_of, number, say
 
 from ragassay.review.server import open_source
-from ragassay.review.session import Desk
+from ragassay.review.session import ReviewSession
 
 
 def test_a_choice_is_kept_with_what_the_model_said(make_client, run):
     before = (run / "evaluations.jsonl").read_bytes()
     client = make_client(run)
-    n = number(client.desk, "citation", "2/1")
+    n = number(client.session, "citation", "2/1")
     assert say(client, n, "neutral", why="It is about another drug.").status_code == 200
-    (review,) = client.desk.source.journal.read()
+    (review,) = client.session.source.journal.read()
     assert review.about == ("citation", "q1", "2/1", "label")
     assert (review.who, review.was, review.value) == ("ann", "contradicts", "neutral")
     assert review.why == "It is about another drug."
@@ -25,7 +25,7 @@ def test_the_same_sent_again_adds_nothing(make_client, run):
     client = make_client(run)
     for _ in range(3):
         assert say(client, 0, 2, id="retried-1234").json()["id"] == "retried-1234"
-    assert len(client.desk.source.journal.read()) == 1
+    assert len(client.session.source.journal.read()) == 1
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_what_cannot_be_said_of_an_item_is_refused_by_name(
     make_client, run, evaluator, item, name, value
 ):
     client = make_client(run)
-    reply = say(client, number(client.desk, evaluator, item), value, name)
+    reply = say(client, number(client.session, evaluator, item), value, name)
     assert (reply.status_code == 400 and "wanted" in reply.text) or "can be said" in reply.text
-    assert not client.desk.source.journal.read()
+    assert not client.session.source.journal.read()
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_cannot_be_said_of_an_item_is_refused_by_name(
 def test_a_message_that_is_none_is_refused(make_client, run, body):
     client = make_client(run)
     assert client.post("/reviews", json=body).status_code == 400
-    assert not client.desk.source.journal.read()
+    assert not client.session.source.journal.read()
 
 
 def test_an_item_that_is_not_there_is_not_found(make_client, run):
@@ -87,27 +87,27 @@ def test_a_huge_message_is_refused(make_client, run):
 
 def test_what_was_said_can_be_taken_back(make_client, run):
     client = make_client(run)
-    n = number(client.desk, "rubric", "cohesion")
+    n = number(client.session, "rubric", "cohesion")
     say(client, n, 1, id="first-0001")
     say(client, n, None, id="undo-00001", undoes="first-0001")
-    assert client.desk.said_of(client.desk.items[n]) == ()
-    assert not client.desk.is_done(client.desk.items[n], "ann")
-    assert len(client.desk.source.journal.read()) == 2
+    assert client.session.said_of(client.session.items[n]) == ()
+    assert not client.session.is_done(client.session.items[n], "ann")
+    assert len(client.session.source.journal.read()) == 2
 
 
 def test_taking_back_brings_back_nothing_of_before(make_client, run):
     """An earlier word on the same item stands again: the last that was not taken back."""
     client = make_client(run)
-    n = number(client.desk, "rubric", "cohesion")
+    n = number(client.session, "rubric", "cohesion")
     say(client, n, 1, id="first-0001")
     say(client, n, 2, id="second-001")
     say(client, n, None, id="undo-00001", undoes="second-001")
-    assert [one.value for one in client.desk.said_of(client.desk.items[n])] == [1]
+    assert [one.value for one in client.session.said_of(client.session.items[n])] == [1]
 
 
 def test_two_people_see_each_other_and_lose_nothing(run):
-    ann, bob = (client_of(Desk(open_source(run)), who) for who in ("ann", "bob"))
-    n = number(ann.desk, "citation", "2/1")
+    ann, bob = (client_of(ReviewSession(open_source(run)), who) for who in ("ann", "bob"))
+    n = number(ann.session, "citation", "2/1")
     say(ann, n, "supports", id="of-ann-001")
     seen = bob.get("/news?since=0").json()
     assert seen["changed"] == [n]
@@ -115,7 +115,7 @@ def test_two_people_see_each_other_and_lose_nothing(run):
     assert "ann" in shown and "You" not in shown
     say(bob, n, "neutral", id="of-bob-001", who="bob")
     ann.get("/news?since=1")
-    assert {one.who: one.value for one in ann.desk.said_of(ann.desk.items[n])} == {
+    assert {one.who: one.value for one in ann.session.said_of(ann.session.items[n])} == {
         "ann": "supports",
         "bob": "neutral",
     }
@@ -132,6 +132,6 @@ def test_a_restart_finds_everything(make_client, run):
 
 def test_a_verdict_can_be_rejected(make_client, run):
     client = make_client(run)
-    n = number(client.desk, "rubric", "cohesion")
+    n = number(client.session, "rubric", "cohesion")
     assert say(client, n, True, "removed").status_code == 200
     assert "leave it out" in client.get(f"/items/{n}").text

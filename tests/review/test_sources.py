@@ -70,14 +70,14 @@ def bank(tmp_path):
 
 def test_grades_show_passage_item_and_graders_side_by_side(tmp_path, bank, make_client):
     client = make_client(graded(tmp_path), banks=[bank])
-    kinds = [(item.evaluator, item.item, item.said) for item in client.desk.items]
+    kinds = [(item.evaluator, item.item, item.said) for item in client.session.items]
     assert kinds == [
         ("exam_grade", f"rating/{QUESTION}", 4),
         ("exam_grade", "rating/q1/b", 0),
         ("exam_grade", f"extraction/{QUESTION}", "no"),
         ("relevance_grade", "Direct", 2),
     ]
-    first = client.desk.items[0]
+    first = client.session.items[0]
     assert first.record == "q1/p1" and first.system == "alpha"
     assert first.subject == "When did it begin?"
     assert "judges" in first.states  # it is rated 4, and the extracted answer is wrong
@@ -91,32 +91,37 @@ def test_a_grade_gets_another_rating(tmp_path, make_client):
     path = graded(tmp_path)
     client = make_client(path)
     assert say(client, 0, 1).status_code == 200
-    (review,) = client.desk.source.journal.read()
+    (review,) = client.session.source.journal.read()
     assert (review.field, review.was, review.value) == ("rating", 4, 1)
-    assert client.desk.source.journal.path.name == "graded.jsonl.reviews.jsonl"
+    assert client.session.source.journal.path.name == "graded.jsonl.reviews.jsonl"
 
 
 def test_a_bank_s_items_are_kept_removed_reworded(bank, make_client):
     client = make_client(bank)
-    assert [item.subject for item in client.desk.items] == ["When did it begin?", "Who began it?"]
+    assert [item.subject for item in client.session.items] == [
+        "When did it begin?",
+        "Who began it?",
+    ]
     say(client, 0, True, id="remove-001")
     say(client, 1, "Who was first?", "text", id="reword-001", why="It leads.")
     say(client, 1, ["Ann", "Bob"], "answers", id="answers-01")
-    said = [(one.item, one.field, one.was, one.value) for one in client.desk.source.journal.read()]
+    said = [
+        (one.item, one.field, one.was, one.value) for one in client.session.source.journal.read()
+    ]
     second = bank_item_id("q1", "Who began it?")
     assert said == [
         (QUESTION, "removed", False, True),
         (second, "text", "Who began it?", "Who was first?"),
         (second, "answers", None, ["Ann", "Bob"]),
     ]
-    assert all(one.evaluator == BANK for one in client.desk.source.journal.read())
+    assert all(one.evaluator == BANK for one in client.session.source.journal.read())
     assert "Who was first?" in client.get("/items/1").text
 
 
 def test_an_item_is_added_to_a_bank_and_reviewed_like_others(bank, make_client):
     client = make_client(bank)
     n = say(client, 0, {"text": "Where did it begin?"}, "added").json()["n"]
-    (review,) = client.desk.source.journal.read()
+    (review,) = client.session.source.journal.read()
     assert review.item == bank_item_id("q1", "Where did it begin?")
     assert review.value == {
         "text": "Where did it begin?",
@@ -124,10 +129,10 @@ def test_an_item_is_added_to_a_bank_and_reviewed_like_others(bank, make_client):
         "facet": "",
         "answers": [],
     }
-    assert client.desk.items[n].subject == "Where did it begin?"
+    assert client.session.items[n].subject == "Where did it begin?"
     assert say(client, n, True, id="remove-001").status_code == 200
     again = make_client(bank)
-    assert again.desk.items[2].item == review.item and "Where did" in again.get("/items/2").text
+    assert again.session.items[2].item == review.item and "Where did" in again.get("/items/2").text
 
 
 @pytest.mark.parametrize("name", ["nothing", "empty.jsonl", "other.jsonl"])

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.metrics.stats.summary import summarize
-from ragassay.records import Audit, FileStamp, Finding, Score
+from ragassay.records import Audit, FileFingerprint, Finding, Score
 from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.past import find_run, page_of, past_runs
 
@@ -36,8 +36,8 @@ def folder(tmp_path) -> Path:
     both = [answer(f"r{i}", f"t{i}", scores={"nuggets.recall": 0.5}) for i in range(2)]
     first = [both[0], both[1].model_copy(update={"findings": (WRONG,)})]
     at(written_run(runs / "first", first, judge="openai/judge"), 1_000_000_000)
-    stamp = FileStamp(name="a.jsonl", sha256="0" * 64, n_items=90)
-    at(written_run(runs / "half", both, is_finished=False, answers=stamp), 1_200_000_000)
+    fingerprint = FileFingerprint(name="a.jsonl", sha256="0" * 64, n_items=90)
+    at(written_run(runs / "half", both, is_finished=False, answers=fingerprint), 1_200_000_000)
     audit = written_run(runs / "audited", both, is_finished=False)
     found = Audit(judge="judge", n_answers=1, seed=0, pools="audit")
     write_whole(RunFolder(audit).audit_file, found.model_dump_json())

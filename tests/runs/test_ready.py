@@ -13,7 +13,7 @@ import ragassay
 from ragassay.cli import app
 from ragassay.errors import FatalModelError, InputError, RunMismatchError, SettingsError
 from ragassay.options import settings_of
-from ragassay.records import FileStamp, Manifest
+from ragassay.records import FileFingerprint, Manifest
 from ragassay.runs.folder import digest_of
 from ragassay.runs.preflight import check_known, check_ready, judges_of
 from ragassay.settings import Settings, load_settings, noted_settings
@@ -48,13 +48,15 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def kept_run(folder: Path, settings: Settings, answers: Path) -> Path:
     """Return a folder with the manifest of a run."""
-    stamp = FileStamp(name=answers.name, sha256=digest_of(answers), n_items=1, format="ragassay")
+    fingerprint = FileFingerprint(
+        name=answers.name, sha256=digest_of(answers), n_items=1, format="ragassay"
+    )
     manifest = Manifest(
         ragassay="1",
         judge=settings.judge.model,
         embedder="e",
         prompts_sha256="p",
-        answers=stamp,
+        answers=fingerprint,
         settings=noted_settings(settings),
     )
     folder.mkdir()

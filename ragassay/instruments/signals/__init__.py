@@ -1,5 +1,5 @@
 """Measure an answer before it is judged."""
 
-from ragassay.instruments.signals.extractor import SignalMeter
+from ragassay.instruments.signals.extractor import SignalExtractor
 
-__all__ = ["SignalMeter"]
+__all__ = ["SignalExtractor"]

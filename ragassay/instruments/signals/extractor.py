@@ -72,7 +72,7 @@ def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Answer
 
     Sentences of sources that speak to a judge are no evidence: they are left out.
     """
-    case = case.model_copy(update={"sources": tuple(map(_without_pleas, case.sources))})
+    case = case.model_copy(update={"sources": tuple(map(_without_injections, case.sources))})
     texts = [sentence.text for sentence in case.sentences]
     lines, owner = _source_lines(case.sources)
     placed = _place_sentences(case, texts, lines, owner, embedder)
@@ -96,7 +96,7 @@ def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Answer
     )
 
 
-def _without_pleas(source: Document) -> Document:
+def _without_injections(source: Document) -> Document:
     lines = sentences_of(source.text)
     kept = [line for line in lines if not speaks_to_judge(line)]
     title = "" if speaks_to_judge(source.title) else source.title
@@ -269,7 +269,7 @@ N_DIGITS = 6
 """Digits to which a signal is rounded."""
 
 
-class SignalMeter:
+class SignalExtractor:
     """Computes the signals of a case. The models are loaded at the first call.
 
     Args:

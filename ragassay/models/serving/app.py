@@ -36,7 +36,7 @@ from ragassay.models.serving.requests import (
     read_request,
 )
 
-N_UNDER_WAY_MOST = 256
+N_IN_FLIGHT_MOST = 256
 """Most concurrent completions; further ones get 429. With `N_BYTES_MOST` this limits the memory."""
 
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
@@ -142,12 +142,12 @@ class ChatServer:
         models: Mapping[str, str | None],
         complete: Callable[..., Awaitable[Any]],
         timeout_s: float,
-        n_most: int = N_UNDER_WAY_MOST,
+        n_most: int = N_IN_FLIGHT_MOST,
     ) -> None:
         self.metrics = ServerMetrics()
         self._key, self._models, self._complete = key.encode(), models, complete
         self._timeout_s, self._n_most = timeout_s, n_most
-        self._n_under_way = 0
+        self._n_in_flight = 0
 
     def app(self) -> Starlette:
         """Build the application."""
@@ -168,17 +168,17 @@ class ChatServer:
         """
         request = Request(scope, receive)
         self._check_key(request)
-        if self._n_under_way >= self._n_most:
+        if self._n_in_flight >= self._n_most:
             message = f"{self._n_most} requests are under way: try again"
             raise Refusal(429, message, "overloaded")
-        self._n_under_way += 1
+        self._n_in_flight += 1
         try:
             with self.metrics.in_flight.track_inprogress():
                 asked = await read_request(request)
                 model = self._served(asked.pop("model"))
                 await self._answer(model, asked, request, send)
         finally:
-            self._n_under_way -= 1
+            self._n_in_flight -= 1
 
     async def _list_models(self, request: Request) -> Response:
         self._check_key(request)

@@ -101,7 +101,7 @@ class Budget:
 
     max_usd: float | None = None
     max_calls: int | None = None
-    n_under_way: int = 0
+    n_in_flight: int = 0
     stopped: JobStopped | None = None
 
     def check(self, memory: Memory, model: str) -> None:
@@ -115,14 +115,14 @@ class Budget:
         if self.stopped is not None:
             raise self.stopped
         n_made = memory.usage.n_calls
-        if self.max_calls is not None and n_made + self.n_under_way >= self.max_calls:
+        if self.max_calls is not None and n_made + self.n_in_flight >= self.max_calls:
             self.stop(BudgetError(f"--max-calls {self.max_calls}: that many are made; {GOES_ON}"))
         if self.max_usd is None or is_local(model):
             return
         spent, n = memory.usage.cost_usd, n_made
         if spent is None:
             self.stop(BudgetError(f"--max-usd: the price of {model} is not known; leave it out"))
-        elif spent + (spent / n if n else 0.0) * (self.n_under_way + 1) > self.max_usd:
+        elif spent + (spent / n if n else 0.0) * (self.n_in_flight + 1) > self.max_usd:
             told = f"{spent:.4f} USD are spent on {n} calls"
             self.stop(BudgetError(f"--max-usd {self.max_usd:g}: {told}; {GOES_ON}"))
 
@@ -144,13 +144,13 @@ class Shared:
     memory: Memory
     budget: Budget
     max_attempts: int = 5
-    under_way: dict[str, asyncio.Future[StoredReply]] = field(
+    in_flight: dict[str, asyncio.Future[StoredReply]] = field(
         default_factory=dict[str, "asyncio.Future[StoredReply]"]
     )
 
     async def settle(self) -> None:
         """Wait for the open calls: they are paid for, so their replies are stored."""
-        await asyncio.gather(*self.under_way.values(), return_exceptions=True)
+        await asyncio.gather(*self.in_flight.values(), return_exceptions=True)
 
 
 class CompilingLM(dspy.BaseLM):
@@ -207,11 +207,11 @@ class CompilingLM(dspy.BaseLM):
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> StoredReply:
         """Make a request, or wait for another caller's identical one."""
-        waiting = self.shared.under_way.get(key)
+        waiting = self.shared.in_flight.get(key)
         if waiting is None:
             waiting = asyncio.ensure_future(self._ask(key, messages, options))
-            self.shared.under_way[key] = waiting
-            waiting.add_done_callback(lambda done: self.shared.under_way.pop(key, None))
+            self.shared.in_flight[key] = waiting
+            waiting.add_done_callback(lambda done: self.shared.in_flight.pop(key, None))
         # A caller that gives up must not cancel it for the others.
         return await asyncio.shield(waiting)
 
@@ -221,7 +221,7 @@ class CompilingLM(dspy.BaseLM):
         budget, memory, pause = self.shared.budget, self.shared.memory, FIRST_PAUSE_S
         for attempt in range(1, self.shared.max_attempts + 1):
             budget.check(memory, self.model)
-            budget.n_under_way += 1
+            budget.n_in_flight += 1
             try:
                 found = await self._asked(key, messages, options)
             except TransientModelError as error:
@@ -233,7 +233,7 @@ class CompilingLM(dspy.BaseLM):
                 memory.keep(found)
                 return found
             finally:
-                budget.n_under_way -= 1
+                budget.n_in_flight -= 1
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
         raise AssertionError("unreachable")

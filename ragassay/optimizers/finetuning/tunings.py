@@ -179,7 +179,7 @@ def head_card(
         model=model,
         description=(
             f"A low-rank adapter that makes {base} a cross-encoder: it reads a passage and a "
-            "claim, and a linear head tells whether one bears out the other. It writes nothing. "
+            "claim, and a linear head tells whether one supports the other. It writes nothing. "
             f"Trained on {training.n_examples:,} examples from {', '.join(training.data)} "
             f"(SHA-256 {training.data_sha256}), each seen {_times(training.epochs)}, "
             f"seed {training.seed}{begun}."

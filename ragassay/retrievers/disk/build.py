@@ -20,9 +20,9 @@ from ragassay.retrievers.disk.corpus import (
     add_counts,
     check_order,
     find_sources,
+    fingerprint_of,
     iter_source,
     read_ledger,
-    stamp_of,
     write_ledger,
 )
 from ragassay.store import lock_file, storing
@@ -85,15 +85,15 @@ def build_corpus(
     folder.mkdir(parents=True, exist_ok=True)
     with lock_file(folder / ".lock", CorpusError(f"another process is building {folder}")):
         ledger = _opened_ledger(folder)
-        new = [stamp for path in files if (stamp := stamp_of(path, ledger))]
-        check_order([stamp for _, stamp in new], ledger)
+        new = [fingerprint for path in files if (fingerprint := fingerprint_of(path, ledger))]
+        check_order([fingerprint for _, fingerprint in new], ledger)
         _truncate_rejections(folder, sum(file.n_rejected for file in ledger.files))
         if not new:
             return ledger
         with _IndexWriter(folder, ledger) as writer:
-            for n_done, (path, stamp) in enumerate(new):
+            for n_done, (path, fingerprint) in enumerate(new):
                 writer.add_file(
-                    path, stamp, lambda n, p=path, d=n_done: listen(BuildEvent(p.name, d, n))
+                    path, fingerprint, lambda n, p=path, d=n_done: listen(BuildEvent(p.name, d, n))
                 )
         listen(BuildEvent(new[-1][0].name, len(new), writer.ledger.files[-1].n_items))
         return writer.ledger
@@ -102,9 +102,9 @@ def build_corpus(
 def _opened_ledger(folder: Path) -> Ledger:
     if (folder / LEDGER).exists():
         return read_ledger(folder)
-    strangers = [p.name for p in folder.iterdir() if not p.name.startswith(".") and p.name != INDEX]
-    if strangers:
-        raise CorpusError(f"{folder} is not empty and has no corpus: there is {strangers[0]!r}")
+    others = [p.name for p in folder.iterdir() if not p.name.startswith(".") and p.name != INDEX]
+    if others:
+        raise CorpusError(f"{folder} is not empty and has no corpus: there is {others[0]!r}")
     ledger = Ledger()
     write_ledger(folder, ledger)
     return ledger

@@ -166,7 +166,7 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
     partial.replace(folder / LEDGER)
 
 
-def stamp_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
+def fingerprint_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
     """Return a file to read with its entry in the ledger; None where the corpus has all of it.
 
     Raises:

@@ -19,7 +19,7 @@ from ragassay.extras import EXTRAS, need
 from ragassay.model_names import is_local
 from ragassay.models.hosting import OwnModels
 from ragassay.records import Record
-from ragassay.runs.distributed.hub import Hub, Kind, Parcel, Work, work_on_shard
+from ragassay.runs.distributed.hub import EventBatch, Hub, Kind, Work, work_on_shard
 from ragassay.runs.progress import Event, Listener
 from ragassay.store import opened_store
 
@@ -244,19 +244,19 @@ class _Driver:
 
     async def _collect(self, wait_s: float) -> None:
         """Keep what the workers have delivered."""
-        for parcel in await self.hub.collect.remote(wait_s):
-            if parcel.rows and self.path is not None:
+        for batch in await self.hub.collect.remote(wait_s):
+            if batch.rows and self.path is not None:
                 with opened_store(self.path) as store:
-                    store.add_rows(parcel.rows)
-            self._take(parcel)
+                    store.add_rows(batch.rows)
+            self._take(batch)
 
-    def _take(self, parcel: Parcel) -> None:
-        for result in parcel.results:
+    def _take(self, batch: EventBatch) -> None:
+        for result in batch.results:
             if result.record_id not in self.done:
                 self.done.add(result.record_id)
                 self.keep(result)
-        self.listen(parcel.event)
-        self.tools.limiter.count(parcel.event.usage.cost_usd)
+        self.listen(batch.event)
+        self.tools.limiter.count(batch.event.usage.cost_usd)
 
     async def _work_on(self, shards: Sequence[list[Group]], *, is_repeated: bool = False) -> None:
         from ray.exceptions import RayError
@@ -295,7 +295,7 @@ class _Driver:
         else:
             detail = f"its worker was lost {N_LOSSES} times: {type(lost).__name__}"
             failed = tuple(self.kind.lost(record, detail) for group in left for record in group)
-            self._take(Parcel(results=failed, event=Event(n_records=len(failed))))
+            self._take(EventBatch(results=failed, event=Event(n_records=len(failed))))
 
     async def _run_task(self, groups: list[Group], is_repeated: bool) -> None:
         import ray

@@ -25,8 +25,8 @@ from ragassay.store import Row, Store
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """The work of a worker since its last parcel.
+class EventBatch:
+    """The work of a worker since its last batch.
 
     Attributes:
         results: What records came to: evaluations, syntheses, failures.
@@ -41,7 +41,7 @@ class Parcel:
 class Hub(RunLimiter):
     """The one place of a run that all of its workers talk to; an actor of the cluster.
 
-    It bounds their calls together. A verdict is on disk when its parcel has been delivered: no loss
+    It bounds their calls together. A verdict is on disk when its batch has been delivered: no loss
     of a worker takes it back.
 
     Args:
@@ -55,25 +55,25 @@ class Hub(RunLimiter):
         vars(self).update(vars(limiter))
         self._path = path
         self._opened: Store | None = None
-        self._parcels: list[Parcel] = []
+        self._batches: list[EventBatch] = []
         self._has_news = asyncio.Event()
 
-    async def deliver(self, parcel: Parcel) -> None:
-        """Take a worker's parcel.
+    async def deliver(self, batch: EventBatch) -> None:
+        """Take a worker's batch.
 
         Raises:
             StorageError: The verdicts cannot be stored.
         """
-        self._store.add_rows(parcel.rows)
-        self._parcels.append(parcel if self._path is None else replace(parcel, rows=()))
+        self._store.add_rows(batch.rows)
+        self._batches.append(batch if self._path is None else replace(batch, rows=()))
         self._has_news.set()
 
-    async def collect(self, wait_s: float) -> list[Parcel]:
-        """Return the parcels since the last call, after at most so many seconds without any."""
+    async def collect(self, wait_s: float) -> list[EventBatch]:
+        """Return the batches since the last call, after at most so many seconds without any."""
         # Without any wait, Python 3.11 times out also where there is news.
         with suppress(TimeoutError):
             await asyncio.wait_for(self._has_news.wait(), wait_s)
-        found, self._parcels = self._parcels, []
+        found, self._batches = self._batches, []
         self._has_news.clear()
         return found
 
@@ -104,7 +104,7 @@ class Hub(RunLimiter):
 
 
 DELIVERY_S = 0.1
-"""Pause between two parcels: so much work at most is done again when a worker is lost."""
+"""Pause between two batches: so much work at most is done again when a worker is lost."""
 
 
 class Outbox:
@@ -134,15 +134,15 @@ class Outbox:
                     await asyncio.wait([delivering])
 
     def keep(self, result: Any) -> None:
-        """Put the result of a record into the next parcel."""
+        """Put the result of a record into the next batch."""
         self._results.append(result)
 
     def listen(self, event: Event) -> None:
-        """Put an event into the next parcel."""
+        """Put an event into the next batch."""
         self._event += event
 
     def add_rows(self, rows: Iterable[Row]) -> None:
-        """Put finished work into the next parcel."""
+        """Put finished work into the next batch."""
         self._rows += rows
 
     async def _deliver_until(self, closed: asyncio.Event) -> None:
@@ -151,10 +151,10 @@ class Outbox:
             with suppress(TimeoutError):
                 await asyncio.wait_for(closed.wait(), DELIVERY_S)
             is_last = closed.is_set()
-            parcel = Parcel(tuple(self._results), tuple(self._rows), self._event)
+            batch = EventBatch(tuple(self._results), tuple(self._rows), self._event)
             self._results, self._rows, self._event = [], [], Event()
-            if parcel != Parcel():
-                await self._hub.deliver.remote(parcel)
+            if batch != EventBatch():
+                await self._hub.deliver.remote(batch)
 
 
 class SharedStore(Store):
@@ -176,7 +176,7 @@ class SharedStore(Store):
         return self._known.get(key)
 
     def add_rows(self, rows: Iterable[Row]) -> None:
-        """Store finished work, and put it into the next parcel."""
+        """Store finished work, and put it into the next batch."""
         new = dict(rows)
         self._known |= new
         self._outbox.add_rows(new.items())

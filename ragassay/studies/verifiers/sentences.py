@@ -169,7 +169,7 @@ def check_documents(sentences: Sequence[CitedSentence]) -> int:
 def open_models(
     verifiers: Sequence[str], embedders: Sequence[str], cache_dir: Path
 ) -> list[CorrectnessModel]:
-    """Return the models that score whether a text bears a sentence out.
+    """Return the models that score whether a text supports a sentence.
 
     Raises:
         InputError: None is named.

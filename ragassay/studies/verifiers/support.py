@@ -27,14 +27,14 @@ N_FOUND = 1000
 """Documents that BM25 finds for a question, to be reranked (BioACE, section 3)."""
 
 
-def borne_out(
+def supported_share(
     scores: Sequence[Sequence[float | None] | None],
     threshold: float,
     questions: Sequence[str],
     k: int | None = None,
     judge: str = "",
 ) -> Score:
-    """Return the share of sentences that one of their first documents bears out.
+    """Return the share of sentences that one of their first documents supports.
 
     With the cited documents this is BioACE's Supp(AS), with those of them that experts call
     supporting its Supp(CS) (figure 7a); with the k best hits of a search, correctness at k (7b).
@@ -49,18 +49,18 @@ def borne_out(
         judge: The model that scored.
 
     Returns:
-        Over all sentences, each counted once, as in the paper. A sentence that nothing bears out,
+        Over all sentences, each counted once, as in the paper. A sentence that nothing supports,
         and of which a document is unscored, is unscored.
 
     Example:
-        >>> borne_out([[0.2, 0.9], [0.4]], 0.5, ["q1", "q2"], k=1).value
+        >>> supported_share([[0.2, 0.9], [0.4]], 0.5, ["q1", "q2"], k=1).value
         0.0
     """
-    values = [_is_borne_out(None if row is None else row[:k], threshold) for row in scores]
+    values = [_is_supported(None if row is None else row[:k], threshold) for row in scores]
     return mean_over_questions(values, questions, judge=judge)
 
 
-def _is_borne_out(scores: Sequence[float | None] | None, threshold: float) -> float | None:
+def _is_supported(scores: Sequence[float | None] | None, threshold: float) -> float | None:
     if any(score is not None and score >= threshold for score in scores or ()):
         return 1.0
     return 0.0 if scores and None not in scores else None
@@ -68,7 +68,7 @@ def _is_borne_out(scores: Sequence[float | None] | None, threshold: float) -> fl
 
 @dataclass(frozen=True)
 class Supported:
-    """Shares of sentences that a model finds borne out by what they cite: Supp(AS) and Supp(CS).
+    """Shares of sentences that a model finds supported by what they cite: Supp(AS) and Supp(CS).
 
     `supporting` counts only documents that experts call supporting; None without labels.
     """
@@ -104,7 +104,8 @@ def measure_support(
         step()
     topics = [one.topic for one in sentences]
     by_any, by_supporting = (
-        borne_out(rows, model.threshold, topics, judge=model.name) for rows in (cited, supporting)
+        supported_share(rows, model.threshold, topics, judge=model.name)
+        for rows in (cited, supporting)
     )
     return Supported(model.name, model.threshold, by_any, by_supporting if has_labels else None)
 
@@ -133,9 +134,9 @@ def curves_of(
     depth: int = N_FOUND,
     step: Step = lambda: None,
 ) -> list[Curve]:
-    """Return correctness at k: the share of sentences that one of the k best documents bears out.
+    """Return correctness at k: the share of sentences that one of the k best documents supports.
 
-    A document bears a sentence out if one of its runs of three sentences does (BioACE, section 3,
+    A document supports a sentence if one of its runs of three sentences does (BioACE, section 3,
     figure 7b; its released program reads whole abstracts, of 20 documents that are not reranked).
     Over all sentences of all answers. A sentence for which nothing is found is unscored.
 
@@ -189,14 +190,16 @@ def _curve(
 ) -> Curve:
     rows: list[list[float | None]] = []
     for one, found in zip(sentences, documents, strict=True):
-        rows.append(list(_until_borne_out(model, one.text, found)))
+        rows.append(list(_until_supported(model, one.text, found)))
         step()
     topics = [one.topic for one in sentences]
-    points = {k: borne_out(rows, model.threshold, topics, k, model.name) for k in sorted(set(ks))}
+    points = {
+        k: supported_share(rows, model.threshold, topics, k, model.name) for k in sorted(set(ks))
+    }
     return Curve(AT_QUESTION if by == "question" else AT_CLAIM, model.name, points)
 
 
-def _until_borne_out(
+def _until_supported(
     model: CorrectnessModel, text: str, documents: Sequence[Document]
 ) -> Iterator[float | None]:
     """Yield scores up to the first document that bears the text out: more change nothing."""

@@ -135,7 +135,7 @@ def support_sheet(found: Sequence[Supported]) -> Sheet:
     )
     named = (Column("model", "Model"), number("threshold", "Threshold"), Column("score", "Score"))
     caption = "AS: any cited document; CS: any that people call supporting"
-    return _sheet("Sentences that a cited document bears out", named, rows, caption)
+    return _sheet("Sentences that a cited document supports", named, rows, caption)
 
 
 def curve_sheet(curves: Sequence[Curve]) -> Sheet:

@@ -155,7 +155,7 @@ def test_a_thread_that_waits_when_the_job_fails_is_stopped(tmp_path):
     with ScriptedModel(latency_s=5) as model, ThreadPoolExecutor(1) as pool:
         with pytest.raises(ZeroDivisionError), opened(model, tmp_path) as lm:
             waiting = pool.submit(ask, lm, "Say one.")
-            while not lm.shared.under_way:
+            while not lm.shared.in_flight:
                 time.sleep(0.01)
             raise ZeroDivisionError
         with pytest.raises(JobStopped, match="has ended"):

@@ -181,9 +181,9 @@ def test_an_agent_uses_its_own_prompt_and_refuses_others(tmp_path):
         prompt = run(job_in(tmp_path, "copro"), model, tmp_path / "work").prompt
     with pytest.raises(SettingsError, match="'verifier_ternary' is none of verifier"):
         Verifier(4).use(prompt)
-    strange = CompiledPredictor(instructions="x", demos=({"mood": "glad"},))
+    unknown = CompiledPredictor(instructions="x", demos=({"mood": "glad"},))
     with pytest.raises(SettingsError, match="'mood'"):
-        Verifier(3).use(prompt.model_copy(update={"predictors": {"predict": strange}}))
+        Verifier(3).use(prompt.model_copy(update={"predictors": {"predict": unknown}}))
 
 
 def test_a_rubric_may_have_a_prompt_of_its_own(tmp_path):

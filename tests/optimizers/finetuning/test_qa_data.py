@@ -14,7 +14,7 @@ from ragassay.agents.base import ADAPTER
 from ragassay.agents.qa_writer import QAWriter, generator_instruction, paper_context
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.models.tuned import note_of
+from ragassay.models.tuned import metadata_of
 from ragassay.optimizers.finetuning.agent_data import qa_examples
 from ragassay.records import Document
 
@@ -87,5 +87,5 @@ def test_a_generator_is_trained_and_says_what_it_is_for(tmp_path: Path) -> None:
     )  # fmt: skip
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert done.exit_code == 0, done.output
-    note = note_of(f"ragassay/{tmp_path / 'out'}")
+    note = metadata_of(f"ragassay/{tmp_path / 'out'}")
     assert note is not None and (note.task, note.n_examples) == ("qa", 1)

@@ -70,9 +70,9 @@ def test_preferences_part_the_wanted_reply_from_the_unwanted_one(tmp_path: Path)
 def test_the_same_training_again_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     first, _ = trained(tmp_path)
     [checkpoint] = tmp_path.glob("checkpoint-*")
-    stamp = (checkpoint / "adapter_model.safetensors").stat().st_mtime_ns
+    fingerprint = (checkpoint / "adapter_model.safetensors").stat().st_mtime_ns
     again, _ = trained(tmp_path)
-    assert (checkpoint / "adapter_model.safetensors").stat().st_mtime_ns == stamp
+    assert (checkpoint / "adapter_model.safetensors").stat().st_mtime_ns == fingerprint
     for name, tensor in first.state_dict().items():
         assert torch.equal(tensor, again.state_dict()[name])
 

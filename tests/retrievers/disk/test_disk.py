@@ -318,7 +318,7 @@ def test_a_user_names_a_corpus_by_folder_or_file(tmp_path: Path) -> None:
     chosen = load_settings()
     for where in (tmp_path / "corpus", tmp_path / "docs.jsonl"):
         opened = open_literature(where, chosen)
-        assert opened.stamp.n_items == 1
+        assert opened.fingerprint.n_items == 1
         assert opened.literature.get("https://doi.org/10.1000/x") is not None
         assert isinstance(opened.literature, Literature)
 

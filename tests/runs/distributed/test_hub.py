@@ -6,7 +6,7 @@ import asyncio
 
 from ragassay.models.limiter import RunLimiter
 from ragassay.records import Failure, RecordFailure
-from ragassay.runs.distributed.hub import Hub, Outbox, Parcel
+from ragassay.runs.distributed.hub import EventBatch, Hub, Outbox
 from ragassay.runs.progress import Event
 from ragassay.store import Store
 
@@ -17,7 +17,7 @@ FAILED = RecordFailure(record_id="r1", stage="evaluate", failure=Failure(reason=
 async def test_a_delivered_verdict_is_on_disk_and_is_found(tmp_path):
     hub = Hub(tmp_path / "verdicts.sqlite", RunLimiter())
     assert not await hub.has_rows()
-    await hub.deliver(Parcel(rows=(ROW,)))
+    await hub.deliver(EventBatch(rows=(ROW,)))
     assert await hub.has_rows()
     assert await hub.find("key") == b"[]"
     assert await hub.find("none") is None
@@ -26,46 +26,46 @@ async def test_a_delivered_verdict_is_on_disk_and_is_found(tmp_path):
 
 async def test_results_and_events_are_collected_once(tmp_path):
     hub = Hub(tmp_path / "verdicts.sqlite", RunLimiter())
-    await hub.deliver(Parcel(results=(FAILED,), rows=(ROW,), event=Event(n_records=1)))
-    (parcel,) = await hub.collect(60.0)
-    assert parcel == Parcel(results=(FAILED,), event=Event(n_records=1)), "the rows are here"
+    await hub.deliver(EventBatch(results=(FAILED,), rows=(ROW,), event=Event(n_records=1)))
+    (batch,) = await hub.collect(60.0)
+    assert batch == EventBatch(results=(FAILED,), event=Event(n_records=1)), "the rows are here"
     assert await hub.collect(0.0) == []
 
 
 async def test_what_has_come_is_collected_without_a_wait(tmp_path):
     hub = Hub(tmp_path / "verdicts.sqlite", RunLimiter())
-    await hub.deliver(Parcel(results=(FAILED,)))
-    assert await hub.collect(0.0) == [Parcel(results=(FAILED,))]
+    await hub.deliver(EventBatch(results=(FAILED,)))
+    assert await hub.collect(0.0) == [EventBatch(results=(FAILED,))]
 
 
 class SlowHub:
-    """A hub's actor that takes a while for each parcel."""
+    """A hub's actor that takes a while for each batch."""
 
     def __init__(self) -> None:
         self.begun, self.taken = asyncio.Event(), []
         self.deliver = self
 
-    async def remote(self, parcel: Parcel) -> None:
-        """Take a parcel."""
+    async def remote(self, batch: EventBatch) -> None:
+        """Take a batch."""
         self.begun.set()
         await asyncio.sleep(0.2)
-        self.taken.append(parcel)
+        self.taken.append(batch)
 
 
-async def test_a_worker_ends_when_all_of_its_parcels_have_arrived():
+async def test_a_worker_ends_when_all_of_its_batches_have_arrived():
     hub = SlowHub()
     outbox = Outbox(hub)
     async with outbox.opened():
         outbox.keep(FAILED)
         await hub.begun.wait()
-    assert hub.taken == [Parcel(results=(FAILED,))]
+    assert hub.taken == [EventBatch(results=(FAILED,))]
 
 
 async def test_a_driver_that_cannot_see_the_file_gets_the_verdicts_too():
     hub = Hub(None, RunLimiter())
-    await hub.deliver(Parcel(rows=(ROW,)))
-    (parcel,) = await hub.collect(60.0)
-    assert parcel.rows == (ROW,)
+    await hub.deliver(EventBatch(rows=(ROW,)))
+    (batch,) = await hub.collect(60.0)
+    assert batch.rows == (ROW,)
     assert await hub.find("key") == b"[]"
 
 

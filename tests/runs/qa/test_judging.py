@@ -72,7 +72,7 @@ def test_what_a_judge_quotes_is_shown_as_the_paper_has_it_and_the_rest_is_left_o
 
 
 def test_a_call_that_fails_leaves_its_pairs_unscored_and_the_others_rated():
-    faults = [Fault("junk", contains="how well the paper bears out")]
+    faults = [Fault("junk", contains="how well the paper supports")]
     with ScriptedModel(judged, faults=faults) as model:
         found = evaluated(model, only=("racar",), pairs_per_call=2)
     lost = [r for r in found.of(RacarRating) if r.failure is not None]
@@ -95,8 +95,8 @@ def test_experts_ratings_are_held_against_the_judges(tmp_path):
         for who, ratings in {"a": "313", "b": "312"}.items()
         for pair, label in zip(PAIRS, ratings, strict=True)
     ]
-    strange = HumanLabel(task="racar", record_id="p/9", item="accuracy", label="3")
-    aligned = align_labels([*labels, strange], [found])
+    unknown = HumanLabel(task="racar", record_id="p/9", item="accuracy", label="3")
+    aligned = align_labels([*labels, unknown], [found])
     assert [one.reason for one in aligned.unaligned] == ["no such answer in the run"]
     (trust,) = judge_trust(aligned, [found])
     figures = {one.metric: one.score.value for one in trust.figures}

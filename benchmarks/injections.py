@@ -1,6 +1,6 @@
-"""How many pleas to a judge are found, and how many sentences of the literature are taken for one.
+"""How many prompt injections are found, and how many sentences of the literature are taken for one.
 
-    python benchmarks/pleas.py --shared ../shared
+    python benchmarks/injections.py --shared ../shared
 
 The literature is what the files of the shared data quote: abstracts, papers, snippets.
 """
@@ -51,7 +51,7 @@ def main() -> None:
                     sentences = sentences_of(text)
                     n_read += len(sentences)
                     n_taken += sum(map(speaks_to_judge, sentences))
-    print(f"taken for a plea: {n_taken} of {n_read:,} sentences")
+    print(f"taken for an injection: {n_taken} of {n_read:,} sentences")
 
 
 if __name__ == "__main__":
