@@ -25,11 +25,12 @@ def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:
 
 
 def print_sheets(*sheets: Sheet, limit: int | None = None) -> None:
-    """Print sheets as tables of at most `limit` rows; None for all."""
+    """Print sheets as tables of at most `limit` rows, None for all, each below an empty line."""
     from ragassay.reports.sheets import sheet_table
 
     console = open_console()
     for sheet in sheets:
+        console.print()
         console.print(sheet_table(sheet, limit))
 
 

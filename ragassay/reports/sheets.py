@@ -9,6 +9,7 @@ import csv
 import functools
 import io
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -45,6 +46,10 @@ RICH_STYLES: dict[Style, str] = {
 NEEDS_BOOKTABS = "% Needs \\usepackage{booktabs}.\n"
 
 SCORE_KEYS = ("", "_low", "_high", "_worst", "_best")
+
+NUMBER_WIDTH, LINE_WIDTH = 13, 10
+"""Characters up to which a text in a column of numbers is one line of the terminal, and the width
+of its lines otherwise; heads always have this width."""
 
 _HELD = "\ue000"
 """Of private use: in place of a no-break space while a line is wrapped."""
@@ -259,11 +264,14 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
     from rich.table import Table
 
     table = Table(title=cell_text(sheet.title), title_justify="left", box=box.SIMPLE_HEAD)
+    table.show_edge = False
     table.pad_edge = False
     for column in sheet.heads:
         justify = "right" if column.is_number else "left"
-        head = cell_text(column.title)
-        table.add_column(head, justify=justify, overflow="fold", no_wrap=column.is_unbroken)
+        # rich would break numbers to make room: their columns are as narrow as they get instead.
+        is_unbroken = column.is_unbroken or column.is_number
+        head = cell_text(column.title, n_most=LINE_WIDTH if column.is_number else 0)
+        table.add_column(head, justify=justify, overflow="fold", no_wrap=is_unbroken)
     n_most = None if sheet.is_whole else n_most
     above: tuple[Shown, ...] = ()
     for place, row in enumerate(sheet.shown):
@@ -275,7 +283,10 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
             c.is_once and row[i : i + 1] == above[i : i + 1] for i, c in enumerate(sheet.heads)
         ]
         table.add_row(
-            *("" if same else _rich(cell) for cell, same in zip(row, is_same, strict=True))
+            *(
+                "" if same else _rich(cell, NUMBER_WIDTH if column.is_number else 0)
+                for cell, same, column in zip(row, is_same, sheet.heads, strict=True)
+            )
         )
         above = row
     captions = [sheet.caption] if sheet.caption else []
@@ -286,16 +297,22 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
     return table
 
 
-def _rich(cell: Shown) -> Text:
-    text = cell_text(cell.text, RICH_STYLES[cell.style])
+def _rich(cell: Shown, n_most: int = 0) -> Text:
+    text = cell_text(cell.text, RICH_STYLES[cell.style], n_most)
     for line in filter(None, (cell.interval, *cell.notes)):
         text.append(f"\n{one_line(line)}", style="dim not bold not italic")
     return text
 
 
-def cell_text(text: str, style: str = "") -> Text:
-    """Return untrusted text for the terminal, on one line."""
-    return _unbroken_text()(one_line(text), style=style)
+def cell_text(text: str, style: str = "", n_most: int = 0) -> Text:
+    """Return untrusted text for the terminal: one line, or short ones where it exceeds `n_most`.
+
+    A long word stays whole, as does what no-break spaces join.
+    """
+    line = one_line(text)
+    if len(line) > n_most > 0:
+        line = textwrap.fill(line, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
+    return _unbroken_text()(line, style=style)
 
 
 @functools.cache

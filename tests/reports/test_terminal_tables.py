@@ -41,8 +41,15 @@ def test_systems_stand_in_rows(run):
 
 def test_answers_show_unscored_with_its_reason(run):
     text = "\n".join(lines_of(answer_sheet(run.evaluations), width=200))
-    assert text.count("unscored (1 of 1 missing)") == 2
-    assert text.count("unscored (not judged)") == 2
+    counts = {words: text.count(words) for words in ("unscored", "(1 of 1", "missing)", "(not")}
+    assert counts == {"unscored": 5, "(1 of 1": 2, "missing)": 2, "(not": 2}
+
+
+def test_numbers_and_ids_are_whole_in_eighty_columns(run):
+    ranged = run.evaluations[0].model_copy(update={"record_id": "alpha-t1", "system": "alpha-rag"})
+    lines = lines_of(answer_sheet([ranged, *run.evaluations]), width=80)
+    assert max(map(len, lines)) <= 80
+    assert any("alpha-t1" in line and "alpha-rag" in line for line in lines)
 
 
 def test_markup_and_escape_sequences_of_an_id_stay_text():
