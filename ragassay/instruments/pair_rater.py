@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
-from ragassay.models.embeddings import Embedder
 from ragassay.models.fitted_raters import PAIR_RATER, RelevanceModel, shipped_relevance
 from ragassay.records import RACAR_SCALE, Case, Failure, QAPair, RacarDimension, RacarRating
 from ragassay.text.questions import context_marks
 from ragassay.text.search import tokenize
 from ragassay.text.sentences import sentences_of
+
+
+class ManyEncoder(Protocol):
+    """What embeds many texts at once; `ragassay.models.embeddings.Embedder` does."""
+
+    def encode_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors of length 1, shape (n_texts, n_dimensions)."""
+        ...
 
 
 class PaperSignals:
@@ -25,7 +33,7 @@ class PaperSignals:
         embedder: Embeds sentences and questions.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: ManyEncoder) -> None:
         self._embedder = embedder
         self._read = functools.lru_cache(maxsize=8)(self._of)
 
@@ -73,7 +81,7 @@ class EmbeddedPairRater:
     name = PAIR_RATER
     dimensions: frozenset[RacarDimension] = frozenset({"relevance", "agnosticism", "accuracy"})
 
-    def __init__(self, embedder: Embedder, model: RelevanceModel | None = None) -> None:
+    def __init__(self, embedder: ManyEncoder, model: RelevanceModel | None = None) -> None:
         self._signals = PaperSignals(embedder)
         self._model = model or shipped_relevance()
         self._embedder = str(getattr(embedder, "digest", ""))

@@ -86,7 +86,7 @@ _AFTER_NUMBER = re.compile(
 _AFTER_COUNT = re.compile(
     r"\b(?P<word>one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\s?$", re.IGNORECASE
 )
-_COUNTS: list[str] = "one two three four five six seven eight nine ten eleven twelve".split()
+_COUNTS: Sequence[str] = "one two three four five six seven eight nine ten eleven twelve".split()
 _BEFORE_WORD = re.compile(
     r"\s?(?:[%\u00b0]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
 )
