@@ -83,8 +83,8 @@ def test_a_row_that_cannot_be_read_is_a_failure_too(settings):
 def test_a_mean_below_the_threshold_is_an_error_with_the_results(settings):
     asked = {"settings": settings, **ASKED}
     assert len(ragassay.evaluate(ROWS[:1], fail_under={"cohesion": 1}, **asked)) == 1
-    with pytest.raises(AssertionError, match=r"rubric.cohesion is .*, below 6") as caught:
-        ragassay.evaluate(ROWS[:1], fail_under="cohesion=6", **asked)
+    with pytest.raises(AssertionError, match=r"rubric.cohesion is .*, below 5") as caught:
+        ragassay.evaluate(ROWS[:1], fail_under="cohesion=5", **asked)
     assert isinstance(caught.value, ragassay.BelowError)
     assert caught.value.results.scores["rubric.cohesion"].n == 1
     with pytest.raises(InputError, match="`fail_under=` names no score: 'cohesin'"):
@@ -98,8 +98,8 @@ def test_a_mean_that_could_not_be_measured_is_not_below(settings):
     with pytest.raises(ragassay.UnmeasuredError, match=r"nuggets\.recall could not be") as caught:
         ragassay.evaluate(ROWS[:1], fail_under=unknown, **asked)
     assert len(caught.value.results) == 1 and not isinstance(caught.value, AssertionError)
-    with pytest.raises(ragassay.BelowError, match=r"could not be measured: .*; .*, below 6"):
-        ragassay.evaluate(ROWS[:1], fail_under={**unknown, "cohesion": 6}, **asked)
+    with pytest.raises(ragassay.BelowError, match=r"could not be measured: .*; .*, below 5"):
+        ragassay.evaluate(ROWS[:1], fail_under={**unknown, "cohesion": 5}, **asked)
 
 
 @pytest.mark.integration

@@ -300,8 +300,8 @@ def test_the_command_line_asks_an_application(settings, tmp_path, monkeypatch):
     alone = ["run", "their_rag:answer", "questions.jsonl", "--only", "retrieval", "--out", "alone"]
     assert CliRunner().invoke(command_line, alone).exit_code == 3
     assert "retrieval.recall" in Path("alone/summary.json").read_text()
-    below = CliRunner().invoke(command_line, [*call, "--fail-under", "cohesion=6", "--json"])
-    assert below.exit_code == 4 and "below 6" in below.stderr
+    below = CliRunner().invoke(command_line, [*call, "--fail-under", "cohesion=5", "--json"])
+    assert below.exit_code == 4 and "below 5" in below.stderr
     assert json.loads(below.stdout)["application"]["n_asked"] == 2
     unknown = CliRunner().invoke(command_line, [*call, "--fail-under", "nuggets.recall=.5"])
     assert unknown.exit_code == 5 and "nuggets.recall could not be measured" in unknown.stderr

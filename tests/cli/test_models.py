@@ -59,7 +59,7 @@ def test_damage_ends_with_3_and_names_the_file(
     item = registry.RegisteredModel(
         "ragassay/x", "a test", "nowhere", (registry.ModelFile(file, "f" * 64),)
     )
-    monkeypatch.setattr(registry, "shelf", lambda: (item,))
+    monkeypatch.setattr(registry, "registered_models", lambda: (item,))
     done = RUN.invoke(app, ["models", "check"])
     assert done.exit_code == 3
     assert "DAMAGED ragassay/x  weights.json" in done.output and "expected ffff" in done.output

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import yaml
 from case_tables import each_case
 
 from ragassay.formats.conversations import Conversation, read_history, read_messages
 from ragassay.formats.problems import Problem
 from ragassay.formats.replies import SHAPES, read_structured_reply
 
+EXAMPLES = yaml.safe_load(
+    (Path(__file__).parents[1] / "formats" / "replies" / "examples.yaml").read_text("utf-8")
+)
 JUNK: tuple[Any, ...] = (
     *(None, True, -1, 10**12, 0.5, "", "7", "\x00", "99999999999999999999"),
     *([], {}, [[]], [None], [{}], {"text": {}}, {"": None}, ["x"], [{"type": "text"}]),
@@ -51,7 +55,7 @@ def damaged(value: Any) -> Iterator[Any]:
 
 @each_case("shape", SHAPES, ids=lambda shape: shape.name)
 def test_a_reply_with_a_damaged_part_is_read_without_a_crash(shape):
-    for reply in damaged(json.loads(shape.example)):
+    for reply in damaged(EXAMPLES[shape.name]):
         found = read_structured_reply(reply)
         if found is None:
             continue

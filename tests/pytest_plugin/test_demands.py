@@ -35,16 +35,16 @@ def test_a_bound_is_a_sign_and_a_number():
 def test_scores_are_named_as_for_fail_under():
     names = {
         "correctness": 1,
-        "citations_support": 2,
+        "citations_support": 0.5,
         "rubric.cohesion": 3,
-        "nuggets_vital_recall": 4,
+        "nuggets_vital_recall": 0.25,
     }
     found = demands_of({name: (">=", n) for name, n in names.items()}, "yescieval", SCORED)
     assert [(demand.key, demand.bound) for demand in found] == [
         ("rubric.correctness", 1),
-        ("citations.support", 2),
+        ("citations.support", 0.5),
         ("rubric.cohesion", 3),
-        ("nuggets.vital_recall", 4),
+        ("nuggets.vital_recall", 0.25),
     ]
     (own,) = demands_of(
         {"dosage_given": (">", 1)}, "yescieval", answer(scores={"rubric.dosage_given": 1})

@@ -253,7 +253,7 @@ def test_tables_fit_into_eighty_columns():
 
 def test_the_terminal_shows_of_an_injection_only_what_it_lifts_most():
     lines = shown(short_attack_sheet(build_audit()), width=120)
-    (row,) = [line for line in lines if "Plea" in line]
+    (row,) = [line for line in lines if "Injection" in line]
     assert "Cohesion" in row
     assert sum("Flattery" in line for line in lines) == 1
 

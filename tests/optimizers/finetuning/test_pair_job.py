@@ -177,7 +177,7 @@ REFUSED = [
     (["correctness", "--method", "sft"], "name svm, logistic or head"),
     (["correctness", "--dev", "x.jsonl"], "it is cross-validated"),
     (["completeness", "--method", "svm"], "--method svm is of correctness"),
-    (["labeller", "--method", "logistic"], "--method logistic is of correctness"),
+    (["completeness", "--method", "logistic"], "--method logistic is of correctness"),
     (["judge", "--method", "svm"], "--method svm is of correctness"),
     (["qa", "--method", "logistic"], "--method logistic is of correctness"),
     (["correctness"], "two labels, each of them in two questions"),

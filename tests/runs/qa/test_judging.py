@@ -72,7 +72,7 @@ def test_what_a_judge_quotes_is_shown_as_the_paper_has_it_and_the_rest_is_left_o
 
 
 def test_a_call_that_fails_leaves_its_pairs_unscored_and_the_others_rated():
-    faults = [Fault("junk", contains="how well the paper supports")]
+    faults = [Fault("junk", contains="how well the paper bears out")]
     with ScriptedModel(judged, faults=faults) as model:
         found = evaluated(model, only=("racar",), pairs_per_call=2)
     lost = [r for r in found.of(RacarRating) if r.failure is not None]
