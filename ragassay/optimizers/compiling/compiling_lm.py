@@ -20,6 +20,7 @@ from ragassay.errors import (
     PromptTooLongError,
     RagassayError,
     RefusedError,
+    StorageError,
     TransientModelError,
     UnparsableReplyError,
 )
@@ -224,14 +225,13 @@ class CompilingLM(dspy.BaseLM):
             budget.n_in_flight += 1
             try:
                 found = await self._asked(key, messages, options)
+                memory.keep(found)
+                return found
             except TransientModelError as error:
                 if attempt == self.shared.max_attempts:
                     budget.stop(error)
-            except FatalModelError as error:
+            except (FatalModelError, StorageError) as error:
                 budget.stop(error)
-            else:
-                memory.keep(found)
-                return found
             finally:
                 budget.n_in_flight -= 1
             await asyncio.sleep(pause)

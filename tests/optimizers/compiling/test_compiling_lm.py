@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from ragassay.errors import BudgetError, FatalModelError, RefusedError, TransientModelError
+from ragassay.errors import (
+    BudgetError,
+    FatalModelError,
+    RefusedError,
+    StorageError,
+    TransientModelError,
+)
 from ragassay.models.gateway import JudgeLM
 from ragassay.optimizers.compiling.compiling_lm import (
     Budget,
@@ -122,6 +128,19 @@ def test_trouble_that_passes_is_tried_again_and_what_does_not_pass_stops_the_job
         assert isinstance(stopped.value.reason, TransientModelError)
         with pytest.raises(JobStopped):
             ask(lm, "Anything else.")
+
+
+def test_a_disk_that_takes_no_reply_stops_the_job(tmp_path, monkeypatch):
+    def fail(reply):
+        raise StorageError("no space left on device")
+
+    with ScriptedModel() as model, opened(model, tmp_path) as lm:
+        monkeypatch.setattr(lm.shared.memory, "keep", fail)
+        for words in ("Say one.", "Say two."):
+            with pytest.raises(JobStopped) as stopped:
+                ask(lm, words)
+            assert isinstance(stopped.value.reason, StorageError)
+        assert len(model.requests) == 1
 
 
 def test_a_wrong_key_stops_the_job_at_once(tmp_path):
