@@ -19,7 +19,7 @@ from ragassay.text.sentences import sentences_of
 
 
 class ManyEncoder(Protocol):
-    """What embeds many texts at once; `ragassay.models.embeddings.Embedder` does."""
+    """An encoder of many texts at once, such as `ragassay.models.embeddings.Embedder`."""
 
     def encode_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return vectors of length 1, shape (n_texts, n_dimensions)."""
