@@ -47,8 +47,7 @@ def value_of(name: str, value: Any, annotation: Any) -> Any:
 
     Labels are compared without case and punctuation; "supported" and "supports: ..." are the label
     "supports". Of "4/5" and "4 out of 5" the first number counts where the second is the scale's
-    highest. Bounds of length are not checked: a reply beyond
-    them is still a reply.
+    highest. Bounds of length are not checked: a reply beyond them is still a reply.
 
     Raises:
         UnparsableReplyError: It is of another type, or none of the labels.

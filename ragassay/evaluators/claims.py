@@ -234,14 +234,14 @@ class CitationEvaluator(_ClaimEvaluator):
 
     def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[CitationVerdict]:
         """Return one verdict a citation; one that points beyond the sources is invalid."""
-        known = {(one.sentence, one.citation.marker): one for one in self._known(file, run)}
+        known = {(one.sentence, one.citation.marker): one for one in self._list_verdicts(file, run)}
         return [
             known.get((sentence.index, citation.marker)) or _unasked(sentence.index, citation)
             for sentence in file.case.sentences
             for citation in sentence.citations
         ]
 
-    def _known(self, file: OpenCase, run: Run) -> Iterable[CitationVerdict]:
+    def _list_verdicts(self, file: OpenCase, run: Run) -> Iterable[CitationVerdict]:
         if run.settings.cites_by_nuggets:
             return self._merged(file, run)
         return [one for one in file.verdicts.values() if isinstance(one, CitationVerdict)]

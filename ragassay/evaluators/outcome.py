@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -23,7 +22,7 @@ from ragassay.records import (
     Usage,
     VerdictBase,
 )
-from ragassay.text.faults import speaks_to_judge
+from ragassay.text.faults import speaks_to_judge, states_nothing
 from ragassay.text.sentences import sentences_of
 
 SEARCHES = "searches"
@@ -178,7 +177,8 @@ def _unscored_remarks(outcome: Outcome) -> list[Finding]:
     found: list[Finding] = []
     texts = {one.index: one.text for one in outcome.file.case.sentences}
     n_without = sum(
-        one.failure.reason == "no_evidence" and _has_content(texts.get(getattr(one, "sentence", 0)))
+        one.failure.reason == "no_evidence"
+        and not states_nothing(texts.get(getattr(one, "sentence", 0), "An item."))
         for one in single
         if one.failure
     )
@@ -190,18 +190,6 @@ def _unscored_remarks(outcome: Outcome) -> list[Finding]:
         message = f"Unscored verdicts: {len(missing)} ({', '.join(sorted(set(missing)))})."
         found.append(Finding(kind="unscored", message=message))
     return found + _escalation_remarks(outcome)
-
-
-_YES_OR_NO = frozenset(
-    "yes no ja nein nee s\u00ed si oui non sim n\u00e3o da nie tak maybe "
-    "\u0434\u0430 \u043d\u0435\u0442 \u662f \u5426".split()
-)
-
-
-def _has_content(sentence: str | None) -> bool:
-    """Return whether a sentence states something: "Yes." and "Ja." are no claims of their own."""
-    words = re.findall(r"\w+", "an item" if sentence is None else sentence.lower())
-    return not _YES_OR_NO.issuperset(words)
 
 
 def _escalation_remarks(outcome: Outcome) -> list[Finding]:

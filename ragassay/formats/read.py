@@ -282,14 +282,14 @@ class _RecordReading:
                 if isinstance(outcome, Problem):
                     yield item.place.reject(outcome)
                 elif not (match.is_repeating and self._is_known(outcome)):
-                    yield self._named(outcome, item, match)
+                    yield self._check_record(outcome, item, match)
 
     def _is_known(self, record: Record) -> bool:
         """Return whether a file that repeats its answers had this one already."""
         first = self.seen.setdefault(record.id, record)
         return first is not record and first.answer == record.answer
 
-    def _named(self, record: Record, item: Item, match: Format) -> Record | Rejection:
+    def _check_record(self, record: Record, item: Item, match: Format) -> Record | Rejection:
         if match.is_open:
             record, names = _add_named_sources(record, item.fields, match)
             self.tally.add(names)

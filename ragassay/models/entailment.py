@@ -199,7 +199,7 @@ class NliModel:
         import numpy as np
 
         found = np.zeros((len(pairs), 3))
-        with self.model.used() as (tokenizer, model):
+        with self.model.lend() as (tokenizer, model):
             for row, (claim, passage) in enumerate(pairs):
                 # The passage is the premise: it comes first. One without a title opens a line.
                 tokens = tokenizer(

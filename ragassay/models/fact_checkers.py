@@ -105,7 +105,7 @@ class MiniCheck:
     def score(self, claim: str, passage: str) -> float:
         """Return the probability that the passage supports the claim, in [0, 1]."""
         form = self._form
-        with self.model.used() as (tokenizer, model):
+        with self.model.lend() as (tokenizer, model):
 
             def length_of(sentence: str) -> int:
                 if form.unit == "words":
@@ -151,7 +151,7 @@ class Hhem:
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
         """Return how consistent the claim is with the passage, in [0, 1]."""
-        with self.model.used() as (tokenizer, model):
+        with self.model.lend() as (tokenizer, model):
             premise = _without_marks(" ".join(passage.split()), tokenizer)
             tokens = _fitted_tokens(tokenizer, self._form, claim, premise)
             return _share(model(**tokens.to(model.device)).logits[0, 0], self._form)
@@ -211,7 +211,7 @@ class LettuceDetect:
     def _token_shares(self, claim: str, passage: str) -> tuple[list[float], list[tuple[int, int]]]:
         """Return each token's probability to be unsupported, and its place in the claim."""
         text = " ".join(passage.split()).join(around_passage(self._form.text))
-        with self.model.used() as (tokenizer, model):
+        with self.model.lend() as (tokenizer, model):
             tokens = tokenizer(
                 text,
                 claim,

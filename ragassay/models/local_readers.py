@@ -51,7 +51,7 @@ class Text2Text:
     @computed_by_host
     def fits(self, prompt: Prompt) -> bool:
         """Return whether all but the passage is short enough."""
-        with self.model.used() as (tokenizer, _):
+        with self.model.lend() as (tokenizer, _):
             return room_for(tokenizer, prompt, self._n_tokens) >= 0
 
     @computed_by_host
@@ -67,7 +67,7 @@ class Text2Text:
         import numpy as np
 
         rows: list[NDArray[np.float64]] = []
-        with self.model.used() as (tokenizer, model):
+        with self.model.lend() as (tokenizer, model):
             spelled = [tokenizer(word, add_special_tokens=False).input_ids for word in words]
             for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
                 rows.append(_start_shares(model, batch, spelled).cpu().double().numpy())
@@ -81,7 +81,7 @@ class Text2Text:
             SettingsError: The model is unavailable.
         """
         texts: list[str] = []
-        with self.model.used() as (tokenizer, model):
+        with self.model.lend() as (tokenizer, model):
             for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
                 tokens = model.generate(
                     **batch, do_sample=False, num_beams=1, max_new_tokens=N_NEW_TOKENS
@@ -191,7 +191,7 @@ class SpanReader:
             SettingsError: The model is unavailable.
         """
         spans: list[Span] = []
-        with self.model.used() as (tokenizer, model):
+        with self.model.lend() as (tokenizer, model):
             for start in range(0, len(questions), N_BATCH):
                 asked = list(questions[start : start + N_BATCH])
                 batch = tokenizer(

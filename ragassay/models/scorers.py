@@ -168,7 +168,7 @@ class AlignScore:
         return align_score(np.array(found).reshape(len(chunks), len(claims)))
 
     def _aligned(self, chunk: str, said: str) -> float:
-        with self.model.used() as (tokenizer, encoder, head):
+        with self.model.lend() as (tokenizer, encoder, head):
             n_said = len(tokenizer(said, split_special_tokens=True).input_ids)
             is_short = n_said < tokenizer.model_max_length // 2
             cut = "only_first" if is_short else "longest_first"
@@ -232,7 +232,7 @@ class AnswerEvidence:
     def score(self, claim: str, passage: str) -> float:
         """Return the probability of "correct", in [0, 1]."""
         text = f"ANSWER: {claim} EVIDENCE: {' '.join(passage.split())}"
-        with self.model.used() as (tokenizer, model):
+        with self.model.lend() as (tokenizer, model):
             longest = min(512, tokenizer.model_max_length)
             tokens = tokenizer(
                 text,

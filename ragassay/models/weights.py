@@ -320,7 +320,7 @@ class LazyModel:
         self._lock = threading.Lock()
 
     @contextmanager
-    def used(self) -> Iterator[tuple[Any, ...]]:
+    def lend(self) -> Iterator[tuple[Any, ...]]:
         """Give them to one caller at a time, to infer by."""
         import torch
 

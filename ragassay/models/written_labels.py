@@ -47,7 +47,7 @@ class CausalText:
         import numpy as np
 
         rows: list[list[float]] = []
-        with self.model.used() as (tokenizer, model):
+        with self.model.lend() as (tokenizer, model):
             for prompt in prompts:
                 text = fit_prompt(tokenizer, prompt, self._n_tokens)
                 rows.append([_share(tokenizer, model, text, word) for word in words])

@@ -132,8 +132,6 @@ async def run_records(
 class Judging:
     """The work of a cluster's workers on a run's records; see `Kind`."""
 
-    max_tokens: int = 0
-
     def identity(self, tools: Run) -> str:
         """Return the run's."""
         return tools.identity
@@ -146,7 +144,7 @@ class Judging:
             for record in records:
                 judge.group.create_task(judge.answer(record))
 
-    def lost(self, record: Record, detail: str) -> RecordFailure:
+    def fail_record(self, record: Record, detail: str) -> RecordFailure:
         """Return the failure of an answer."""
         failure = Failure(reason="error", detail=detail)
         return RecordFailure(record_id=record.id, stage="evaluate", failure=failure)

@@ -103,10 +103,10 @@ def _of_run(path: Path, limit: int | None) -> GivenReasons:
     rubric_set = manifest.settings.get("rubric_set")
     known = load_rubrics(next((s for s in RUBRIC_SETS if s == rubric_set), "yescieval"))
     found = [one for e in folder.evaluations()[:limit] for one in _of_evaluation(e, manifest.judge)]
-    return _given(found, known)
+    return _collect_reasons(found, known)
 
 
-def _given(found: Sequence[JudgedReason], rubrics: Mapping[str, Rubric]) -> GivenReasons:
+def _collect_reasons(found: Sequence[JudgedReason], rubrics: Mapping[str, Rubric]) -> GivenReasons:
     reasons = tuple(one for one in found if one.reason.strip())
     texts = {name: rubric.rendered() for name, rubric in rubrics.items()}
     return GivenReasons(reasons, rubrics, texts, n_without=len(found) - len(reasons))
@@ -159,7 +159,9 @@ def _of_file(path: Path, limit: int | None) -> GivenReasons:
                 reason=label.reason,
             )
         )
-    return replace(_given(found, known), note=OTHERS_RUBRICS, rejections=tuple(rated.rejections))
+    return replace(
+        _collect_reasons(found, known), note=OTHERS_RUBRICS, rejections=tuple(rated.rejections)
+    )
 
 
 CHECKED = "checked.jsonl"

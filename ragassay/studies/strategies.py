@@ -337,7 +337,7 @@ class ExamplePair:
     examples: tuple[RubricExample, RubricExample]
 
     @property
-    def named(self) -> str:
+    def names(self) -> str:
         """The ids of both, with the ratings that are shown."""
         return " and ".join(
             f"{name} ({one.rating})" for name, one in zip(self.ids, self.examples, strict=True)
@@ -386,7 +386,7 @@ def with_examples(job: Job, pairs: Mapping[Place, ExamplePair]) -> Job:
     """Name the examples in the answers' metadata: a folder judged with others is refused."""
     shown: dict[str, dict[str, str]] = {}
     for (name, rubric), pair in pairs.items():
-        shown.setdefault(name, {})[f"examples.{rubric}"] = pair.named
+        shown.setdefault(name, {})[f"examples.{rubric}"] = pair.names
     if not shown:
         return job
     records = [
@@ -400,14 +400,14 @@ def _example(record: Record, rated: float) -> RubricExample:
     text = answer if isinstance(answer, str) else " ".join(one.text for one in answer)
     return RubricExample(
         question=record.question,
-        sources=_cut(source_lines(record.sources)),
-        answer=_cut(text),
+        sources=_shorten(source_lines(record.sources)),
+        answer=_shorten(text),
         rating=math.floor(rated + 0.5),  # The scale has whole ratings only; a half goes up.
         reason="",
     )
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     """Return a text, or its beginning where it is too long for an example."""
     first = passages_of(text, MOST_WORDS)[0]
     return first if first == text else f"{first} ..."

@@ -200,11 +200,6 @@ class SynthesisWriting:
     model: str
     how: Writing
 
-    @property
-    def max_tokens(self) -> int:
-        """Tokens of the model after which it begins no synthesis; 0 for no bound."""
-        return self.how.max_tokens
-
     def identity(self, tools: Run) -> str:
         """Return the writer's."""
         return identity_of(tools)
@@ -215,7 +210,7 @@ class SynthesisWriting:
         """Have the syntheses written, as a local run does."""
         await write_here(records, tools, self.how, outbox.keep, outbox.listen, limiter)
 
-    def lost(self, record: Record, detail: str) -> Synthesis:
+    def fail_record(self, record: Record, detail: str) -> Synthesis:
         """Return a synthesis without a text; the next start tries it again."""
         return Synthesis(record, self.model, problem=detail)
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from ragassay.text.citation_markers import expand
@@ -31,6 +32,7 @@ from ragassay.text.markup import (
     SUP_END,
     PlainText,
 )
+from ragassay.text.quantities import number_words_in
 
 _OPENING = re.escape("".join(opening for opening, _, _ in BRACKETS))
 _CLOSING = re.escape("".join(closing for _, closing, _ in BRACKETS))
@@ -83,10 +85,6 @@ _AFTER_NUMBER = re.compile(
     r"(?<![\w.,])(?P<number>\d{1,9}(?:[.,]\d{1,6}){0,3})%?\s?"
     r"(?:%|\w{1,6}/\w{1,6}|years?|days?|months?|weeks?)?\s?$"
 )
-_AFTER_COUNT = re.compile(
-    r"\b(?P<word>one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\s?$", re.IGNORECASE
-)
-_COUNTS: Sequence[str] = "one two three four five six seven eight nine ten eleven twelve".split()
 _BEFORE_WORD = re.compile(
     r"\s?(?:[%\u00b0]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
 )
@@ -246,8 +244,9 @@ def _is_count(found: re.Match[str]) -> bool:
     "seven (7) days", "3 (1) patients", "66 (11) years".
     """
     before = found.string[max(0, found.start() - 24) : found.start()]
-    spelled = _AFTER_COUNT.search(before)
-    if spelled and _COUNTS.index(spelled["word"].lower()) + 1 == int(found[2]):
+    counts = {value for _, end, value in number_words_in(before) if not before[end:].strip()}
+    counts |= {Fraction(1)} if re.search(r"\bone\s?$", before, re.IGNORECASE) else set()
+    if int(found[2]) in counts:
         return True
     is_before_word = bool(_BEFORE_WORD.match(found.string, found.end()))
     return bool(_AFTER_NUMBER.search(before)) and is_before_word

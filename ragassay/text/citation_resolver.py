@@ -23,10 +23,6 @@ _HEAD_CHARS = 600
 _LABEL_CHARS = 300
 """Characters of a source in which its own PMID and DOI are looked for."""
 
-_LABELLED_PMID = re.compile(r"\bPMIDs?[:\s#]{1,3}(\d{5,9})\b", re.IGNORECASE)
-_LABELLED_DOI = re.compile(
-    r"(?:\bdoi[:\s]{1,3}|doi\.org/)(10\.\d{4,9}/[^\s,;\])]{1,200})", re.IGNORECASE
-)
 LEAST_HEAD_WORDS = 4
 """Words before a subtitle that name a source without it."""
 
@@ -281,10 +277,13 @@ def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
     found: dict[str, str] = {}
     for source in reversed(sources):
         head = f"{source.title}\n{source.text[:_LABEL_CHARS]}"
-        for pattern in (_LABELLED_PMID, _LABELLED_DOI):
-            labelled = {bare(value.rstrip(".")) for value in pattern.findall(head)}
-            if len(labelled) == 1:
-                found[labelled.pop()] = source.id
+        kinds: dict[str, set[str]] = {}
+        for pmid, address, doi in _IDENTIFIERS.findall(head):
+            known = bare(address_target(address).value if address else pmid or doi.rstrip(".)"))
+            kinds.setdefault(_kind_of(known), set()).add(known)
+        for kind in ("pmid", "doi"):
+            if len(own := kinds.get(kind, set())) == 1:
+                found[own.pop()] = source.id
     return found
 
 

@@ -207,6 +207,38 @@ def says_nothing(sentence: str) -> bool:
     return sentence.rstrip().endswith("?") or bool(_NOTHING.search(sentence))
 
 
+_YES_OR_NO = (
+    "yes|no|maybe|ja|nein|nee|s\u00ed|si|oui|non|sim|n\u00e3o|da|nie|tak|\u0434\u0430"
+    "|\u043d\u0435\u0442|\u662f|\u5426"
+)
+_LEAD = (
+    r"(?:(?:the )?(?:short|brief|quick|direct)? ?answer|in short|bottom line|in summary|tl;?dr"
+    r"|kurzantwort|respuesta(?: corta)?)\W{0,4}"
+)
+_FRAMING = re.compile(
+    rf"\W{{0,4}}(?:{_LEAD})?(?:{_YES_OR_NO})\W{{0,6}}"
+    r"|\W{0,4}(?:(?:great|good|excellent|interesting) question|sure|certainly|of course|absolutely"
+    r"|thanks?(?: you)? for (?:your|the) question|i hope (?:this|that|it) helps?)\W{0,6}"
+    r"|\W{0,4}(?:here(?:'s|\u2019s| is| are) (?:a|an|the|what|some|my)\b"
+    r"|(?:below|the following) is (?:a|an|the)\b)[^.?!]{0,120}"
+    r"\b(?:summary|overview|answer|breakdown|evidence|explanation|look)\b[^.?!]{0,80}[.:!]?"
+    r"|\W{0,4}(?:would you like|do you want|shall i|let me know|feel free|please let me know"
+    r"|if you(?:'d|\u2019d| would) like,? i can)\b.{0,200}",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def states_nothing(sentence: str) -> bool:
+    """Return whether a sentence is no claim: "Yes.", "Great question!", an emoji, an offer of more.
+
+    Example:
+        >>> states_nothing("**Short answer:** Yes."), states_nothing("Yes, it fell.")
+        (True, False)
+    """
+    plain = sentence.strip()
+    return not re.search(r"\w", plain) or bool(_FRAMING.fullmatch(plain))
+
+
 def refuses(sentences: Sequence[str]) -> bool:
     """Return whether an answer is a refusal: short, it says first that it has none, and has none.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,7 +25,7 @@ from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS, EntailmentModel
 from ragassay.models.fitted_raters import SignalRater
 from ragassay.records import AnswerSentence, Case, Document, SentenceSignals, Signals, SourceGap
-from ragassay.text.faults import says_nothing, speaks_to_judge
+from ragassay.text.faults import says_nothing, speaks_to_judge, states_nothing
 from ragassay.text.sentences import sentences_of
 
 Row = dict[str, float]
@@ -248,23 +247,6 @@ REDUNDANT = 0.6
 LEAST_CONNECTIVES = 0.1
 """Added before the logarithm: the last connectives to go are missed most."""
 
-_LEAD = (
-    r"(?:(?:the )?(?:short|brief|quick|direct)? ?answer|in short|bottom line|in summary|tl;?dr"
-    r"|kurzantwort|respuesta(?: corta)?)\W{0,4}"
-)
-_FRAMING = re.compile(
-    rf"\W{{0,4}}(?:{_LEAD})?(?:yes|no|ja|nein|s\u00ed|oui|non)\W{{0,6}}"
-    r"|\W{0,4}(?:(?:great|good|excellent|interesting) question|sure|certainly|of course|absolutely"
-    r"|thanks?(?: you)? for (?:your|the) question|i hope (?:this|that|it) helps?)\W{0,6}"
-    r"|\W{0,4}(?:here(?:'s|\u2019s| is| are) (?:a|an|the|what|some|my)\b"
-    r"|(?:below|the following) is (?:a|an|the)\b)[^.?!]{0,120}"
-    r"\b(?:summary|overview|answer|breakdown|evidence|explanation|look)\b[^.?!]{0,80}[.:!]?"
-    r"|\W{0,4}(?:would you like|do you want|shall i|let me know|feel free|please let me know"
-    r"|if you(?:'d|\u2019d| would) like,? i can)\b.{0,200}",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Sentences that state nothing: "Yes.", "Great question!", offers of more."""
-
 N_DIGITS = 6
 """Digits to which a signal is rounded."""
 
@@ -286,7 +268,7 @@ class SignalExtractor:
 
         Sentences that state nothing ("Yes.", "Great question!") are left out: the models saw none.
         """
-        kept = tuple(one for one in case.sentences if not _FRAMING.fullmatch(one.text.strip()))
+        kept = tuple(one for one in case.sentences if not states_nothing(one.text))
         if not case.sentences:
             return Signals()
         if not kept or len(kept) == len(case.sentences):

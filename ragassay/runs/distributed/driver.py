@@ -277,7 +277,7 @@ class _Driver:
         from ray.exceptions import RayError, RayTaskError
 
         async with self.slots:
-            left = self._left(shard)
+            left = self._list_unfinished(shard)
             try:
                 await self._run_task(left, is_repeated)
                 return
@@ -286,7 +286,7 @@ class _Driver:
             except RayError as error:
                 lost = error
         await asyncio.shield(self._collect(0.0))
-        left = self._left(left)
+        left = self._list_unfinished(left)
         middle = len(left) // 2
         if middle:
             await self._work_on([left[:middle], left[middle:]], is_repeated=True)
@@ -294,7 +294,9 @@ class _Driver:
             await self._bring(left, n_lost=n_lost + 1, is_repeated=True)
         else:
             detail = f"its worker was lost {N_LOSSES} times: {type(lost).__name__}"
-            failed = tuple(self.kind.lost(record, detail) for group in left for record in group)
+            failed = tuple(
+                self.kind.fail_record(record, detail) for group in left for record in group
+            )
             self._take(EventBatch(results=failed, event=Event(n_records=len(failed))))
 
     async def _run_task(self, groups: list[Group], is_repeated: bool) -> None:
@@ -319,7 +321,7 @@ class _Driver:
             raise
         ended.result()
 
-    def _left(self, shard: list[Group]) -> list[Group]:
+    def _list_unfinished(self, shard: list[Group]) -> list[Group]:
         """Return what is not done of a shard."""
         left = (tuple(one for one in group if one.id not in self.done) for group in shard)
         return [group for group in left if group]

@@ -219,7 +219,7 @@ class Kind(Protocol):
         """Bring records to their ends, and put their results into the outbox."""
         ...
 
-    def lost(self, record: Record, detail: str) -> Any:
+    def fail_record(self, record: Record, detail: str) -> Any:
         """Return the result of a record that crashed too many workers."""
         ...
 
