@@ -64,7 +64,7 @@ def rubric_prompts() -> list[object]:
     schema = json.dumps(response_format(signature)["json_schema"]["schema"])
     prompts = []
     for rubric in load_rubrics().values():
-        inputs = {"context": context, "rubric": rubric.rendered()}
+        inputs = {"context": context, "rubric": rubric.render()}
         messages = SharedPrefixAdapter().format(signature, [], inputs)
         prompts.append(
             Prompt(tuple((m["role"], m["content"]) for m in messages), schema, max_tokens=256)

@@ -101,7 +101,7 @@ def decided(
     rows: Sequence[Row], fitted: Sequence[ExamWeights], sums: Sequence[float], kind: ItemKind
 ) -> None:
     bounds = shipped_exam_model().kinds[kind].bounds
-    shares = [one.reached(row.signals)[0] for one, row in zip(fitted, rows, strict=True)]
+    shares = [one.reach_probabilities(row.signals)[0] for one, row in zip(fitted, rows, strict=True)]
     for label in ("yes", "no"):
         bound = bound_of(bounds, label, "verdict")
         said = [i for i, p in enumerate(shares) if (p >= 0.5) == (label == "yes")]
@@ -183,7 +183,7 @@ def elsewhere(name: str, cases: Iterator[Case]) -> None:
         for item, one, grade, label in zip(items, found, grades, labels, strict=True):
             if label is not None:
                 truth.append(label)
-                scores.append(model.kinds[item.kind].reached(one.signals)[0])
+                scores.append(model.kinds[item.kind].reach_probabilities(one.signals)[0])
                 groups.append(group)
                 verdicts.append(grade.is_correct)
     told = [t == v for t, v in zip(truth, verdicts, strict=True) if v is not None]

@@ -34,7 +34,7 @@ def labels_of(rows: list[Row]) -> tuple[Labels, Labels]:
     theirs: Labels = {}
     ours: Labels = {}
     for row, weights in zip(rows, held_out(rows), strict=True):
-        leant = sum(share >= 0.5 for share in weights.reached(row.signals))
+        leant = sum(share >= 0.5 for share in weights.reach_probabilities(row.signals))
         for labels, rating in ((theirs, row.rating), (ours, leant)):
             of_query = labels.setdefault(row.query, {})
             name = str(row.passage)

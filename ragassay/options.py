@@ -373,7 +373,7 @@ def settings_of(
     if isinstance(call_options := given.get("model_options"), Mapping):
         given["model_options"] = written_options(call_options)
     fields = {
-        name: _named(several(value)) if get_origin(known[name].kind) is list else value
+        name: _name_values(several(value)) if get_origin(known[name].kind) is list else value
         for name, value in given.items()
         if name != "model"
     }
@@ -399,7 +399,7 @@ def settings_of(
     return settings
 
 
-def _named(values: Iterable[Any]) -> tuple[str, ...]:
+def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
     """Return values as the settings store them: names, including those of rubric objects."""
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))

@@ -225,7 +225,7 @@ class RationaleAuditor(Agent):
         return self.asking(
             read,
             context=build_context(question, answer, sources, mark),
-            rubric=rubric if isinstance(rubric, str) else rubric.rendered(),
+            rubric=rubric if isinstance(rubric, str) else rubric.render(),
             rating=str(rating),
             reason=fence_text(reason, mark),
         )

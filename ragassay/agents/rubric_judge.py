@@ -141,7 +141,7 @@ class RubricJudge(Agent):
             tuple(given),
             self.strategy == "chain_of_thought",
         )
-        inputs = {"context": case.context, "rubric": rubric.rendered(self.strategy), **given}
+        inputs = {"context": case.context, "rubric": rubric.render(self.strategy), **given}
 
         def read(found: dspy.Prediction, usage: Usage) -> Judgment:
             return judgment_of(found, usage, case, rubric.name, rubric.bounds)

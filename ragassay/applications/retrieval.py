@@ -40,13 +40,11 @@ class RetrievalEvaluator(OwnEvaluator):
     def __init__(self, qrels: Qrels | None = None) -> None:
         self.qrels: Qrels = qrels or {}
         version = repr(sorted((q, sorted(grades.items())) for q, grades in self.qrels.items()))
-        super().__init__(
-            _said_by_the_verifier, name=NAME, labels=(SUPPORTS, OTHER), version=version
-        )
+        super().__init__(_verify_case, name=NAME, labels=(SUPPORTS, OTHER), version=version)
 
     def items(self, file: OpenCase, run: Run) -> Mapping[str, Subject]:
         """Return each pair of a gold nugget and a source; none where documents are judged."""
-        if self._judged(file.record):
+        if self._judge_record(file.record):
             return {}
         pairs = [(n, m) for n, _ in enumerate(file.case.gold) for m in range(len(_sources(file)))]
         return {f"{n + 1}/{m + 1}": Subject(criterion=f"{n + 1}/{m + 1}") for n, m in pairs}
@@ -91,7 +89,7 @@ class RetrievalEvaluator(OwnEvaluator):
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return precision, recall and nDCG; none without judged documents and gold nuggets."""
         record, case = outcome.file.record, outcome.file.case
-        if grades := self._judged(record):
+        if grades := self._judge_record(record):
             return _by_documents(grades, record.sources)
         if not case.gold or not record.sources:
             return {}
@@ -100,11 +98,11 @@ class RetrievalEvaluator(OwnEvaluator):
         }
         return _by_nuggets(verdicts, case, len(record.sources), self.judged_by(outcome.run))
 
-    def _judged(self, record: Record) -> Mapping[str, int]:
+    def _judge_record(self, record: Record) -> Mapping[str, int]:
         return self.qrels.get(record.topic or "") or self.qrels.get(record.id) or {}
 
 
-async def _said_by_the_verifier(case: Case) -> str:
+async def _verify_case(case: Case) -> str:
     """Stand where a user's function stands; `RetrievalEvaluator.ask` does not call it."""
     raise NotImplementedError
 

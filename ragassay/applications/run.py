@@ -148,7 +148,7 @@ class ApplicationRequest(Request[Results]):
         from ragassay.runs.evaluate import manifest_of
 
         job, tools = self.evaluation.job, self.evaluation.tools
-        with folder.opened(manifest_of(job, tools)) if folder else nullcontext():
+        with folder.open_locked(manifest_of(job, tools)) if folder else nullcontext():
             with presenter.steps(len(job.records), "asking") as step:
                 asked = await ask_all(self.app, self.name, job.records, self.how, folder, step)
         ids = [record.id for record in job.records]

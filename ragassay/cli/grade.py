@@ -150,7 +150,7 @@ def shows_grades(
     """
 
     def decorate(command: Callable[..., Tables]) -> Callable[..., int]:
-        def called(
+        def run_graded(
             grades: OptionalGrades = None,
             *,
             bank: Banks = None,
@@ -169,7 +169,7 @@ def shows_grades(
             show_sheets(found.sheets, csv, as_json, limit, found.shown)
             return partial_if(file and file.rejections, found.rejections)
 
-        first, *shared = inspect.signature(called, eval_str=True).parameters.values()
+        first, *shared = inspect.signature(run_graded, eval_str=True).parameters.values()
         if is_required:
             first = first.replace(annotation=GradesArgument, default=first.empty)
         left_out = {"bank", "leanings"} - {*more}
@@ -177,9 +177,9 @@ def shows_grades(
         unloaded = {"GradedFile": Any, "GradeFilter": Any}
         signature = inspect.signature(command, eval_str=True, locals=unloaded)
         own = list(signature.parameters.values())[2:]
-        called.__signature__ = inspect.Signature([first, *own, *shared], return_annotation=int)  # type: ignore[attr-defined]
-        called.__name__, called.__doc__ = command.__name__, command.__doc__
-        return called
+        run_graded.__signature__ = inspect.Signature([first, *own, *shared], return_annotation=int)  # type: ignore[attr-defined]
+        run_graded.__name__, run_graded.__doc__ = command.__name__, command.__doc__
+        return run_graded
 
     return decorate
 

@@ -85,7 +85,7 @@ def takes(
         chosen = [options[name] for name in names] if names else list(options.values())
 
         @functools.wraps(command)
-        def called(**given: Any) -> Code:
+        def run_command(**given: Any) -> Code:
             unset = {o.name for o in chosen if given[o.name] in (None, [], ())}
             kept = {name: value for name, value in given.items() if name not in unset}
             if ending is not None:
@@ -99,8 +99,8 @@ def takes(
         last = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
         last -= {option.name for option in chosen}
         ordered = sorted(signature.parameters.values(), key=lambda p: p.name in last)
-        called.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
-        return called
+        run_command.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
+        return run_command
 
     return decorate
 

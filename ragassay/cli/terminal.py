@@ -124,13 +124,13 @@ def show_sheets(
         limit: Most rows of a table on the terminal; 0 for all.
         shown: Other sheets for the terminal.
     """
-    from ragassay.reports.sheets import joined, sheet_csv, sheet_rows
+    from ragassay.reports.sheets import join_sheets, sheet_csv, sheet_rows
 
     if csv is not None:
         from ragassay.runs.folder import write_whole
 
         is_alike = len(sheets) > 1 and len({sheet.columns for sheet in sheets}) == 1
-        tables = [joined(sheets, "table")] if is_alike else sheets
+        tables = [join_sheets(sheets, "table")] if is_alike else sheets
         write_whole(csv, "\n".join(map(sheet_csv, tables)))
         print_written([csv])
     if as_json:

@@ -344,7 +344,7 @@ class Evaluator(ABC, Generic[S]):
             ModelError: The judge gave no usable reply.
         """
 
-    def unscored(
+    def make_unscored(
         self, subject: S, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return what stands where a question got no answer.
@@ -380,7 +380,7 @@ class Evaluator(ABC, Generic[S]):
         """
         return {}
 
-    def joined(self, verdicts: Sequence[Any]) -> VerdictBase:
+    def join_verdicts(self, verdicts: Sequence[Any]) -> VerdictBase:
         """Return the verdict of a panel, where each member is asked."""
         raise NotImplementedError
 

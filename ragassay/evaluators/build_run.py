@@ -16,7 +16,7 @@ from ragassay.errors import SettingsError
 from ragassay.evaluators.base import Evaluator, Run, RunArguments
 from ragassay.evaluators.models import Grading, Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
-from ragassay.evaluators.registry import find_evaluator, registered
+from ragassay.evaluators.registry import find_evaluator, with_own
 from ragassay.evaluators.rubric import CriteriaEvaluator
 from ragassay.judges import build_judge
 from ragassay.models.gateway import NEEDS_JUDGE
@@ -61,7 +61,7 @@ def build_run(
     criteria = [CriteriaEvaluator(one) for one in given if isinstance(one, Criteria)]
     known = joined_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
     own = [*map(find_evaluator, settings.evaluation.evaluators), *evaluators, *criteria]
-    asked = registered(own)
+    asked = with_own(own)
     parts = dict.fromkeys((*PARTS, *(one.part for one in asked)))
     unknown = [part for part in settings.evaluation.only if part not in parts]
     if unknown:
@@ -94,7 +94,7 @@ def build_run(
         ),
         compiled=read_all_compiled(settings.prompting.prompts),
         second=second,
-        registered=asked,
+        with_own=asked,
         arguments=RunArguments(settings, tuple(evaluators), tuple(rubrics)),
         limiter=RunLimiter.of(settings),
     )

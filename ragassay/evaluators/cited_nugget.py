@@ -62,7 +62,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
             )
         ]
 
-    def unscored(
+    def make_unscored(
         self, subject: EvidenceSpan, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[DocumentFacts]:
         """Let the passage's sentences stand for its facts."""

@@ -91,7 +91,7 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
         found = await compare(run, file.case, sentence.text, read.text, passage.title, read.beside)
         return _verdicts(subject, file, **vars(found))
 
-    def unscored(
+    def make_unscored(
         self, subject: Claim, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return no verdict, neither on the evidence nor on the citations."""
@@ -236,17 +236,18 @@ class CitationEvaluator(_ClaimEvaluator):
         """Return one verdict a citation; one that points beyond the sources is invalid."""
         known = {(one.sentence, one.citation.marker): one for one in self._list_verdicts(file, run)}
         return [
-            known.get((sentence.index, citation.marker)) or _unasked(sentence.index, citation)
+            known.get((sentence.index, citation.marker))
+            or _verdict_without_source(sentence.index, citation)
             for sentence in file.case.sentences
             for citation in sentence.citations
         ]
 
     def _list_verdicts(self, file: OpenCase, run: Run) -> Iterable[CitationVerdict]:
         if run.settings.cites_by_nuggets:
-            return self._merged(file, run)
+            return self._merge_nugget_verdicts(file, run)
         return [one for one in file.verdicts.values() if isinstance(one, CitationVerdict)]
 
-    def _merged(self, file: OpenCase, run: Run) -> list[CitationVerdict]:
+    def _merge_nugget_verdicts(self, file: OpenCase, run: Run) -> list[CitationVerdict]:
         """Return verdicts that are merged from those on the sentences' nuggets."""
         citations = {(s.index, c.marker): c for s in file.case.sentences for c in s.citations}
         verdicts = CITED_NUGGET.final_verdicts(file, run)
@@ -286,7 +287,7 @@ class CitationEvaluator(_ClaimEvaluator):
         return 0 if run.settings.cites_by_nuggets else file.n_citations
 
 
-def _unasked(sentence: int, citation: Citation) -> CitationVerdict:
+def _verdict_without_source(sentence: int, citation: Citation) -> CitationVerdict:
     """Return the verdict on a citation without a document to compare with."""
     verdict, failure = None, NO_PASSAGE
     if citation.is_unresolved:

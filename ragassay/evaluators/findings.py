@@ -41,7 +41,7 @@ def answer_findings(outcome: Outcome) -> list[Finding]:
     if "citations" in outcome.parts:
         found += citing_findings(case)
     if "nuggets" in outcome.parts:
-        found += _missed(outcome)
+        found += _find_missed_facts(outcome)
     return found
 
 
@@ -52,9 +52,9 @@ def text_findings(case: Case) -> list[Finding]:
     found = _language(case.question, texts)
     # One that goes on and cites something has an answer after all.
     if refuses(texts) and not any(one.citations for one in sentences):
-        message = f"The answer opens by saying that it has none: {_quoted(texts[0])}"
+        message = f"The answer opens by saying that it has none: {_quote(texts[0])}"
         found.append(Finding(kind="refusal", message=message))
-    is_cut, last = is_cut_off(texts), _quoted(texts[-1][-N_SHOWN_CHARS:])
+    is_cut, last = is_cut_off(texts), _quote(texts[-1][-N_SHOWN_CHARS:])
     if is_cut or lacks_stop(texts):
         says = "stops within a sentence" if is_cut else "may stop within a sentence"
         found.append(
@@ -77,7 +77,7 @@ def _language(question: str, texts: Sequence[str]) -> list[Finding]:
     return [Finding(kind="other_language", message=message)]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     shown = text if len(text) <= N_SHOWN_CHARS else f"{text[:N_SHOWN_CHARS]}\u2026"
     return f"\u201c{shown}\u201d"
 
@@ -105,7 +105,7 @@ def citing_findings(case: Case) -> list[Finding]:
     return found
 
 
-def _missed(outcome: Outcome) -> list[Finding]:
+def _find_missed_facts(outcome: Outcome) -> list[Finding]:
     """Say which given facts are not stated, as a judge says, or else as none of them matches."""
     judged = {v.gold: v.assignment for v in outcome.of(NuggetAssignment) if v.assignment}
     matched = {match.gold for match in outcome.matches}
@@ -117,7 +117,7 @@ def _missed(outcome: Outcome) -> list[Finding]:
     ]
     if not missed:
         return []
-    shown = "; ".join(_quoted(text) for text in missed[:N_SHOWN])
+    shown = "; ".join(_quote(text) for text in missed[:N_SHOWN])
     message = f"{len(missed)} of {len(given)} facts that it should state are missed: {shown}"
     level: FindingLevel = "head" if judged else "look"
     return [Finding(kind="missed_nugget", message=message, level=level)]
@@ -264,7 +264,7 @@ def citation_findings(outcome: Outcome) -> list[Finding]:
     """Name citations that contradict their sentence, miss its subject, or do not resolve."""
     citations = outcome.of(CitationVerdict)
     supported = {one.sentence for one in citations if one.verdict == "supports"}
-    found = [*_ambiguous(citations), *_unresolved(outcome)]
+    found = [*_ambiguous(citations), *_find_unresolved_citations(outcome)]
     for one in citations:
         n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
         if one.verdict == "invalid":
@@ -340,7 +340,7 @@ def _invalid_message(verdict: CitationVerdict, outcome: Outcome) -> str:
     )
 
 
-def _unresolved(outcome: Outcome) -> list[Finding]:
+def _find_unresolved_citations(outcome: Outcome) -> list[Finding]:
     """Name the citations that nothing resolves; all in one where the answer has no sources."""
     verdicts = [v for v in outcome.of(CitationVerdict) if v.citation.is_unresolved]
     if not verdicts:

@@ -181,7 +181,7 @@ class OwnEvaluator(Evaluator[Subject]):
         """Every member of a panel is asked, if a judge is asked at all."""
         return self.is_weighed
 
-    def joined(self, verdicts: Sequence[VerdictBase]) -> OwnVerdict:
+    def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> OwnVerdict:
         """Return a panel's verdict: the mean of the numbers, or the most frequent label."""
         return _joint(verdicts)
 
@@ -241,7 +241,7 @@ class OwnEvaluator(Evaluator[Subject]):
             **given,
         )
 
-    def unscored(
+    def make_unscored(
         self, subject: Subject, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[OwnVerdict]:
         """Return no verdict."""
@@ -355,8 +355,8 @@ def evaluator(says: Says | None = None, /, *, name: str = "", **declared: Any) -
         ('length', ('short',))
     """
 
-    def made(function: Says) -> OwnEvaluator:
+    def decorate(function: Says) -> OwnEvaluator:
         own = name or getattr(function, "__name__", "")
         return OwnEvaluator(function, name=own, **declared)
 
-    return made if says is None else made(says)
+    return decorate if says is None else decorate(says)

@@ -66,7 +66,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         )
         return rated
 
-    def unscored(
+    def make_unscored(
         self, subject: Batch[Rated], file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[RacarRating]:
         """Return no rating, for each pair of the call."""
@@ -146,7 +146,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
         )
         return found
 
-    def unscored(
+    def make_unscored(
         self, subject: Batch[Two], file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[IntentSimilarity]:
         """Return no similarity, for each two of the call."""

@@ -74,9 +74,9 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
             rater = run.agents.rater(items[0].kind)
             rated: Any = await run.judge.ask(rater, case=file.case, items=items)
             return rated
-        return [await _extracted(items[0], file.case, run)]
+        return [await _grade_by_extraction(items[0], file.case, run)]
 
-    def unscored(
+    def make_unscored(
         self, subject: Batch[Graded], file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[ExamGrade]:
         """Return no grade, for each item of the call."""
@@ -112,7 +112,7 @@ def _key(graded: Graded) -> str:
     return ExamGrade(exam_item=item.id, grader=grader).item
 
 
-async def _extracted(item: ExamItem, case: Case, run: Run) -> ExamGrade:
+async def _grade_by_extraction(item: ExamItem, case: Case, run: Run) -> ExamGrade:
     """Take an answer from the passage, and hold it against the known ones, if any.
 
     A rule does; where it sees no match, the judge is asked: other words may mean the same.
@@ -172,7 +172,7 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         found: Any = await run.judge.ask(run.agents.relevance_grader, case=case, grader=subject)
         return [found]
 
-    def unscored(
+    def make_unscored(
         self, subject: DirectGrader, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[RelevanceGrade]:
         """Return no grade."""

@@ -55,7 +55,7 @@ def find_evaluator(name: str) -> OwnEvaluator:
     Raises:
         SettingsError: There is none, or it is no evaluator.
     """
-    found = _imported(name) if ":" in name else _entry_point(name)
+    found = _import_evaluator(name) if ":" in name else _entry_point(name)
     if not isinstance(found, OwnEvaluator):
         raise SettingsError(
             f"{name} is no evaluator: decorate the function with @ragassay.evaluator"
@@ -63,7 +63,7 @@ def find_evaluator(name: str) -> OwnEvaluator:
     return found
 
 
-def _imported(name: str) -> object:
+def _import_evaluator(name: str) -> object:
     module, _, attribute = name.partition(":")
     folder = os.getcwd()
     if folder not in sys.path:
@@ -87,7 +87,7 @@ def _entry_point(name: str) -> object:
     return points[name].load()
 
 
-def registered(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
+def with_own(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
     """Return ours and a user's.
 
     Raises:

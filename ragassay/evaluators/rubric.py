@@ -78,7 +78,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
             if run.judge.member(one.judge).deliberates(one.rubric)
         }
 
-    def joined(self, verdicts: Sequence[Judgment]) -> Judgment:
+    def join_verdicts(self, verdicts: Sequence[Judgment]) -> Judgment:
         """Return the panel's judgment."""
         return panel_judgment(verdicts)
 
@@ -88,7 +88,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         rated = await run.judge.rate(rubric, _answer(file, run), run.agents, others)
         return [rated.model_copy(update={"first": subject.first})]
 
-    def unscored(
+    def make_unscored(
         self, subject: AskedRubric, file: OpenCase, run: Run, failure: Failure
     ) -> Sequence[Judgment]:
         """Return no rating; a judge that failed to answer the others keeps its first rating."""
@@ -174,12 +174,12 @@ class CriteriaEvaluator(OwnEvaluator):
     """
 
     def __init__(self, criteria: Criteria) -> None:
-        async def judged(judge: Judge) -> Said:
+        async def ask_criterion(judge: Judge) -> Said:
             """Stand for `says_of`, which asks about one criterion."""
             return await self.says_of(Subject(), judge)
 
         super().__init__(
-            judged,
+            ask_criterion,
             name=criteria.name,
             labels=tuple(CREDITS),
             version=criteria.model_dump_json(),

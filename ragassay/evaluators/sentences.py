@@ -83,7 +83,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         label: Any = await run.judge.ask(run.agents.labeller, case=file.case, sentence=subject)
         return [label]
 
-    def unscored(
+    def make_unscored(
         self,
         subject: AnswerSentence,
         file: OpenCase,

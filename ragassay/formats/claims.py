@@ -192,7 +192,9 @@ class _Beside:
 
 def _finding_claims(item: Item, beside: _Beside) -> Iterator[Item]:
     fields = item.fields
-    row = parse(FindingRow, fields if FIELDS.issubset(fields) else _annotated(fields, beside))
+    row = parse(
+        FindingRow, fields if FIELDS.issubset(fields) else _add_finding_prompt(fields, beside)
+    )
     if row.label not in _WORDS:
         raise ProblemError("label", f"found {describe_value(row.label)}", " or ".join(_WORDS))
     for finding, label in ((row.label, "supports"), (_OPPOSITE[row.label], "contradicts")):
@@ -201,7 +203,7 @@ def _finding_claims(item: Item, beside: _Beside) -> Iterator[Item]:
         yield replace(item, fields={"claim": claim, "evidence": row.evidence, "label": label})
 
 
-def _annotated(fields: Mapping[str, object], beside: _Beside) -> dict[str, object]:
+def _add_finding_prompt(fields: Mapping[str, object], beside: _Beside) -> dict[str, object]:
     """Return annotations with their prompt as a finding."""
     name = str(fields["PromptID"])
     prompt = beside.prompts.get(name)

@@ -115,14 +115,14 @@ class Unpacked(io.RawIOBase):
                 if self._is_between:
                     return 0
                 raise EOFError("it ends before its packed content does")
-            self._ready = memoryview(self._checked(window))
+            self._ready = memoryview(self._check_window(window))
         n = min(len(buffer), len(self._ready))
         buffer[:n] = self._ready[:n]
         self._ready = self._ready[n:]
         return n
 
-    def _checked(self, window: bytes) -> bytes:
-        data = self._unpacked(window)
+    def _check_window(self, window: bytes) -> bytes:
+        data = self._unpack_window(window)
         self._n_in += len(window)
         self._n_out += len(data)
         if len(data) > MAX_WINDOW_BYTES:
@@ -136,7 +136,7 @@ class Unpacked(io.RawIOBase):
             )
         return data
 
-    def _unpacked(self, window: bytes) -> bytes:
+    def _unpack_window(self, window: bytes) -> bytes:
         """Return what a window unpacks to, a little more than a window may at most."""
         before, was_between = self._unpacker.copy(), self._is_between
         try:

@@ -137,7 +137,7 @@ class FieldTally:
             counts = self.names.setdefault(own, {})
             counts[name] = counts.get(name, 0) + 1
 
-    def renamed(self) -> dict[str, str]:
+    def renamed_fields(self) -> dict[str, str]:
         """Return the fields of other names, by the field of ours that they were read as."""
         return {
             own: " or ".join(counts)

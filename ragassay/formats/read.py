@@ -245,7 +245,7 @@ class _RecordReading:
                 break
         if self.answered:
             require_records(self.records, self.rejections, self.name)
-        fields = self.tally.renamed()
+        fields = self.tally.renamed_fields()
         return ReadResult(tuple(self.records), tuple(self.rejections), match.name, fields)
 
     def _mapper(self, match: Format) -> Mapper:

@@ -37,11 +37,13 @@ class Row(BaseModel):
     @classmethod
     def _drop_nulls(cls, value: object) -> object:
         if is_object(value):
-            return {key: cls._typed(key, part) for key, part in value.items() if part is not None}
+            return {
+                key: cls._convert_cell(key, part) for key, part in value.items() if part is not None
+            }
         return value
 
     @classmethod
-    def _typed(cls, name: str, value: object) -> object:
+    def _convert_cell(cls, name: str, value: object) -> object:
         """Return a table's cell as the type of its field; any other value as it is."""
         if not isinstance(value, TableCell):
             return value

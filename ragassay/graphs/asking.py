@@ -90,18 +90,18 @@ class CaseQuestion(Question):
                 self.tell({"done": 1, "usage": sum(paid, Usage())})
                 return work.result
 
-    def unscored(self, failure: Failure) -> Sequence[VerdictBase]:
+    def make_unscored(self, failure: Failure) -> Sequence[VerdictBase]:
         """Return what stands where a judge gave no verdict."""
-        return self.evaluator.unscored(self.subject, self.file, self.run, failure)
+        return self.evaluator.make_unscored(self.subject, self.file, self.run, failure)
 
     def second_round(self, verdicts: Sequence[VerdictBase]) -> dict[str, Question]:
         """Return what a panel's members are asked once they know the others' verdicts."""
         again = self.evaluator.second_round(self.subject, verdicts, self.run)
         return {name: replace(self, subject=subject) for name, subject in again.items()}
 
-    def joined(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
+    def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
         """Return the verdict of a panel."""
-        return self.evaluator.joined(verdicts)
+        return self.evaluator.join_verdicts(verdicts)
 
     def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
         """Return whether a second judge is asked about a verdict; citations may share one item."""

@@ -94,7 +94,7 @@ async def merge_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
     _raise_fatal(runtime)
     if not state.facts:
         return {}
-    return await in_thread(_merged, state.listed, state.facts, run_of(runtime))
+    return await in_thread(_merge_lists, state.listed, state.facts, run_of(runtime))
 
 
 async def rate_importance(task: ImportanceTask, runtime: Runtime[Run]) -> Update:
@@ -194,7 +194,7 @@ def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, 
     return tuple(kept.values())
 
 
-def _merged(listed: Sequence[Nugget], facts: Sequence[Nugget], run: Run) -> Update:
+def _merge_lists(listed: Sequence[Nugget], facts: Sequence[Nugget], run: Run) -> Update:
     vectors = run.models.embedder.encode([n.text for n in (*listed, *facts)])
     close = vectors @ vectors.T >= DUPLICATE_SIMILARITY
     kept, chosen, left_out = list(listed), list(range(len(listed))), list[LeftOut]()

@@ -107,7 +107,7 @@ def chosen_passages(
         wanted = [
             Wanted(
                 claim,
-                [d for d in _named(state, n, side, candidates[n]) if (n, d.id) not in taken],
+                [d for d in _select_named(state, n, side, candidates[n]) if (n, d.id) not in taken],
                 run.settings.retrieval.evidence_passages,
             )
             for n, claim in claims.items()
@@ -133,7 +133,7 @@ def _claims(state: EvidenceState, case: Case, side: EvidenceSide) -> dict[int, s
     return {n: text for n, text in texts.items() if n in opposites or n in reported}
 
 
-def _named(
+def _select_named(
     state: EvidenceState, sentence: int, side: EvidenceSide, documents: Sequence[Document]
 ) -> Sequence[Document]:
     """Return the documents that an agent named for a side; all of them if it named none."""

@@ -38,7 +38,7 @@ def parts_of(paper: Paper, job: QAJob | QAState) -> list[Document]:
     elif job.long == "whole":
         texts = [paper.evidence_text]
     else:
-        texts = _packed(_units(paper, job.section_chars), job.section_chars)
+        texts = _pack_units(_units(paper, job.section_chars), job.section_chars)
     return [
         Document(id=f"{paper.id}#{n}", title=paper.title, text=text)
         for n, text in enumerate(texts, 1)
@@ -124,11 +124,11 @@ def _units(paper: Paper, n_most: int) -> list[str]:
             continue
         for paragraph in _BREAK.split(whole):
             fits = len(paragraph) <= n_most
-            units += [paragraph] if fits else _packed(sentences_of(paragraph), n_most, " ")
+            units += [paragraph] if fits else _pack_units(sentences_of(paragraph), n_most, " ")
     return units
 
 
-def _packed(units: Sequence[str], n_most: int, between: str = SECTION_BREAK) -> list[str]:
+def _pack_units(units: Sequence[str], n_most: int, between: str = SECTION_BREAK) -> list[str]:
     """Join neighbours as long as they fit; a unit that does not fit alone stays as it is."""
     groups: list[str] = []
     for unit in units:

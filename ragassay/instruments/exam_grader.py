@@ -192,7 +192,7 @@ class EmbeddedExamGrader(ExamInstrument):
 
     def _grade(self, item: ExamItem, measured: ItemSignals) -> ExamGrade:
         weights = self._model.kinds[item.kind]
-        reached = weights.reached(measured.signals)
+        reached = weights.reach_probabilities(measured.signals)
         is_covered = reached[0] >= 0.5
         leaning = "yes" if is_covered else "no"
         confidence = round(max(reached[0], 1 - reached[0]), 4)

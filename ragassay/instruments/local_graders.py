@@ -88,7 +88,7 @@ class Text2TextGrader(ExamInstrument):
         if grader == "rating":
             found = (_on_scale(shares.tolist()) for shares in self._model.shares(asked, RATINGS))
         else:
-            found = iter(self._model.written(asked))
+            found = iter(self._model.write_replies(asked))
         grades: list[ExamGrade] = []
         for item, failure in zip(items, failures, strict=True):
             told: Any = {"failure": failure} if failure else next(found)

@@ -112,9 +112,11 @@ class EmbeddedPairRater:
 
     def _relevance(self, pairs: Sequence[QAPair], text: str) -> list[RacarRating]:
         measured = self._signals.measure([pair.question for pair in pairs], text)
-        return [self._related(pair, *both) for pair, both in zip(pairs, measured, strict=True)]
+        return [
+            self._rate_relation(pair, *both) for pair, both in zip(pairs, measured, strict=True)
+        ]
 
-    def _related(self, pair: QAPair, closest: float, covered: float) -> RacarRating:
+    def _rate_relation(self, pair: QAPair, closest: float, covered: float) -> RacarRating:
         share = self._model.probability(closest, covered)
         rating, sure = (HIGH, share) if share >= 0.5 else (LOW, 1 - share)
         confidence = round(sure, 4)

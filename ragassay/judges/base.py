@@ -45,7 +45,7 @@ class Question(ABC):
         """Return whether each member of a panel is asked, or the first for all."""
 
     @abstractmethod
-    def unscored(self, failure: Failure) -> Sequence[VerdictBase]:
+    def make_unscored(self, failure: Failure) -> Sequence[VerdictBase]:
         """Return what stands where a judge gave no verdict."""
 
     @abstractmethod
@@ -53,7 +53,7 @@ class Question(ABC):
         """Return what members of a panel are asked again, by their names, after the first round."""
 
     @abstractmethod
-    def joined(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
+    def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
         """Return the verdict of a panel, from those of its members."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class BaseJudge(ABC):
     def rounds(self, question: Question) -> Rounds:
         """Decide who is asked a question; a failure becomes an unscored verdict."""
         (reply,) = yield [(question, self)]
-        return question.unscored(reply) if isinstance(reply, Failure) else reply
+        return question.make_unscored(reply) if isinstance(reply, Failure) else reply
 
     async def ask(self, agent: Agent, **inputs: Any) -> Any:
         """Put an agent's question to the model, and return what the agent reads in the reply.

@@ -88,7 +88,7 @@ class Panel(BaseJudge):
         first = yield from self._ask({one.name: question for one in self._members})
         second = yield from self._ask(question.second_round(first))
         last = {one.judge: one for one in (*first, *second)}
-        return [question.joined([last[one.name] for one in self._members])]
+        return [question.join_verdicts([last[one.name] for one in self._members])]
 
     def _ask(self, questions: Mapping[str, Question]) -> Generator[Any, Any, list[VerdictBase]]:
         """Ask members, by their names; return their verdicts."""
@@ -118,7 +118,7 @@ class Panel(BaseJudge):
 
 
 def _verdicts_of(question: Question, reply: Reply) -> Sequence[VerdictBase]:
-    return question.unscored(reply) if isinstance(reply, Failure) else reply
+    return question.make_unscored(reply) if isinstance(reply, Failure) else reply
 
 
 def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:

@@ -337,7 +337,7 @@ class BatchCalls:
             return found or await self._service.submit(name, requests)
 
         try:
-            return await self._tried(create_once)
+            return await self._try_call(create_once)
         except UnknownBatchError as error:
             raise FatalModelError(
                 f"{self._model}: {self._base or 'its provider'} has no batch interface (404): "
@@ -351,7 +351,7 @@ class BatchCalls:
             UnknownBatchError: There is none.
             FatalModelError: The provider cannot be asked.
         """
-        found = await self._tried(lambda: self._service.find(name))
+        found = await self._try_call(lambda: self._service.find(name))
         if found is None:
             raise UnknownBatchError(name)
         return found
@@ -363,7 +363,7 @@ class BatchCalls:
             UnknownBatchError: The provider does not know it.
             FatalModelError: The provider cannot be asked.
         """
-        return await self._tried(lambda: self._service.check(batch_id))
+        return await self._try_call(lambda: self._service.check(batch_id))
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
         """Return the replies of a batch that is over, by key.
@@ -372,9 +372,9 @@ class BatchCalls:
             UnknownBatchError: The provider has deleted them.
             FatalModelError: They cannot be had.
         """
-        return await self._tried(lambda: self._service.collect(status))
+        return await self._try_call(lambda: self._service.collect(status))
 
-    async def _tried(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _try_call(self, call: Callable[[], Awaitable[T]]) -> T:
         pause_s = FIRST_PAUSE_S
         for attempt in range(1, N_ATTEMPTS + 1):
             try:

@@ -262,9 +262,9 @@ def learnt_note(model: str, learnt: Collection[str]) -> str:
 def portable_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema without the bounds that hosted strict modes refuse."""
 
-    def stripped(node: Any) -> Any:
+    def strip_node(node: Any) -> Any:
         if isinstance(node, Mapping):
-            return {k: stripped(v) for k, v in node.items() if k not in _LOCAL_BOUNDS}
-        return [stripped(item) for item in node] if isinstance(node, list) else node
+            return {k: strip_node(v) for k, v in node.items() if k not in _LOCAL_BOUNDS}
+        return [strip_node(item) for item in node] if isinstance(node, list) else node
 
-    return stripped(response_format)
+    return strip_node(response_format)

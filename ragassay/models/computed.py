@@ -177,7 +177,7 @@ def _open(folder: Path, most_mb: int) -> Cache | None:
                 return None
             return super().fetch(mode, filename, value, read)
 
-    def opened() -> Cache:
+    def open_cache() -> Cache:
         folder.mkdir(parents=True, exist_ok=True)
         # The cache itself would wait a minute for a lock.
         with closing(sqlite3.connect(folder / _DATABASE, timeout=_WAIT_S)) as database:
@@ -187,12 +187,12 @@ def _open(folder: Path, most_mb: int) -> Cache | None:
 
     try:
         try:
-            return opened()
+            return open_cache()
         except sqlite3.DatabaseError as error:
             if not _is_malformed(error):
                 raise
             _set_aside(folder)
-            return opened()
+            return open_cache()
     except Exception as error:  # damaged files raise anything; a cache never fails the work
         _log.debug("nothing computed is kept in %s: %r", folder, error)
         return None

@@ -65,12 +65,12 @@ class PairEncoder(nn.Module, ABC):
         """Return a pair as a limited number of tokens; a pair too long loses the passage's end."""
 
     @abstractmethod
-    def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
+    def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """Return the head's input for a padded batch, shape (n_pairs, width)."""
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """Return logits, shape (n_pairs, n_labels)."""
-        return self.head(self.pooled(tokens))
+        return self.head(self.pool(tokens))
 
 
 class CrossEncoder:
@@ -243,7 +243,7 @@ class BidirectionalEncoder(PairEncoder):
             )
         )
 
-    def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
+    def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """Return first state and mean, shape (n_pairs, 2 * width)."""
         states = self.base(**tokens).last_hidden_state
         means = mean_where(states, tokens["attention_mask"])
@@ -334,7 +334,7 @@ class CausalEncoder(PairEncoder):
             "question": _mask(parts, 2),
         }
 
-    def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
+    def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """Return mean states of claim and question, shape (n_pairs, 2 * width)."""
         states = self.base(
             input_ids=tokens["input_ids"],

@@ -41,7 +41,7 @@ async def decide(
         FatalModelError: The money that the run may cost is spent.
     """
     for _ in range(N_TRIES):
-        async with lm.admitted() as paid:
+        async with lm.admit() as paid:
             try:
                 response = await _ask(lm, prompt, choices)
             except Exception as error:  # each provider has its own errors; all are typed here

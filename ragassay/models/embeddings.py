@@ -111,8 +111,8 @@ class Embedder(Rebuilt):
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         with self._lock:
-            batches = _batches(self._loaded(), list(dict.fromkeys(texts)))
-            found = list(cores().map(partial(_vectors, self._loaded()), batches))
+            batches = _batches(self._load_model(), list(dict.fromkeys(texts)))
+            found = list(cores().map(partial(_vectors, self._load_model()), batches))
         vectors = {
             text: vector
             for batch, rows in zip(batches, found, strict=True)
@@ -146,7 +146,7 @@ class Embedder(Rebuilt):
         while len(self._vectors) > N_CACHED:
             self._vectors.popitem(last=False)
 
-    def _loaded(self) -> TextModel:
+    def _load_model(self) -> TextModel:
         if self._model is None:
             if self.name == MINILM:
                 from ragassay.models.minilm import minilm_texts
@@ -190,7 +190,7 @@ class Embedder(Rebuilt):
 
     def _compute(self, texts: Sequence[str]) -> list[Encoded]:
         """Encode each text by itself: the last bits of a vector do not depend on the others."""
-        return list(cores().map(partial(_encode_text, self._loaded()), texts)) if texts else []
+        return list(cores().map(partial(_encode_text, self._load_model()), texts)) if texts else []
 
 
 def _batches(model: TextModel, texts: list[str]) -> list[list[str]]:

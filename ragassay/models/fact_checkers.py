@@ -114,9 +114,9 @@ class MiniCheck:
 
             lines = [_without_marks(line, tokenizer) for line in passage.split("\n") if line]
             chunks = filled_chunks(lines, form.chunk, length_of)
-            return max(self._supported(chunk, claim, tokenizer, model) for chunk in chunks)
+            return max(self._score_chunk(chunk, claim, tokenizer, model) for chunk in chunks)
 
-    def _supported(self, chunk: str, claim: str, tokenizer: Any, model: Any) -> float:
+    def _score_chunk(self, chunk: str, claim: str, tokenizer: Any, model: Any) -> float:
         import torch
 
         tokens = _fitted_tokens(tokenizer, self._form, claim, chunk).to(model.device)

@@ -211,7 +211,7 @@ class ExamWeights(Frozen):
     thresholds: tuple[float, ...] = Field(min_length=MOST_EXAM_RATING, max_length=MOST_EXAM_RATING)
     bounds: tuple[Bound, ...] = ()
 
-    def reached(self, signals: Mapping[str, float]) -> list[float]:
+    def reach_probabilities(self, signals: Mapping[str, float]) -> list[float]:
         """Return the probability of each minimum rating, from 1 to 5."""
         z = math.fsum(weight * signals[name] for name, weight in self.weights.items())
         return [sigmoid(z - threshold) for threshold in self.thresholds]

@@ -167,7 +167,7 @@ class JudgeLM(dspy.LM):
             wanted["response_format"] = portable_format(wanted["response_format"])
         # Alone in its batch, the first call would take as long as all others.
         first = nullcontext() if self.is_batched else self._caching.first_alone(messages, wanted)
-        async with first, self.admitted() as paid:
+        async with first, self.admit() as paid:
             if self._lacks_key:  # LiteLLM's own client would ask without one.
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
             while response is None:
@@ -198,9 +198,9 @@ class JudgeLM(dspy.LM):
         return self._first_replies.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     @asynccontextmanager
-    async def admitted(self) -> AsyncIterator[Meter]:
+    async def admit(self) -> AsyncIterator[Meter]:
         """Wait for a call's place and turn; yield where its usage is noted, which then counts."""
-        async with self._slot, self._admitted() as paid:
+        async with self._slot, self._admit_call() as paid:
             yield paid
         meter = _METER.get()
         if meter is not None:
@@ -226,7 +226,7 @@ class JudgeLM(dspy.LM):
             await limiter_or(self._own_limiter).hold(self._endpoint, wait_s)
         # What a hosted one says may quote the key: it is not chained to a traceback.
         shown = error if is_local(self.model) else None
-        raise self.fatal or self._typed(error, arrival) from shown
+        raise self.fatal or self._convert_error(error, arrival) from shown
 
     @property
     def _learnt(self) -> Any:
@@ -281,7 +281,7 @@ class JudgeLM(dspy.LM):
         return self._slots[loop]
 
     @asynccontextmanager
-    async def _admitted(self) -> AsyncIterator[Meter]:
+    async def _admit_call(self) -> AsyncIterator[Meter]:
         """Wait for the call's turn; yield where its usage is noted, which then counts."""
         limiter, paid = limiter_or(self._own_limiter), Meter()
         try:
@@ -294,7 +294,7 @@ class JudgeLM(dspy.LM):
         finally:
             await limiter.settle(paid.usage.cost_usd, paid.usage.n_tokens)
 
-    def _typed(self, error: Exception, arrival: Arrival) -> ModelError:
+    def _convert_error(self, error: Exception, arrival: Arrival) -> ModelError:
         """Return ragassay's error for an error of LiteLLM or of the local engine."""
         cause = error.__cause__ or error.__context__
         ours = next((e for e in (error, cause, arrival.error) if isinstance(e, ModelError)), None)

@@ -60,7 +60,7 @@ def current_host() -> ModelHost | None:
 
 
 @contextmanager
-def hosted(host: ModelHost | None) -> Iterator[None]:
+def use_host(host: ModelHost | None) -> Iterator[None]:
     """Have another process compute for this one, in all of its threads, while it is open."""
     global _HOST
     before, _HOST = _HOST, host
@@ -78,13 +78,13 @@ def computed_by_host(method: Method) -> Method:
     """
 
     @functools.wraps(method)
-    def computed(self: Any, *given: Any) -> Any:
+    def compute_by_host(self: Any, *given: Any) -> Any:
         host = current_host()
         if host is None:
             return method(self, *given)
         return host.submit(Recipe(type(self), self.made_of), method.__name__, given).result()
 
-    return cast(Method, computed)
+    return cast(Method, compute_by_host)
 
 
 _MAKING = threading.Lock()

@@ -74,7 +74,7 @@ class Text2Text:
         return np.concatenate(rows) if rows else np.zeros((0, len(words)))
 
     @computed_by_host
-    def written(self, prompts: Sequence[Prompt]) -> list[str]:
+    def write_replies(self, prompts: Sequence[Prompt]) -> list[str]:
         """Return the likeliest reply to each prompt, word by word, without sampling.
 
         Raises:

@@ -43,10 +43,10 @@ class MiniLM:
     """
 
     def __init__(self, adapter: Adapter | None = None) -> None:
-        weights = _published()
+        weights = _read_published()
         if adapter is not None:
             weights = _with_adapter(weights, adapter_tensors(adapter), read_shape(adapter.folder))
-        self._session = _session(_arranged(weights))
+        self._session = _session(_arrange_weights(weights))
 
     def states(
         self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]]
@@ -156,7 +156,7 @@ def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
 
 
 @functools.cache
-def _published() -> dict[str, NDArray[np.float32]]:
+def _read_published() -> dict[str, NDArray[np.float32]]:
     from safetensors.numpy import load_file
 
     return load_file(minilm_folder() / "model.safetensors")
@@ -177,7 +177,7 @@ def _with_adapter(
     return found
 
 
-def _arranged(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
+def _arrange_weights(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
     """Return weights under the names and in the shapes that the graph asks for."""
     import numpy as np
 

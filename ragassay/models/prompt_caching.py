@@ -159,7 +159,7 @@ class PromptCaching:
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return what a call's `messages` become, and a key for the cache where one is taken."""
-        system, shared = self._shared(messages)
+        system, shared = self._find_shared_text(messages)
         if not shared:
             return {"messages": messages}
         found: dict[str, Any] = {"messages": messages}
@@ -173,12 +173,12 @@ class PromptCaching:
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> str | None:
         """Return a digest of all that a cache entry depends on; None where nothing is cached."""
-        system, shared = self._shared(messages)
+        system, shared = self._find_shared_text(messages)
         # Providers put the schema of the reply before the messages.
         form = options.get("response_format")
         return _digest(json.dumps(form), system, shared) if shared else None
 
-    def _shared(self, messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    def _find_shared_text(self, messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
         """Return the system message and the shared text; empty where that is too short."""
         contents = [message["content"] for message in messages]
         prompt = next((one for one in contents if isinstance(one, SharedPrompt)), None)

@@ -164,10 +164,10 @@ class AlignScore:
 
         document = [line for line in passage.split("\n") if line.strip()]
         chunks, claims = chunks_of(document), sentences_of(claim)
-        found = [[self._aligned(chunk, said) for said in claims] for chunk in chunks]
+        found = [[self._align_chunk(chunk, said) for said in claims] for chunk in chunks]
         return align_score(np.array(found).reshape(len(chunks), len(claims)))
 
-    def _aligned(self, chunk: str, said: str) -> float:
+    def _align_chunk(self, chunk: str, said: str) -> float:
         with self.model.lend() as (tokenizer, encoder, head):
             n_said = len(tokenizer(said, split_special_tokens=True).input_ids)
             is_short = n_said < tokenizer.model_max_length // 2

@@ -48,7 +48,7 @@ class TokenCloud:
     is_start: NDArray[np.bool_]
     n_cut: int = 0
 
-    def kept(self, where: NDArray[np.bool_]) -> TokenCloud:
+    def select(self, where: NDArray[np.bool_]) -> TokenCloud:
         """Return only these tokens; `where` has shape (n_tokens,)."""
         ids = tuple(token for token, keep in zip(self.ids, where, strict=True) if keep)
         return TokenCloud(
@@ -177,7 +177,7 @@ class TokenEncoder:
             is_word=np.array([_has_letter(piece) for piece in pieces], dtype=bool),
             is_start=np.array([i == 0 or words[i - 1] != w for i, w in enumerate(words)]),
             n_cut=max(0, n_tokens - int(kept.sum())),
-        ).kept(kept)
+        ).select(kept)
 
 
 def _pad_words(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> BatchEncoding:

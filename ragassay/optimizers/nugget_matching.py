@@ -278,7 +278,7 @@ def search_thresholds(
         for case, similarity, mixture in zip(data.cases, data.similarities, components, strict=True)
     ]
 
-    def tried(probability: float) -> list[tuple[NuggetMatch, ...]]:
+    def match_above(probability: float) -> list[tuple[NuggetMatch, ...]]:
         return [
             align_greedily(similarity, (same >= probability) & first)
             for similarity, same, first in parts
@@ -286,7 +286,7 @@ def search_thresholds(
 
     def objective(trial: optuna.Trial) -> tuple[float, float, float]:
         probability = trial.suggest_float("probability", 0.0, 1.0)
-        return _values(_objectives(data.cases, tried(probability)))
+        return _values(_objectives(data.cases, match_above(probability)))
 
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -300,7 +300,8 @@ def search_thresholds(
         optuna.logging.set_verbosity(verbosity)
     found = sorted({float(trial.params["probability"]) for trial in study.best_trials})
     return [
-        Trial(p, _objectives(data.cases, tried(p)), _agreement(data.cases, tried(p))) for p in found
+        Trial(p, _objectives(data.cases, match_above(p)), _agreement(data.cases, match_above(p)))
+        for p in found
     ]
 
 

@@ -49,7 +49,7 @@ class AnswerPiece:
         plain = " ".join(self.text.replace(MASK, " ").split())
         return re.sub(r" ([.,;:!?])", r"\1", plain)
 
-    def changed(self, text: str) -> AnswerPiece:
+    def with_text(self, text: str) -> AnswerPiece:
         """Return the piece with another text, which has the same masks."""
         return replace(self, text=text, is_changed=True)
 
@@ -70,7 +70,7 @@ class CutAnswer:
         """The indices of pieces with a word; the others are blank or markers alone."""
         return [i for i, piece in enumerate(self.pieces) if any(map(str.isalpha, piece.text))]
 
-    def joined(self) -> str | tuple[SentenceInput, ...]:
+    def join_pieces(self) -> str | tuple[SentenceInput, ...]:
         """Return the answer in its original form."""
         if self.is_listed:
             return tuple(SentenceInput(text=p.written, citations=p.citations) for p in self.pieces)
@@ -106,7 +106,7 @@ class CutAnswer:
             kept[0] = replace(kept[0], before=self.pieces[0].before)
         return replace(self, pieces=tuple(kept))
 
-    def reordered(self, order: Sequence[int]) -> CutAnswer:
+    def reorder(self, order: Sequence[int]) -> CutAnswer:
         """Return a copy with `places` in another order; the white space stays where it is."""
         pieces = list(self.pieces)
         for place, index in zip(self.places, order, strict=True):
@@ -117,7 +117,7 @@ class CutAnswer:
         """Return the numbers (from 1) of added and changed sentences of the joined text."""
         if self.is_listed:
             said = [piece for piece in self.pieces if piece.written.strip()]
-            stand = stand_alone(find_statements(self.joined(), sources))
+            stand = stand_alone(find_statements(self.join_pieces(), sources))
             alone = [piece for piece, stands in zip(said, stand, strict=True) if stands]
             return tuple(n for n, piece in enumerate(alone, 1) if piece.is_changed)
         ranges, start = [], 0

@@ -77,7 +77,7 @@ def cite_retracted(answer: CutAnswer, material: Material) -> Damage | None:
         text = f"{piece.text[:at].rstrip()} {MASK}{piece.text[at:]}"
         n_before = piece.text[:at].count(MASK)
         markers = (*piece.markers[:n_before], f"[{marker}]", *piece.markers[n_before:])
-        other = replace(piece.changed(text), markers=markers)
+        other = replace(piece.with_text(text), markers=markers)
     return Damage(answer.with_piece(place, other))
 
 
@@ -169,7 +169,7 @@ def _one_sentence(change_for: Callable[[Material], Change]) -> Apply:
             piece = answer.pieces[place]
             text = change(piece.text, material.rng)
             if text and text != piece.text and any(c.isalnum() for c in text):
-                return Damage(answer.with_piece(place, piece.changed(text)))
+                return Damage(answer.with_piece(place, piece.with_text(text)))
         return None
 
     return apply

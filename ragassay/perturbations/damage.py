@@ -91,7 +91,7 @@ def damage_answers(
             rng = random.Random(f"{seed}:{record.id}:{attack.name}")
             material = Material(record, rng, pools, neighbours, pmids, rephrase)
             damage = attack.apply(whole, material) if whole.places else None
-            if damage is None or damage.answer.joined() == record.answer:
+            if damage is None or damage.answer.join_pieces() == record.answer:
                 n_unchanged[attack.name] += 1
             else:
                 answers.append(_damaged_answer(record, attack, damage))
@@ -103,7 +103,7 @@ def _damaged_answer(record: Record, attack: Attack, damage: Damage) -> DamagedAn
     prefix = "rubric."
     update = {
         "id": f"{record.id}~{attack.name}",
-        "answer": damage.answer.joined(),
+        "answer": damage.answer.join_pieces(),
         "rubrics": tuple(t.removeprefix(prefix) for t in attack.targets if t.startswith(prefix)),
         "metadata": record.metadata | labels,
     }

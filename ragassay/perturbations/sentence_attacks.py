@@ -94,7 +94,7 @@ def _swap_last(answer: CutAnswer, material: Material) -> Damage | None:
     places = answer.places
     if len(places) < 2:
         return None
-    return Damage(answer.reordered([*places[:-2], places[-1], places[-2]]))
+    return Damage(answer.reorder([*places[:-2], places[-1], places[-2]]))
 
 
 def _shuffle(answer: CutAnswer, material: Material) -> Damage | None:
@@ -105,7 +105,7 @@ def _shuffle(answer: CutAnswer, material: Material) -> Damage | None:
     order = list(places)
     while order == places:
         material.rng.shuffle(order)
-    return Damage(answer.reordered(order))
+    return Damage(answer.reorder(order))
 
 
 _COMPLETE, _COHESIVE = rubrics("completeness"), rubrics("cohesion")

@@ -84,7 +84,7 @@ def _drop_connectives(answer: CutAnswer, material: Material, *, first_only: bool
         piece = answer.pieces[place]
         text = without_connectives(piece.text, first_only=first_only)
         if text != piece.text:
-            damaged = damaged.with_piece(place, piece.changed(text))
+            damaged = damaged.with_piece(place, piece.with_text(text))
             if first_only:
                 break
     return Damage(damaged)

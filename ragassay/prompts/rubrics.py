@@ -56,7 +56,7 @@ class RubricExample(Frozen):
     rating: int
     reason: str
 
-    def rendered(self) -> str:
+    def render(self) -> str:
         """Render the example as a prompt shows it."""
         names = ("question", "sources", "answer", "rating", "reason")
         given = ((name, str(getattr(self, name))) for name in names)
@@ -102,7 +102,7 @@ class Rubric(Frozen):
         """The name in words."""
         return self.name.replace("_", " ")
 
-    def rendered(self, strategy: Strategy = "knowledge") -> str:
+    def render(self, strategy: Strategy = "knowledge") -> str:
         """Render the rubric as a strategy's prompt shows it, without its examples."""
         head = f"{self.title}. {self.about} ".rstrip(" ")
         if strategy == "zero_shot":
@@ -113,7 +113,7 @@ class Rubric(Frozen):
 
     def rendered_examples(self) -> str:
         """Render the two examples as a prompt shows them."""
-        return "\n\n".join(example.rendered() for example in self.examples)
+        return "\n\n".join(example.render() for example in self.examples)
 
 
 class Criterion(Frozen):

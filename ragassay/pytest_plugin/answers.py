@@ -90,7 +90,7 @@ class Answers:
         found = next(iter(read_lines(kept, Evaluation)), None)
         source = "cached" if found else "judged"
         if found is None:
-            found = self._judged(name, replace(opened, job=job))
+            found = self._judge_answer(name, replace(opened, job=job))
             if not any(finding.kind in UNSCORED_KINDS for finding in found.findings):
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(kept, found.model_dump_json() + "\n")
@@ -113,7 +113,7 @@ class Answers:
             self._opened[key] = options, request
         return self._opened[key][1]
 
-    def _judged(self, name: str, request: EvaluationRequest) -> Evaluation:
+    def _judge_answer(self, name: str, request: EvaluationRequest) -> Evaluation:
         try:
             found = self._portal.call(request.run, None, Presenter())
             if found.failures:

@@ -32,7 +32,7 @@ class MarkedPart:
     kind: MarkKind = ""
 
 
-def marked(
+def mark_parts(
     text: str,
     part: PairPart,
     context: Sequence[ContextMark] = (),
@@ -144,8 +144,8 @@ def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> P
         id=pair.id,
         paper=paper,
         paper_number=paper_number,
-        question=marked(pair.question, "question", context),
-        answer=marked(pair.answer, "answer", context, measures.numbers if measures else ()),
+        question=mark_parts(pair.question, "question", context),
+        answer=mark_parts(pair.answer, "answer", context, measures.numbers if measures else ()),
         faults=tuple(sorted(faults, key=lambda fault: SEVERITIES.index(fault.severity))),
         ratings=ratings,
         closest=facts.sentences[first] if 0 <= first < len(facts.sentences) else "",
@@ -191,13 +191,13 @@ def _measured_faults(facts: PairFacts) -> list[PairFault]:
         found.append(PairFault("The answer is empty.", "serious"))
     if measures is None:
         return found
-    if missing := _quoted(one.text for one in measures.numbers if not one.is_found):
+    if missing := _quote(one.text for one in measures.numbers if not one.is_found):
         found.append(PairFault(f"The paper does not have {missing}.", "serious"))
-    if astray := _quoted(n.text for n in measures.numbers if n.is_found and not n.is_near):
+    if astray := _quote(n.text for n in measures.numbers if n.is_found and not n.is_near):
         message = f"Worth a look: the paper has {astray} with another unit or among other words."
         found.append(PairFault(message, "caution"))
     for part, words in PARTS.items():
-        if marks := _quoted(mark.text for mark in measures.context if mark.part == part):
+        if marks := _quote(mark.text for mark in measures.context if mark.part == part):
             # An answer still has its question to lean on.
             severity: Severity = "serious" if part == "question" else "note"
             found.append(PairFault(f"{words} needs the paper: {marks}.", severity))
@@ -209,7 +209,7 @@ def _measured_faults(facts: PairFacts) -> list[PairFault]:
     return found
 
 
-def _quoted(texts: Iterable[str]) -> str:
+def _quote(texts: Iterable[str]) -> str:
     return join_words(f"\u201c{text}\u201d" for text in dict.fromkeys(texts))
 
 

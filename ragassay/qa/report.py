@@ -112,7 +112,7 @@ def pairs_csv(report: QAReport) -> str:
     rows = [
         (
             *(pair.id, pair.paper, pair.system or "", pair.question, pair.answer),
-            *_measured(measures.get(pair.id)),
+            *_list_measures(measures.get(pair.id)),
             *(
                 cell
                 for dimension in RACAR
@@ -124,7 +124,7 @@ def pairs_csv(report: QAReport) -> str:
     return csv_text(PAIR_COLUMNS, rows)
 
 
-def _measured(pair: PairMeasures | None) -> Sequence[Plain]:
+def _list_measures(pair: PairMeasures | None) -> Sequence[Plain]:
     if pair is None:
         return (None,) * len(MEASURED)
     missing = [one.text for one in pair.numbers if not one.is_found]

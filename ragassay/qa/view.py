@@ -227,7 +227,7 @@ def view_report(report: QAReport) -> QAView:
         further=tuple(faulty[N_WORST:]),
         n_pairs=len(pairs),
         plots=view_plots(scores),
-        unscored=_unscored([*report.ratings, *report.intents]),
+        unscored=_describe_unscored([*report.ratings, *report.intents]),
         unplotted=unplotted if len(papers) > MAX_PLOTTED else "",
         scores=view_scores(scores, report.measures),
         likeness=view_likeness(report.measures, report.intents),
@@ -267,7 +267,7 @@ def _facts(report: QAReport) -> list[_PaperFacts]:
     return list(found.values())
 
 
-def _unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> str:
+def _describe_unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> str:
     """Say what the judge could not tell; empty where it told everything."""
     missing = [one.failure for one in verdicts if one.value is None and one.said is None]
     n_undecided = sum(bool(one and one.is_undecided) for one in missing)

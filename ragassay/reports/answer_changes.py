@@ -82,7 +82,7 @@ def view_answer_change(answer: AnswerChange, change: Change, place: int = 0) -> 
     moved = [move for move in scores if move.title in compared]
     way = "better" if answer.direction == "better" else "worse"
     moved = [move for move in moved if move.direction == way]
-    old_lines, new_lines = _aligned(answer)
+    old_lines, new_lines = _align_sentences(answer)
     return AnswerChangeView(
         place=place,
         direction=answer.direction,
@@ -129,7 +129,9 @@ def _moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
     return moves, len(known) - len(moves)
 
 
-def _aligned(answer: AnswerChange) -> tuple[tuple[SentenceLine, ...], tuple[SentenceLine, ...]]:
+def _align_sentences(
+    answer: AnswerChange,
+) -> tuple[tuple[SentenceLine, ...], tuple[SentenceLine, ...]]:
     """Return the sentences of both answers, with the words that went or came."""
     old, new = (
         [_text(e)] if not e.sentences else list(_texts(e)) for e in (answer.old, answer.new)

@@ -159,8 +159,8 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
     return AnswerView(
         number=number,
         evaluation=evaluation,
-        findings=_ranked(evaluation.heads),
-        looks=_ranked(shown_findings(evaluation, "look")),
+        findings=_rank_findings(evaluation.heads),
+        looks=_rank_findings(shown_findings(evaluation, "look")),
         n_more_looks=max(0, len(evaluation.looks) - N_LOOKS),
         rubrics=tuple(_rubric(judgment, evaluation.scores) for judgment in evaluation.judgments),
         scores=_score_sheet(evaluation),
@@ -173,7 +173,7 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
     )
 
 
-def _ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def _rank_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return findings, the worst kind first."""
     return tuple(sorted(findings, key=lambda finding: finding_rank(finding.kind)))
 

@@ -30,7 +30,7 @@ from ragassay.reports.labels import (
     place_text,
     shown_findings,
 )
-from ragassay.reports.marked import Piece, marked, marked_claim, marked_passage
+from ragassay.reports.mark_places import Piece, mark_places, marked_claim, marked_passage
 from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
 from ragassay.reports.sheets import Sheet, Shown, words
 from ragassay.reports.text import count_text, findings_text, headline, join_words, verdict_title
@@ -78,10 +78,10 @@ def view_cards(
         if (outline.heads if level == "head" else outline.looks)
         for card in cards_of(number, evaluations[number - 1], level)
     ]
-    return ranked(found)
+    return rank_cards(found)
 
 
-def ranked(cards: Iterable[FindingCard]) -> tuple[FindingCard, ...]:
+def rank_cards(cards: Iterable[FindingCard]) -> tuple[FindingCard, ...]:
     """Return cards, the likeliest first, then the worst kind, in the order of the answers."""
     return tuple(sorted(cards, key=lambda c: (-c.likelihood, finding_rank(c.kind), c.number)))
 
@@ -97,14 +97,14 @@ def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingC
     n = finding.sentence or 0
     text = next((one.text for one in evaluation.sentences if one.index == n), "")
     verdict = evaluation.verdict_of(finding)
-    span, difference, marker, said = None, "", "", marked(text, ())
+    span, difference, marker, said = None, "", "", mark_places(text, ())
     if isinstance(verdict, CitationVerdict | EvidenceVerdict):
         span, difference = verdict.evidence, verdict.difference
         places = [(one.start, one.end) for one in verdict.spans]
         if difference:
             said = marked_claim(text, difference)
         elif places:
-            said = marked(text, places, "unsupported")
+            said = mark_places(text, places, "unsupported")
     if isinstance(verdict, CitationVerdict):
         marker = verdict.citation.marker
     return FindingCard(
@@ -259,7 +259,7 @@ def view_open(evaluations: Iterable[Evaluation]) -> OpenLines:
             known.update(reason_text(failure.reason) for failure in failures)
     return OpenLines(
         tuple(_unscored_line(name, found) for name, found in reasons.items() if found),
-        tuple(_counted(name, n) for name, n in undecided.items()),
+        tuple(_count_kind(name, n) for name, n in undecided.items()),
     )
 
 
@@ -267,10 +267,10 @@ def _unscored_line(name: str, reasons: Counter[str]) -> str:
     causes = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     several = len(causes) > 1
     words = (f"{n:,} {reason}" if several else reason for reason, n in causes)
-    return f"{_counted(name, reasons.total())}: {', '.join(words)}"
+    return f"{_count_kind(name, reasons.total())}: {', '.join(words)}"
 
 
-def _counted(name: str, n: int) -> str:
+def _count_kind(name: str, n: int) -> str:
     return count_text(n, verdict_title(name), verdict_title(name, 2))
 
 

@@ -34,7 +34,7 @@ from ragassay.reports.findings_view import (
     cards_of,
     lead_text,
     more_looks_text,
-    ranked,
+    rank_cards,
 )
 from ragassay.reports.index import (
     index_answer,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 
-def joined(pieces: Callable[P, Iterable[str]]) -> Callable[P, str]:
+def join_result(pieces: Callable[P, Iterable[str]]) -> Callable[P, str]:
     """Return the function that gives a report as one text, from the one that gives its pieces."""
 
     def render(*args: P.args, **kwargs: P.kwargs) -> str:
@@ -107,14 +107,14 @@ class Packer:
         if len(self._open) == CHUNK:
             self._close()
 
-    def packed(self) -> Packed:
+    def pack(self) -> Packed:
         """Return the packed list."""
         if self._open:
             self._close()
         return Packed(self._name, self._read())
 
     def _close(self) -> None:
-        self._chunks.write(_packed(self._open) + "\n")
+        self._chunks.write(_pack_members(self._open) + "\n")
         self._open = []
 
     def _read(self) -> Iterator[str]:
@@ -134,10 +134,10 @@ def pack(name: str, members: Iterable[object]) -> Packed:
     packer = Packer(name)
     for member in members:
         packer.add(member)
-    return packer.packed()
+    return packer.pack()
 
 
-def _packed(members: Sequence[object]) -> str:
+def _pack_members(members: Sequence[object]) -> str:
     text = json.dumps(list(members), ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode(errors="replace"), 9)).decode("ascii")
 
@@ -194,7 +194,7 @@ def html_pieces(
     for number, evaluation in enumerate(evaluations, start=1):
         parts.add(number, evaluation)
     cards: dict[FindingLevel, tuple[FindingCard, ...]] = {
-        level: ranked(parts.cards[level]) for level in LEVELS
+        level: rank_cards(parts.cards[level]) for level in LEVELS
     }
     page = environment.get_template(PAGE).generate(
         report=report,
@@ -225,7 +225,7 @@ def html_pieces(
     return map(without_controls, page)
 
 
-render_html = joined(html_pieces)
+render_html = join_result(html_pieces)
 """Render a run as a page; see `html_pieces`."""
 
 
@@ -252,7 +252,7 @@ class _Parts:
         for level in LEVELS:
             found = cards_of(number, evaluation, level)
             self.cards[level] += found
-            cards += ranked(found)
+            cards += rank_cards(found)
         sources = [self._place(source) for source in evaluation.sources]
         self._index.add(index_answer(evaluation, self._columns, sources))
         prose = view_prose(evaluation, cards)
@@ -271,12 +271,12 @@ class _Parts:
         titles = list(self._columns.values())
         main = [list(self._columns).index(key) for key in main_columns(self._columns)]
         yield pack("about", [{"titles": titles, "main": main}])
-        yield self._index.packed()
+        yield self._index.pack()
         for level, found in cards.items():
             yield pack(f"{level}s-index", index_cards(found))
             yield pack(f"{level}s", (self._fragment("finding", card) for card in found))
-        yield self._answers.packed()
-        yield self._sources.packed()
+        yield self._answers.pack()
+        yield self._sources.pack()
 
     def _fragment(self, name: str, *given: object) -> str:
         """Render the macro of a template, which has its name."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Repeats, Summary
 from ragassay.reports.answer_view import RubricView, view_answer
 from ragassay.reports.certificate import EXPLANATION, CertificateView
-from ragassay.reports.html import joined, page_environment
+from ragassay.reports.html import join_result, page_environment
 from ragassay.reports.report_view import view_report
 from ragassay.reports.sentence_view import Chip, VerdictView
 from ragassay.reports.sheets import Sheet, escape, sheet_markdown
@@ -62,7 +62,7 @@ def markdown_pieces(
     )
 
 
-render_markdown = joined(markdown_pieces)
+render_markdown = join_result(markdown_pieces)
 """Write a run as Markdown; see `markdown_pieces`."""
 
 

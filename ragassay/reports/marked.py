@@ -28,7 +28,7 @@ class Piece:
     mark: Mark = ""
 
 
-def marked(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tuple[Piece, ...]:
+def mark_places(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tuple[Piece, ...]:
     """Return a text in pieces, which joined are the text.
 
     Args:
@@ -50,14 +50,14 @@ def marked(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tuple[Pie
 
 def marked_claim(claim: str, difference: str) -> tuple[Piece, ...]:
     """Return a claim with the words that its document does not support."""
-    return marked(claim, places_of_difference(difference, claim, "here"))
+    return mark_places(claim, places_of_difference(difference, claim, "here"))
 
 
 def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piece, ...]:
     """Return a passage with the sentence closest to a claim, cut around that where it is long."""
     spans = split_sentences(passage)
     if not spans:
-        return marked(passage, ())
+        return mark_places(passage, ())
     best = _shown_sentence(passage, spans, claim, difference)
     first, last = _window(spans, best)
     before = passage[spans[first][0] : spans[best][0]]
@@ -65,7 +65,7 @@ def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piec
     after = passage[spans[best][1] : spans[last][1]]
     against = places_of_difference(difference, close, "there")
     inner = tuple(
-        Piece(piece.text, piece.mark or "close") for piece in marked(close, against, "against")
+        Piece(piece.text, piece.mark or "close") for piece in mark_places(close, against, "against")
     )
     whole = (
         Piece("\u2026 " if first else ""),

@@ -101,7 +101,7 @@ def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
 
 def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
     """Describe the agreement: of ratings given alone, the disputes, and of the final ratings."""
-    alone = f"Each alone, {_agreed(agreement.exact_alone, agreement.alpha_alone)}"
+    alone = f"Each alone, {_describe_agreement(agreement.exact_alone, agreement.alpha_alone)}"
     alike = alike_lines(agreement.pairs, agreement.n_effective)
     if not agreement.n_disputed:
         return (alone, "No two judges were two points or more apart.", *alike)
@@ -112,7 +112,7 @@ def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
         f"{agreement.n_moved:,} of them changed, {agreement.n_settled:,} of the "
         f"{agreement.n_disputed:,} settled."
     )
-    final = f"In the end, {_agreed(agreement.exact, agreement.alpha)}"
+    final = f"In the end, {_describe_agreement(agreement.exact, agreement.alpha)}"
     return alone, disputes, final, *alike
 
 
@@ -145,7 +145,7 @@ def _alike(pair: PanelPair) -> str:
     )
 
 
-def _agreed(exact: Score, alpha: Score) -> str:
+def _describe_agreement(exact: Score, alpha: Score) -> str:
     if not is_number(exact.value):
         return "no judgment had two ratings to compare."
     coefficient = "undefined" if alpha.value is None else f"{alpha.value:.2f}{_span(alpha)}"

@@ -11,7 +11,7 @@ from typing import Literal
 from ragassay.records import Evaluation
 from ragassay.reports.display import UNDECIDED, UNSCORED, Tone
 from ragassay.reports.findings_view import FindingCard
-from ragassay.reports.marked import Piece, marked, marked_passage
+from ragassay.reports.mark_places import Piece, mark_places, marked_passage
 from ragassay.reports.sentence_view import (
     Chip,
     PassageView,
@@ -191,12 +191,12 @@ def _sentence(
     return Sentence(
         index=view.index,
         text=view.text,
-        shown=marked(view.text, view.unsupported, "unsupported"),
+        shown=mark_places(view.text, view.unsupported, "unsupported"),
         state="wrong" if is_wrong else "look" if cards else _state(view),
         markers=tuple(Marker(c.marker, c.chip.tone, c.chip.word) for c in view.citations),
         label=view.label,
         cards=tuple(cards),
-        quoted=tuple(_quoted(view, places)),
+        quoted=tuple(_quote_passages(view, places)),
         search=view.search,
     )
 
@@ -210,7 +210,7 @@ def _state(view: SentenceView) -> State:
     return found[0] if found else ""
 
 
-def _quoted(view: SentenceView, places: Mapping[str, int]) -> Iterator[Quoted]:
+def _quote_passages(view: SentenceView, places: Mapping[str, int]) -> Iterator[Quoted]:
     """Yield each passage once, with all verdicts by it, those on citations first."""
     verdicts: list[tuple[str, VerdictView]] = [
         *((f"[{one.marker}]", one) for one in view.citations),

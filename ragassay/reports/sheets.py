@@ -247,7 +247,7 @@ def with_column(sheet: Sheet, key: str, value: Plain) -> Sheet:
     return replace(sheet, columns=(*sheet.columns, Column(key)), rows=rows)
 
 
-def joined(sheets: Sequence[Sheet], key: str) -> Sheet:
+def join_sheets(sheets: Sequence[Sheet], key: str) -> Sheet:
     """Return sheets of the same columns as one, with each sheet's title in front of its rows."""
     rows = tuple((sheet.title, *row) for sheet in sheets for row in sheet.rows)
     return Sheet("", (Column(key), *sheets[0].columns), rows)
@@ -396,17 +396,17 @@ def latex_escape(text: str) -> str:
 
 def sheet_csv(*sheets: Sheet) -> str:
     """Return sheets of the same columns as one CSV, all columns and rows."""
-    filed = [_filed(sheet) for sheet in sheets]
+    filed = [_file_table(sheet) for sheet in sheets]
     return csv_text(filed[0][0], [row for _, rows in filed for row in rows])
 
 
 def sheet_rows(sheet: Sheet) -> list[dict[str, Plain]]:
     """Return a sheet as objects, one a row."""
-    kept, rows = _filed(sheet)
+    kept, rows = _file_table(sheet)
     return [dict(zip(kept, row, strict=True)) for row in rows]
 
 
-def _filed(sheet: Sheet) -> tuple[list[str], list[list[Plain]]]:
+def _file_table(sheet: Sheet) -> tuple[list[str], list[list[Plain]]]:
     """Return the columns and rows that a file has."""
     kept = [(place, column.key) for place, column in enumerate(sheet.columns) if column.key]
     rows = [

@@ -209,7 +209,7 @@ class ReviewSource(ABC):
         """
         raise InputError(f"nothing can be added to {self.name}")
 
-    def added(self, review: Review) -> ReviewItem | None:
+    def find_added(self, review: Review) -> ReviewItem | None:
         """Return the item that a review adds; None where it adds none."""
         return None
 

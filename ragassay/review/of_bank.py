@@ -80,7 +80,7 @@ class BankSource(ReviewSource):
         known = self.banks.get((item.record, item.item))
         return known or next(b for (query, _), b in self.banks.items() if query == item.record)
 
-    def added(self, review: Review) -> ReviewItem | None:
+    def find_added(self, review: Review) -> ReviewItem | None:
         """Return the item that a person added to a bank."""
         told = review.value
         if review.field != "added" or not isinstance(told, dict) or not told.get("text"):

@@ -82,7 +82,7 @@ class ListSource(ReviewSource):
         """Return id and value of a nugget that a person adds to the list of another one."""
         return bank_item_id(item.record, text), {"text": text, "kind": "nuggets"}
 
-    def added(self, review: Review) -> ReviewItem | None:
+    def find_added(self, review: Review) -> ReviewItem | None:
         """Return the nugget that a person added to a list."""
         told, asked = review.value, self.lists.get(review.record)
         if review.field != "added" or not isinstance(told, dict) or asked is None:

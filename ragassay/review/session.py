@@ -103,7 +103,7 @@ class ReviewSession:
 
     def _take_in(self, review: Review) -> None:
         """Put an item that somebody added behind the others."""
-        item = self.source.added(review) if review.about[:3] not in self._numbers else None
+        item = self.source.find_added(review) if review.about[:3] not in self._numbers else None
         if item is not None:
             self._numbers[item.about] = len(self.items)
             self.items.append(item)

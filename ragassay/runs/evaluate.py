@@ -229,7 +229,7 @@ async def run(
     if folder is None:
         outcome = await run_records(job.records, tools, None, listen)
         return await asyncio.to_thread(_result, job, outcome, manifest, tools)
-    with folder.opened(manifest):
+    with folder.open_locked(manifest):
         write_lines(folder.rejected_file, job.rejections)
         judges = judges_of(tools.settings)
         keep_endpoints(folder.path, judges)  # What was learnt before the first question.

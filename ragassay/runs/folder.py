@@ -72,7 +72,7 @@ class RunFolder:
         self.verdicts_file = path / "verdicts.sqlite"
 
     @contextmanager
-    def opened(self, manifest: Manifest) -> Iterator[None]:
+    def open_locked(self, manifest: Manifest) -> Iterator[None]:
         """Lock the folder for this process, after checking that it is this run's.
 
         Raises:

@@ -168,7 +168,7 @@ class _NuggetJobs:
         async with self._slots:
             try:
                 found = await self._tools.store.get(self._key(job), ACCEPTED)
-                return Written(job, found) if found else await self._written(job)
+                return Written(job, found) if found else await self._write_list(job)
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
@@ -176,7 +176,7 @@ class _NuggetJobs:
             finally:
                 self._listen(Event(n_records=1))
 
-    async def _written(self, job: NuggetJob) -> Written:
+    async def _write_list(self, job: NuggetJob) -> Written:
         start = replace(job, accept_all=True)  # The person is asked when all lists are written.
         values, failed = await follow_graph(self._graph, start, self._tools, self._listen)
         found = NuggetList(**values)

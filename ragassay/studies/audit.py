@@ -188,7 +188,7 @@ async def run_audit(
         RunMismatchError: The folder has another run or audit.
         FatalModelError: The judge or the paraphraser is unavailable.
     """
-    with folder.opened(audit_manifest(job, tools)) if folder else nullcontext():
+    with folder.open_locked(audit_manifest(job, tools)) if folder else nullcontext():
         if folder:
             write_lines(folder.rejected_file, job.job.rejections)
         job = await paraphrased_job(

@@ -246,8 +246,8 @@ def self_preference_text(found: SelfPreference) -> str:
         return f"{found.judge} ({join_words(found.systems)}): {verdict_text(found)}"
     return (
         f"{found.judge}: {verdict_text(found)} (it rates {join_words(found.systems)} "
-        f"{_signed(found.own_gap.value)} against the others, the other judges "
-        f"{_signed(found.peer_gap.value)}; excess {_signed(found.excess.value)}, "
+        f"{_format_signed(found.own_gap.value)} against the others, the other judges "
+        f"{_format_signed(found.peer_gap.value)}; excess {_format_signed(found.excess.value)}, "
         f"{_signed_span(found.excess)})"
     )
 
@@ -255,7 +255,7 @@ def self_preference_text(found: SelfPreference) -> str:
 def favourite_text(found: Favourite) -> str:
     """Return the system that a judge rates best, as a sentence without its full stop."""
     return (
-        f"{found.judge} rates {found.system} best, {_signed(found.margin.value)} before "
+        f"{found.judge} rates {found.system} best, {_format_signed(found.margin.value)} before "
         f"{found.second} ({_signed_span(found.margin)})"
     )
 
@@ -327,10 +327,10 @@ def self_preference_csv(found: Sequence[SelfPreference]) -> str:
 
 def _difference_cell(score: Score, is_clear: bool = False) -> Shown:
     style = "strong" if is_clear else ""
-    return Shown(_signed(score.value), score.value, style)
+    return Shown(_format_signed(score.value), score.value, style)
 
 
-def _signed(value: float | None) -> str:
+def _format_signed(value: float | None) -> str:
     return decimals_text(value, 2, is_signed=True)
 
 

@@ -108,7 +108,7 @@ def _of_run(path: Path, limit: int | None) -> GivenReasons:
 
 def _collect_reasons(found: Sequence[JudgedReason], rubrics: Mapping[str, Rubric]) -> GivenReasons:
     reasons = tuple(one for one in found if one.reason.strip())
-    texts = {name: rubric.rendered() for name, rubric in rubrics.items()}
+    texts = {name: rubric.render() for name, rubric in rubrics.items()}
     return GivenReasons(reasons, rubrics, texts, n_without=len(found) - len(reasons))
 
 
@@ -210,7 +210,7 @@ class ReasonAudit:
             {
                 "rubric": one.rubric or "all",
                 **{name: getattr(one, name).model_dump() for name in RULES},
-                "labels": {who: _dumped(by) for who, by in one.labels.items()},
+                "labels": {who: _dump_scores(by) for who, by in one.labels.items()},
             }
             for one in self.rubrics
         ]
@@ -219,12 +219,12 @@ class ReasonAudit:
             "n_without_reason": self.given.n_without,
             "n_failed": self.n_failed,
             "rubrics": figures,
-            "agreement": _dumped(self.agreement),
+            "agreement": _dump_scores(self.agreement),
         }
         return json.dumps(told)
 
 
-def _dumped(scores: Mapping[str, Score]) -> dict[str, object]:
+def _dump_scores(scores: Mapping[str, Score]) -> dict[str, object]:
     return {name: score.model_dump() for name, score in scores.items()}
 
 

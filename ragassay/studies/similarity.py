@@ -59,7 +59,7 @@ class MeasuredTexts:
         pairs = self._pairs
         if kind.is_symmetric:
             pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
-        found = dict(zip(pairs, self._computed(kind.key, pairs), strict=True))
+        found = dict(zip(pairs, self._compute_missing(kind.key, pairs), strict=True))
         if kind.is_symmetric:
             found |= {(two, one): value for (one, two), value in found.items()}
         return found
@@ -71,7 +71,7 @@ class MeasuredTexts:
             return ()
         return (f"{n_cut} texts were longer than the embedding model reads, and were cut",)
 
-    def _computed(self, key: str, pairs: Sequence[Pair]) -> list[float | None]:
+    def _compute_missing(self, key: str, pairs: Sequence[Pair]) -> list[float | None]:
         if key in TEXT_MEASURES:
             measure = TEXT_MEASURES[key]
             return [measure(one, two) for one, two in pairs]
@@ -90,7 +90,7 @@ class MeasuredTexts:
     def _wmd(self) -> Callable[[str, str], float | None]:
         if self._reading == "alone":
             return self._wmd_alone()
-        words = {text: cloud.kept(cloud.is_word) for text, cloud in self._encoded().items()}
+        words = {text: cloud.select(cloud.is_word) for text, cloud in self._encode_texts().items()}
         return lambda one, two: transport_distance(words[one].vectors, words[two].vectors)
 
     def _wmd_alone(self) -> Callable[[str, str], float | None]:
@@ -105,8 +105,8 @@ class MeasuredTexts:
         return lambda one, two: transport_distance(clouds[one], clouds[two])
 
     def _moverscore(self) -> Callable[[str, str], float | None]:
-        clouds = self._encoded()
-        words = {text: c.kept(c.is_word & c.is_start) for text, c in clouds.items()}
+        clouds = self._encode_texts()
+        words = {text: c.select(c.is_word & c.is_start) for text, c in clouds.items()}
         rarity = inverse_document_frequencies([cloud.ids for cloud in words.values()])
         weights = {text: rarity_weights(cloud.ids, rarity) for text, cloud in words.items()}
 
@@ -116,7 +116,7 @@ class MeasuredTexts:
 
         return score
 
-    def _encoded(self) -> dict[str, TokenCloud]:
+    def _encode_texts(self) -> dict[str, TokenCloud]:
         if self._clouds is None:
             texts = list(dict.fromkeys(text for pair in self._pairs for text in pair))
             self._clouds = dict(zip(texts, self._encoder.encode(texts), strict=True))

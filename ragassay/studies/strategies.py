@@ -180,7 +180,7 @@ def study_strategies(
     pairs = rated_examples(records, people, rubrics)
     for strategy in STRATEGIES:
         if strategy == FEW_SHOT:
-            shown = {place: pair.rendered() for place, pair in pairs.items()}
+            shown = {place: pair.render() for place, pair in pairs.items()}
             agent = RubricJudge(strategy, examples=shown)
             judge(strategy, with_examples(given.job, pairs), strategy, agent)
         else:
@@ -343,9 +343,9 @@ class ExamplePair:
             f"{name} ({one.rating})" for name, one in zip(self.ids, self.examples, strict=True)
         )
 
-    def rendered(self) -> str:
+    def render(self) -> str:
         """Render the examples as a prompt shows them."""
-        return "\n\n".join(example.rendered() for example in self.examples)
+        return "\n\n".join(example.render() for example in self.examples)
 
 
 def rated_examples(

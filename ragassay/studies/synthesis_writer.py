@@ -145,7 +145,7 @@ class _SynthesisJobs:
         key = key_of(self._identity, question, how)
         async with self._same[key], self._slots:
             try:
-                self._keep(await self._written(question, job, key))
+                self._keep(await self._write_synthesis(question, job, key))
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
@@ -155,7 +155,7 @@ class _SynthesisJobs:
             finally:
                 self._listen(Event(n_records=1))
 
-    async def _written(self, question: Record, job: SynthesisJob, key: str) -> Synthesis:
+    async def _write_synthesis(self, question: Record, job: SynthesisJob, key: str) -> Synthesis:
         model, most = self._tools.settings.judge.model, self._how.max_tokens
         found = await self._tools.store.get(key, SYNTHESIS)
         if found and not found.text and self._how.retry_failed and key not in self._done:

@@ -115,17 +115,17 @@ class BatchServer:
         ]
         for method, path, handle in routes:
             for base in ("/v1", "/openai"):
-                app.router.add_route(method, base + path, self._guarded(handle))
+                app.router.add_route(method, base + path, self._guard(handle))
 
-    def _guarded(self, handle: Callable[[web.Request], Any]) -> Callable[[web.Request], Any]:
-        async def guarded(request: web.Request) -> web.Response:
+    def _guard(self, handle: Callable[[web.Request], Any]) -> Callable[[web.Request], Any]:
+        async def handle_guarded(request: web.Request) -> web.Response:
             self._n_calls += 1
             if self._n_calls <= self.plan.n_unavailable:
                 body = error_body("The server is overloaded.", "server_error", None)
                 return _json(body, status=503)
             return await handle(request)
 
-        return guarded
+        return handle_guarded
 
     async def _upload(self, request: web.Request) -> web.Response:
         form = await request.post()
@@ -202,12 +202,12 @@ class BatchServer:
         return batch.lines
 
     def _answer(self, key: str, body: JsonObject) -> JsonObject:
-        status, reply = self._asked(body)
+        status, reply = self._answer_body(body)
         response = {"status_code": status, "request_id": f"req-{key}", "body": reply}
         return {"id": f"batch_req_{key}", "custom_id": key, "response": response, "error": None}
 
     def _answer_message(self, key: str, body: JsonObject) -> JsonObject:
-        status, reply = self._asked(chat_request(body))
+        status, reply = self._answer_body(chat_request(body))
         if status == 200:
             result = {"type": "succeeded", "message": message_body(body, reply)}
         else:
@@ -217,7 +217,7 @@ class BatchServer:
             result = {"type": "errored", "error": {"type": "error", "error": inner}}
         return {"custom_id": key, "result": result}
 
-    def _asked(self, body: JsonObject) -> tuple[int, JsonObject]:
+    def _answer_body(self, body: JsonObject) -> tuple[int, JsonObject]:
         recorded, fault = self._script.take(refuse_unusable(body))
         answer = self._script.answer(recorded, fault)
         return answer.status, json.loads(answer.body)

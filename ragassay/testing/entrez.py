@@ -202,11 +202,11 @@ class ScriptedEntrez:
             asked = [self._articles[one] for one in dict.fromkeys(ids) if one in self._articles]
             return _Answer(200, render_efetch(asked), "text/xml")
         if request.service == "idconv":
-            records = [self._converted(one) for one in params.get("ids", "").split(",")]
+            records = [self._convert_pmcid(one) for one in params.get("ids", "").split(",")]
             return _Answer(200, json.dumps({"status": "ok", "records": records}).encode())
         return _Answer(404, b"no such service", "text/plain")
 
-    def _converted(self, pmcid: str) -> dict[str, str | int]:
+    def _convert_pmcid(self, pmcid: str) -> dict[str, str | int]:
         asked: dict[str, str | int] = {"requested-id": pmcid, "pmcid": pmcid}
         pmid = self._pmcids.get(pmcid)
         if pmid is None:

@@ -133,7 +133,9 @@ class _Filler:
                     f"{', '.join(sorted(unsupported))}; give it reply=..."
                 )
             if "$ref" in plain:
-                plain = _merge(_without(plain, "$ref"), self._referred(str(plain["$ref"]), path))
+                plain = _merge(
+                    _without(plain, "$ref"), self._resolve_reference(str(plain["$ref"]), path)
+                )
             elif "allOf" in plain:
                 parts = [_as_schema(part, path) for part in _sequence(plain["allOf"])]
                 plain = _merge(_without(plain, "allOf"), *parts)
@@ -147,7 +149,7 @@ class _Filler:
                 return plain
         raise InputError(f"{path}: the schema refers to itself without an end")
 
-    def _referred(self, reference: str, path: str) -> JsonSchema:
+    def _resolve_reference(self, reference: str, path: str) -> JsonSchema:
         if not reference.startswith("#"):
             raise InputError(f"{path}: $ref {reference!r} is not local to the schema")
         target = self.root

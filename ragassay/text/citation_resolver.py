@@ -104,7 +104,7 @@ class CitationResolver:
             return first <= int(target.value) < first + self.n_sources
         return self._find_document(target) is not None
 
-    def listed(self, citations: Iterable[str]) -> list[Target]:
+    def resolve_listed(self, citations: Iterable[str]) -> list[Target]:
         """Return the targets of citations that a file lists for a sentence."""
         return [target for one in citations for target in self._listed_targets(one)]
 

@@ -97,7 +97,7 @@ def plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
         if builder.characters:
             builder.add("\n", start, start)
         builder.read(answer, start, end)
-    return builder.built()
+    return builder.build()
 
 
 def readable(text: str) -> str:
@@ -243,7 +243,7 @@ class _Builder:
         for n in range(place, place + length):
             self.characters[n] = ""
 
-    def built(self) -> PlainText:
+    def build(self) -> PlainText:
         """Return what was read, without what became empty."""
         for run, place in self._emphasis:
             if run in ("**", "***"):  # a partner that was cut off

@@ -131,7 +131,7 @@ def _listed_sentences(
     sentences: list[AnswerSentence] = []
     early: tuple[Citation, ...] = ()
     for one, citations, stands in zip(statements, listed, stand_alone(statements), strict=True):
-        resolved = resolver.citations([*resolver.listed(citations), *one.targets])
+        resolved = resolver.citations([*resolver.resolve_listed(citations), *one.targets])
         if stands:
             said = one.text if WORD.search(one.text) or not one.marks else text[one.start : one.end]
             cited = tuple(dict.fromkeys([*early, *resolved]))

@@ -104,7 +104,7 @@ def _collect(
     for grade in grades_of(paragraph, chosen):
         verdicts = graders.setdefault((grade.kind, grade.prompt_class, grade.model), {})
         ratings = grade.ratings or {}
-        for item, is_covered in grade.covered(
+        for item, is_covered in grade.check_cover(
             None if grade.ratings is None else min_rating
         ).items():
             unit = query, paragraph.paragraph_id, item
@@ -349,13 +349,13 @@ def grade_table(passages: Sequence[LabelledPassage]) -> GradeTable:
 
 
 def _binary(passages: Sequence[LabelledPassage], cut: int, min_relevant: int) -> Agreement:
-    def named(is_relevant: bool) -> str:
+    def name_side(is_relevant: bool) -> str:
         """Return the label of a side."""
         return RELEVANT if is_relevant else OTHER
 
     return agreement(
-        truth=[named(one.judgment >= min_relevant) for one in passages],
-        predicted=[None if one.label is None else named(one.label >= cut) for one in passages],
+        truth=[name_side(one.judgment >= min_relevant) for one in passages],
+        predicted=[None if one.label is None else name_side(one.label >= cut) for one in passages],
         labels=(RELEVANT, OTHER),
         questions=[one.query_id for one in passages],
     )

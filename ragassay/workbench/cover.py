@@ -249,7 +249,7 @@ def rubric_cover(
     n_ungraded: dict[str, int] = {}
     for query in queries:
         grades = {
-            one.paragraph_id: grade.covered(min_rating)
+            one.paragraph_id: grade.check_cover(min_rating)
             for one in query.paragraphs
             if (grade := grade_of(one, chosen)) is not None
         }

@@ -44,7 +44,7 @@ class PassageGrade:
     unscored: tuple[str, ...] = ()
     answers: Mapping[str, str] = field(default_factory=dict)
 
-    def covered(self, min_rating: int | None = None) -> dict[str, bool | None]:
+    def check_cover(self, min_rating: int | None = None) -> dict[str, bool | None]:
         """Return whether the passage covers each item; None for an unscored item.
 
         Args:
@@ -74,7 +74,7 @@ class PassageGrade:
         """
         if min_rating is not None:
             self.require_ratings(place)
-        return self.covered(min_rating)
+        return self.check_cover(min_rating)
 
     def require_ratings(self, place: str) -> Mapping[str, int]:
         """Return the ratings.

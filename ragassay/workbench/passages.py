@@ -209,7 +209,7 @@ class _PassageReading:
         return tuple(
             piece
             for name, one in self.queries[query].items()
-            for piece in _cut(one, most_words, (query, name) in self.responses)
+            for piece in _split_paragraph(one, most_words, (query, name) in self.responses)
         )
 
 
@@ -248,7 +248,7 @@ def _with_rankings(paragraph: GradedParagraph, more: Iterable[ParagraphRanking])
     )
 
 
-def _cut(
+def _split_paragraph(
     paragraph: GradedParagraph, most_words: int, is_response: bool
 ) -> Iterator[GradedParagraph]:
     """Yield the pieces of a long passage.

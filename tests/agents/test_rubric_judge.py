@@ -48,7 +48,7 @@ async def test_prompt_without_extras_is_context_task_shape_and_rubric() -> None:
     task = load_prompts().agents["rubric_judge"].task.replace("{low} to {high}", "1 to 5")
     shape = '{"rating": "1 | 2 | 3 | 4 | 5", "rationale": "..."}'
     assert lm.sent[0]["user"] == (
-        f"{CASE.context}\n\nTask: {task}\nReply with JSON: {shape}\nrubric: {COHESION.rendered()}"
+        f"{CASE.context}\n\nTask: {task}\nReply with JSON: {shape}\nrubric: {COHESION.render()}"
     )
     assert list(properties(lm.sent[0])) == ["rating", "rationale"]
 
@@ -102,7 +102,7 @@ async def test_facts_stand_fenced_behind_the_rubric_and_the_reply_names_sentence
     judgment = await rated(RubricJudge(), COHESION, lm, facts=facts)
     user, mark = lm.sent[0]["user"], mark_of(CASE)
     assert user.endswith(
-        f"rubric: {COHESION.rendered()}\nfacts: <data {mark}>\n{facts}\n</data {mark}>"
+        f"rubric: {COHESION.render()}\nfacts: <data {mark}>\n{facts}\n</data {mark}>"
     )
     assert list(properties(lm.sent[0])) == ["rating", "sentences", "rationale"]
     items = properties(lm.sent[0])["sentences"]["items"]

@@ -71,7 +71,7 @@ def test_evaluate_sends_a_compiled_prompt_in_the_calls_of_its_agent_alone(agent,
         requests = [r for r in model.requests if r.schema]
     assert code in (0, 3), err
     first = f"Example\n{shown_first(prompt)}"
-    cohesion = load_rubrics()["cohesion"].rendered("knowledge")
+    cohesion = load_rubrics()["cohesion"].render("knowledge")
     asked = dict.fromkeys(AGENTS, 0)
     for request in requests:
         text = str(request.messages[1]["content"])

@@ -117,7 +117,9 @@ def task_of(evaluator: Evaluator[Any], tools: Run) -> Task:
 def unscored(evaluator: Evaluator[Any]) -> VerdictBase:
     tools, file = toolbox(evaluator), file_for(evaluator)
     task = task_of(evaluator, tools)
-    return evaluator.unscored(evaluator.known_items(file, tools)[task.item], file, tools, LOST)[0]
+    return evaluator.make_unscored(
+        evaluator.known_items(file, tools)[task.item], file, tools, LOST
+    )[0]
 
 
 def test_names_differ_and_each_stands_behind_what_it_needs():

@@ -44,14 +44,14 @@ def test_the_first_grade_that_is_accepted_counts() -> None:
 def test_an_item_that_failed_has_no_verdict_unless_it_was_graded_all_the_same() -> None:
     grade = grade_of(passage("p", rated({"a": 4, "b": 0}, ["b", "c"])), GradeFilter())
     assert grade is not None and grade.unscored == ("c",)
-    assert grade.covered() == {"a": True, "b": False, "c": None}
-    assert grade.covered(5) == {"a": False, "b": False, "c": None}
+    assert grade.check_cover() == {"a": True, "b": False, "c": None}
+    assert grade.check_cover(5) == {"a": False, "b": False, "c": None}
 
 
 def test_a_grade_without_ratings_has_no_verdicts_at_a_minimum() -> None:
     grade = grade_of(passage("p", extracted({"a": "x"}, ["b"])), GradeFilter())
-    assert grade is not None and grade.covered() == {"a": True, "b": False}
-    assert grade.covered(1) == {}
+    assert grade is not None and grade.check_cover() == {"a": True, "b": False}
+    assert grade.check_cover(1) == {}
     with pytest.raises(InputError, match=r"q/p: .*QuestionExtractionPrompt by m have no ratings"):
         grade.verdicts(1, "q/p")
 
@@ -59,15 +59,15 @@ def test_a_grade_without_ratings_has_no_verdicts_at_a_minimum() -> None:
 def test_ratings_that_all_failed_are_ratings() -> None:
     failed = rated({}, ["a"]).model_copy(update={"self_ratings": None})
     grade = grade_of(passage("p", failed), GradeFilter(self_rated=True))
-    assert grade is not None and grade.covered(1) == {"a": None}
+    assert grade is not None and grade.check_cover(1) == {"a": None}
 
 
 def test_a_direct_grade_has_one_item() -> None:
     grade = grade_of(passage("p", direct(2)), GradeFilter(items="direct"))
     assert grade is not None
-    assert (grade.ratings, grade.covered()) == ({"direct": 2}, {"direct": True})
+    assert (grade.ratings, grade.check_cover()) == ({"direct": 2}, {"direct": True})
     failed = grade_of(passage("p", direct(0, error="unparsable")), GradeFilter())
-    assert failed is not None and failed.covered() == {"direct": None} == failed.covered(1)
+    assert failed is not None and failed.check_cover() == {"direct": None} == failed.check_cover(1)
 
 
 def test_the_kind_is_found_without_a_prompt_type() -> None:

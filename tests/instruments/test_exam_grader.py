@@ -156,7 +156,9 @@ def test_the_embedded_models_tell_an_answer_from_another_subject():
     far = "The museum opens at nine and closes at five on weekdays."
     weights = shipped_exam_model().kinds["question"]
     first, second = (
-        weights.reached(measure([item], text, ours._embedder, ours._verifier)[0].signals)[0]
+        weights.reach_probabilities(
+            measure([item], text, ours._embedder, ours._verifier)[0].signals
+        )[0]
         for text in (near, far)
     )
     assert first > 0.5 > second

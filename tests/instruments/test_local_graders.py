@@ -74,7 +74,7 @@ def test_grades_do_not_depend_on_what_shares_the_batch(folders: dict[str, str]):
     together = model.shares(prompts, RATINGS)
     alone = np.concatenate([model.shares([prompt], RATINGS) for prompt in prompts])
     np.testing.assert_allclose(together, alone, rtol=1e-4)
-    assert model.written(prompts) == [model.written([prompt])[0] for prompt in prompts]
+    assert model.write_replies(prompts) == [model.write_replies([prompt])[0] for prompt in prompts]
 
 
 def test_the_passage_is_cut_and_never_the_question(folders: dict[str, str]):

@@ -37,7 +37,7 @@ class Elsewhere(OwnModels):
         self.asked.append((recipe.kind.__name__, method))
         sent, found = pickle.loads(pickle.dumps((recipe, method, given))), Future[Any]()
         try:
-            with hosted(None):
+            with use_host(None):
                 found.set_result(pickle.loads(pickle.dumps(self.compute(*sent))))
         except SettingsError as error:
             found.set_exception(error)
@@ -56,7 +56,7 @@ def writes(folder: Path) -> Any:
     model = Text2Text(tiny_writer(folder), is_halved=True)
     return (
         model.shares([PROMPT], ["attributable", "not"]),
-        model.written([PROMPT]),
+        model.write_replies([PROMPT]),
         model.fits(PROMPT),
     )
 
@@ -78,7 +78,7 @@ def reads(folder: Path) -> Any:
 def test_another_process_computes_the_same(ask: Callable[[Path], Any], tmp_path: Path):
     tmp_path.joinpath("model").mkdir()
     here, host = ask(tmp_path / "model"), Elsewhere()
-    with hosted(host):
+    with use_host(host):
         there = ask(tmp_path / "model")
     assert host.asked, "it was asked"
     for one, other in zip(*map(_parts, (here, there)), strict=True):
@@ -94,15 +94,15 @@ def test_a_verifier_is_computed_elsewhere_whatever_its_name_says(kind: str, tmp_
     folder = (tiny_writer if kind == "flan:" else tiny_inference)(tmp_path)
     verifier, host = entailment_model(f"{kind}{folder}", tmp_path), Elsewhere()
     here = verifier.probabilities([PAIR])
-    with hosted(host):
+    with use_host(host):
         assert np.array_equal(verifier.probabilities([PAIR]), here, equal_nan=True)
     assert {name for name, _ in host.asked} == {"Text2Text" if kind == "flan:" else "NliModel"}
 
 
 def test_an_error_elsewhere_is_the_error_here(tmp_path: Path):
     gone = Text2Text(str(tmp_path / "none"))
-    with hosted(Elsewhere()), pytest.raises(SettingsError, match=r"the model .*none is"):
-        gone.written([PROMPT])
+    with use_host(Elsewhere()), pytest.raises(SettingsError, match=r"the model .*none is"):
+        gone.write_replies([PROMPT])
 
 
 class Counted:

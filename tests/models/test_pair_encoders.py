@@ -62,7 +62,7 @@ def test_text_that_spells_a_mark_of_the_model_stays_text(encoder: CausalEncoder)
 def test_a_pair_is_pooled_alike_alone_and_beside_a_longer_one(encoder: CausalEncoder):
     rows = [encoder.row(c, p, 256) for c, p in (("alpha", "beta"), ("alpha " * 9, "beta " * 30))]
     with torch.inference_mode():
-        alone, together = encoder.pooled(pad_rows(rows[:1])), encoder.pooled(pad_rows(rows))
+        alone, together = encoder.pool(pad_rows(rows[:1])), encoder.pool(pad_rows(rows))
     assert together.shape == (2, 2 * encoder.base.config.hidden_size)
     torch.testing.assert_close(together[:1], alone, rtol=1e-4, atol=1e-5)
 
@@ -70,7 +70,7 @@ def test_a_pair_is_pooled_alike_alone_and_beside_a_longer_one(encoder: CausalEnc
 def test_what_comes_before_the_claim_changes_how_it_is_read(encoder: CausalEncoder):
     with torch.inference_mode():
         one, other = (
-            encoder.pooled(pad_rows([encoder.row("alpha helps", passage, 256)]))
+            encoder.pool(pad_rows([encoder.row("alpha helps", passage, 256)]))
             for passage in ("alpha helped", "alpha harmed")
         )
     assert not torch.allclose(one, other)

@@ -28,7 +28,7 @@ def test_tokens_know_what_they_are(encoder):
     assert (~cloud.is_word).sum() == 2
     assert len(cloud.ids) == len(cloud.vectors) == len(cloud.is_word)
     assert np.allclose(np.linalg.norm(cloud.vectors, axis=1), 1, atol=1e-5)
-    words = cloud.kept(cloud.is_word & cloud.is_start)
+    words = cloud.select(cloud.is_word & cloud.is_start)
     assert len(words.ids) == len(words.vectors) == 4
 
 

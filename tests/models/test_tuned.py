@@ -24,7 +24,7 @@ def test_an_adapter_answers_as_peft_computes_it_and_leaves_its_base_alone(
     trained = tiny_adapter(tmp_path, len(tokenizer)).eval()
     base = tiny_model(len(tokenizer))
     before = [parameter.clone() for parameter in base.parameters()]
-    tuned = adapted(base, tmp_path)
+    tuned = load_adapted(base, tmp_path)
     ids = torch.tensor([tokenizer.encode("the trial of the drug")])
     with torch.inference_mode():
         wanted = trained(ids).logits

@@ -21,13 +21,13 @@ TEXTS = st.lists(st.sampled_from(PARTS), max_size=12).map("".join)
 
 @given(TEXTS)
 def test_a_text_comes_out_as_it_went_in(text: str):
-    assert cut_answer(record_of(text)).joined() == text
+    assert cut_answer(record_of(text)).join_pieces() == text
 
 
 @given(st.lists(TEXTS, max_size=5))
 def test_sentences_come_out_as_they_went_in(texts: list[str]):
     given_sentences = tuple(SentenceInput(text=text, citations=("1",)) for text in texts)
-    assert cut_answer(record_of(given_sentences)).joined() == given_sentences
+    assert cut_answer(record_of(given_sentences)).join_pieces() == given_sentences
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[Sentence
     for index in range(3):
         damaged = whole.with_text(index, "A new one. And another.")
         numbers = damaged.changed_sentences(SOURCES)
-        record = record_of(damaged.joined())
+        record = record_of(damaged.join_pieces())
         _, sentences, _ = segment(record, lambda _: None)
         texts = [sentences[n - 1].text for n in numbers]
         assert " ".join(texts) == "A new one. And another."
@@ -65,22 +65,24 @@ def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[Sentence
 
 def test_a_sentence_behind_one_without_a_full_stop_is_its_own():
     damaged = cut_answer(record_of("No full stop (1)")).with_text(1, "A new one.")
-    assert damaged.joined() == "No full stop (1)\n\nA new one."
+    assert damaged.join_pieces() == "No full stop (1)\n\nA new one."
     assert damaged.changed_sentences(SOURCES) == (2,)
 
 
 def test_a_text_without_a_full_stop_does_not_run_into_the_next_sentence():
     damaged = cut_answer(record_of("One fell. Two rose.")).with_text(1, "lol #mood")
-    assert damaged.joined() == "One fell. lol #mood\n\nTwo rose."
+    assert damaged.join_pieces() == "One fell. lol #mood\n\nTwo rose."
     assert damaged.changed_sentences(SOURCES) == (2,)
 
 
 def test_the_white_space_stays_where_it_is():
     whole = cut_answer(record_of("\n One fell.\n\nTwo rose. Three stayed.\t"))
-    assert whole.reordered([2, 0, 1]).joined() == "\n Three stayed.\n\nOne fell. Two rose.\t"
-    assert whole.without(0).joined() == "\n Two rose. Three stayed.\t"
-    assert whole.without(2).joined() == "\n One fell.\n\nTwo rose.\t"
-    assert whole.with_text(0, "New.").joined() == "\n New. One fell.\n\nTwo rose. Three stayed.\t"
+    assert whole.reorder([2, 0, 1]).join_pieces() == "\n Three stayed.\n\nOne fell. Two rose.\t"
+    assert whole.without(0).join_pieces() == "\n Two rose. Three stayed.\t"
+    assert whole.without(2).join_pieces() == "\n One fell.\n\nTwo rose.\t"
+    assert (
+        whole.with_text(0, "New.").join_pieces() == "\n New. One fell.\n\nTwo rose. Three stayed.\t"
+    )
 
 
 def test_blank_sentences_and_lone_markers_are_no_place():
@@ -89,7 +91,7 @@ def test_blank_sentences_and_lone_markers_are_no_place():
     assert whole.places == [0, 3]
     damaged = whole.with_text(4, "New.")
     assert damaged.changed_sentences(SOURCES) == (3,)
-    _, sentences, _ = segment(record_of(damaged.joined()), lambda _: None)
+    _, sentences, _ = segment(record_of(damaged.join_pieces()), lambda _: None)
     assert sentences[2].text == "New."
 
 
@@ -97,4 +99,4 @@ def test_an_answer_without_words_has_no_place():
     for answer in ("", " \n", "[1] [2]", ()):
         record = record_of(answer)
         assert cut_answer(record).places == []
-        assert cut_answer(record).joined() == answer
+        assert cut_answer(record).join_pieces() == answer

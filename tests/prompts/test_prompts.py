@@ -44,7 +44,7 @@ def test_rubrics_are_yescievals_nine_in_their_order() -> None:
 @each_case("name", NAMES)
 def test_rubric_shows_its_question_and_five_levels_in_order(name: str) -> None:
     rubric = load_rubrics()[name]
-    first, *levels = rubric.rendered().split("\n")
+    first, *levels = rubric.render().split("\n")
     assert rubric.name == name
     assert first == f"{name}. {rubric.question}"
     assert [level[:3] for level in levels] == ["1: ", "2: ", "3: ", "4: ", "5: "]
@@ -71,7 +71,7 @@ def test_no_word_of_ours_looks_like_a_fence() -> None:
         *prompts.context.model_dump().values(),
         *(agent.task for agent in prompts.agents.values()),
         *(word for agent in prompts.agents.values() for word in agent.additions.values()),
-        *(r.rendered(s) for r in ALL_RUBRICS.values() for s in STRATEGIES),
+        *(r.render(s) for r in ALL_RUBRICS.values() for s in STRATEGIES),
         *(rubric.rendered_examples() for rubric in ALL_RUBRICS.values()),
     ]
     assert not [word for word in words if re.search(r"</?data", word)]
@@ -121,7 +121,7 @@ def test_examples_are_one_of_the_highest_and_one_of_the_lowest_rating(key: str) 
 def test_zero_shot_shows_name_and_range_and_no_definition(key: str) -> None:
     rubric = ALL_RUBRICS[key]
     low, high = rubric.bounds
-    shown = rubric.rendered("zero_shot")
+    shown = rubric.render("zero_shot")
     assert shown.startswith(f"{rubric.title}.")
     assert shown.endswith(f"\n{low}: lowest\n{high}: highest")
     assert rubric.question not in shown

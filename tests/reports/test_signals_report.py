@@ -22,29 +22,29 @@ MANIFEST = Manifest(
 )
 
 
-def rendered(render, *, signals: Signals | None) -> str:
+def render_signals(render, *, signals: Signals | None) -> str:
     evaluations = [answer("r1", judgments=(RATED,), signals=signals)]
     text = render(MANIFEST, summarize(evaluations, 1, 0, 0), evaluations, [], [])
     return unfolded(text) if render is render_html else text
 
 
 def test_what_the_answer_hardly_covers_is_shown_escaped():
-    page = rendered(render_html, signals=Signals(gaps=(GAP,)))
+    page = render_signals(render_html, signals=Signals(gaps=(GAP,)))
     assert "Hardly covered: 1 sentence of the sources that speaks to the question" in page
     assert "closest sentence of the answer 0.21" in page
     assert "<script>alert" not in page
-    text = rendered(render_markdown, signals=Signals(gaps=(GAP,)))
+    text = render_signals(render_markdown, signals=Signals(gaps=(GAP,)))
     assert "**Hardly covered:**" in text and "| **bold**" not in text
 
 
 def test_nothing_is_said_of_gaps_where_there_are_none():
-    assert "Hardly covered" not in rendered(render_html, signals=None)
-    assert "Hardly covered" not in rendered(render_markdown, signals=Signals())
+    assert "Hardly covered" not in render_signals(render_html, signals=None)
+    assert "Hardly covered" not in render_signals(render_markdown, signals=Signals())
 
 
 def test_a_rating_shows_the_sentences_that_it_points_to():
-    assert "pointing to 3" in rendered(render_html, signals=None)
-    assert "pointing to 3" in rendered(render_markdown, signals=None)
+    assert "pointing to 3" in render_signals(render_html, signals=None)
+    assert "pointing to 3" in render_signals(render_markdown, signals=None)
 
 
 def test_what_rates_in_the_judges_place_is_named_with_what_is_known_of_it():

@@ -147,7 +147,10 @@ async def test_two_processes_cannot_run_in_one_folder(job, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
         result = await run(job, tools_for(model, job), folder)
-        with folder.opened(result.manifest), pytest.raises(InputError, match="another process"):
+        with (
+            folder.open_locked(result.manifest),
+            pytest.raises(InputError, match="another process"),
+        ):
             await run(job, tools_for(model, job), RunFolder(tmp_path / "run"))
 
 

@@ -42,7 +42,7 @@ def test_what_tells_gets_the_weight_and_nothing_gets_a_negative_one():
     assert found.weights["settles"] == pytest.approx(0, abs=1e-3)
     assert list(found.thresholds) == sorted(found.thresholds)
     sure, unsure = ({"least": v, "bank": 0.0, "settles": 0.0} for v in (2.0, -2.0))
-    assert found.reached(sure)[3] > 0.8 > 0.2 > found.reached(unsure)[0]
+    assert found.reach_probabilities(sure)[3] > 0.8 > 0.2 > found.reach_probabilities(unsure)[0]
 
 
 def test_no_query_is_graded_by_a_fit_that_saw_it():

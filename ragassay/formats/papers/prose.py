@@ -282,7 +282,7 @@ def _begins_paragraph(line: str, before: str, width: int) -> bool:
 def _unbroken(lines: list[str], words: Counter[str]) -> str:
     """Join lines; a compound, whose second part the text has as a word too, keeps its hyphen."""
 
-    def mended(match: re.Match[str]) -> str:
+    def mend_match(match: re.Match[str]) -> str:
         whole, hyphened = match[1] + match[2], f"{match[1]}-{match[2]}"
         n_whole, n_hyphened = words[whole.lower()], words[hyphened.lower()]
         is_compound = n_hyphened > n_whole or "-" in match[1] or match[1].lower() in _FIRST_PARTS
@@ -290,7 +290,7 @@ def _unbroken(lines: list[str], words: Counter[str]) -> str:
             is_compound = True
         return hyphened if is_compound else whole
 
-    text = _BROKEN_WORD.sub(mended, "\n".join(lines).replace("\u00ad\n", ""))
+    text = _BROKEN_WORD.sub(mend_match, "\n".join(lines).replace("\u00ad\n", ""))
     return _BROKEN_RANGE.sub(r"\1", text).replace("\n", " ")
 
 

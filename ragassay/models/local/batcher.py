@@ -103,7 +103,7 @@ class Batcher:
             try:
                 # Loaded before the batch is closed: its fellows come meanwhile.
                 engine = engine or self._build()
-                backlog += self._gathered(N_MOST - len(backlog))
+                backlog += self._gather_calls(N_MOST - len(backlog))
                 batch = _kin(backlog)
                 live = [call for call in batch if call.future.set_running_or_notify_cancel()]
                 self._count(len(live))
@@ -119,7 +119,7 @@ class Batcher:
         self.load.n_batched += n_calls
         self.load.n_largest = max(self.load.n_largest, n_calls)
 
-    def _gathered(self, n_most: int) -> list[_Call]:
+    def _gather_calls(self, n_most: int) -> list[_Call]:
         """Return the calls that wait, and those that follow without a pause of `QUIET_S`."""
         calls: list[_Call] = []
         end = time.monotonic() + MOST_WAIT_S

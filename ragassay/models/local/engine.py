@@ -212,7 +212,7 @@ class Engine:
             n = common_prefix_length(kept, tokens)
             if n > n_best:
                 best, n_best = cache, n
-        cache = self._copied(best, n_best, 1)
+        cache = self._copy_cache(best, n_best, 1)
         if len(tokens) > n_best:
             base: Any = self._model.base_model
             given = {self._cache_keyword: cache}
@@ -222,9 +222,9 @@ class Engine:
             while sum(len(t) for t, _ in self._prefixes) > N_TOKENS_KEPT:
                 self._prefixes.pop()
         rows[0].n_computed = len(tokens) - n_best
-        return self._copied(cache, len(tokens), len(rows)), len(tokens)
+        return self._copy_cache(cache, len(tokens), len(rows)), len(tokens)
 
-    def _copied(self, cache: DynamicCache | None, n_tokens: int, n_rows: int) -> DynamicCache:
+    def _copy_cache(self, cache: DynamicCache | None, n_tokens: int, n_rows: int) -> DynamicCache:
         """Return a new cache that holds the first tokens of one for each of so many rows."""
         from transformers import DynamicCache
 
@@ -252,7 +252,7 @@ class Engine:
         Returns:
             Scores of the same shape whose maximum is the token to feed next.
         """
-        logprobs = logits.masked_fill(~self._allowed(rows), -torch.inf).log_softmax(dim=-1)
+        logprobs = logits.masked_fill(~self._mask_next_tokens(rows), -torch.inf).log_softmax(dim=-1)
         n_top = max(row.prompt.n_top for row in rows)
         top = torch.topk(logprobs, min(n_top, self._n_vocab))
         # argmax, not the first of topk: only argmax takes the first of equals for sure.
@@ -281,7 +281,7 @@ class Engine:
                 tell(row)
         return torch.nn.functional.one_hot(torch.tensor(fed), self._n_vocab).float()
 
-    def _allowed(self, rows: Sequence[_Row]) -> torch.Tensor:
+    def _mask_next_tokens(self, rows: Sequence[_Row]) -> torch.Tensor:
         """Return which tokens may come next, shape (n_rows, n_vocab)."""
         bits = np.full((len(rows), (self._n_vocab + 31) // 32), -1, dtype=np.int32)
         for row, row_bits in zip(rows, bits, strict=True):

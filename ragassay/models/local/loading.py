@@ -45,7 +45,7 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
     base = read_note(folder).base if folder else name
     model, tokenizer = load_base(base, cache_dir, dtype)
     if folder is not None:
-        model = adapted(model, folder)
+        model = load_adapted(model, folder)
     return Engine(model, tokenizer)
 
 
@@ -97,7 +97,7 @@ def _tokenizer_source(model: PreTrainedModel, source: str) -> str:
     return next(filter(None, bases), source)
 
 
-def adapted(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
+def load_adapted(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     """Return a model with an adapter beside its weights, which it shares with the model given."""
     from peft import PeftModel
 

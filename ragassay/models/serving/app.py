@@ -175,7 +175,7 @@ class ChatServer:
         try:
             with self.metrics.in_flight.track_inprogress():
                 asked = await read_request(request)
-                model = self._served(asked.pop("model"))
+                model = self._require_served(asked.pop("model"))
                 await self._answer(model, asked, request, send)
         finally:
             self._n_in_flight -= 1
@@ -187,7 +187,7 @@ class ChatServer:
             for name in self._models
         }
         if asked := request.path_params.get("name"):
-            return JSONResponse(cards[self._served(asked)])
+            return JSONResponse(cards[self._require_served(asked)])
         return JSONResponse({"object": "list", "data": list(cards.values())})
 
     async def _tell_health(self, request: Request) -> Response:
@@ -210,7 +210,7 @@ class ChatServer:
             message = "wrong or missing key: send `Authorization: Bearer KEY`"
             raise Refusal(401, message, "invalid_api_key")
 
-    def _served(self, name: object) -> str:
+    def _require_served(self, name: object) -> str:
         """Return a model's name; refuse unknown ones."""
         if not isinstance(name, str) or name not in self._models:
             known = ", ".join(self._models)
@@ -257,12 +257,14 @@ class ChatServer:
         if "stream" in asked:
             events = self._events(model, reply, tells_usage)
         elif streams:
-            events = _in_one_piece(self._counted(model, reply), tells_usage)
+            events = _in_one_piece(self._count_tokens(model, reply), tells_usage)
         else:
-            return Response(json.dumps(self._counted(model, reply)), media_type="application/json")
+            return Response(
+                json.dumps(self._count_tokens(model, reply)), media_type="application/json"
+            )
         return StreamingResponse(events, media_type="text/event-stream")
 
-    def _counted(self, model: str, reply: Any) -> dict[str, Any]:
+    def _count_tokens(self, model: str, reply: Any) -> dict[str, Any]:
         """Return a reply or a part of one as JSON, and count its tokens."""
         whole = reply.model_dump(mode="json", exclude_none=True) | {"model": model}
         if usage := whole.get("usage"):
@@ -276,7 +278,7 @@ class ChatServer:
         try:
             with errors_as_refusals():
                 async for piece in pieces:
-                    shown = self._counted(model, piece)
+                    shown = self._count_tokens(model, piece)
                     if tells_usage or "usage" not in shown:
                         yield _event(shown)
         except Refusal as refusal:  # the status was sent long ago

@@ -226,9 +226,11 @@ class RubricJudgeTask(CompileTask):
         """
         found = read_labelled(path, self.gold, "rubric")
         whole = [r for r in found.records if r.metadata.get("variant", "benign") == "benign"]
-        items = [item for record in whole for item in self._rated(record, found)]
+        items = [item for record in whole for item in self._make_rated_items(record, found)]
         keys = {item.key for item in items}
-        damaged = [item for item in self._damaged(found.records, whole) if item.whole in keys]
+        damaged = [
+            item for item in self._make_perturbed_items(found.records, whole) if item.whole in keys
+        ]
         if not items:
             raise InputError(f"{path} has no rating on {', '.join(self._names)}")
         return ItemResult((*items, *damaged), found.rejections)
@@ -237,7 +239,7 @@ class RubricJudgeTask(CompileTask):
     def _names(self) -> tuple[str, ...]:
         return self.rubrics or tuple(self.tools.rubrics)
 
-    def _rated(self, record: Record, found: LabelledAnswers) -> Iterable[CompileItem]:
+    def _make_rated_items(self, record: Record, found: LabelledAnswers) -> Iterable[CompileItem]:
         ratings = {item: label for (_, item), label in found.labels.get(record.id, {}).items()}
         chosen = [name for name in self._names if name in ratings]
         if chosen:
@@ -245,8 +247,10 @@ class RubricJudgeTask(CompileTask):
             for name in chosen:
                 yield self._item(record, name, float(ratings[name]), case)
 
-    def _damaged(self, records: Sequence[Record], whole: Sequence[Record]) -> list[CompileItem]:
-        made = [*_read_damaged_answers(records, whole), *self._made(whole)]
+    def _make_perturbed_items(
+        self, records: Sequence[Record], whole: Sequence[Record]
+    ) -> list[CompileItem]:
+        made = [*_read_damaged_answers(records, whole), *self._perturb_answer(whole)]
         items: list[CompileItem] = []
         for one in made:
             for name in one.record.rubrics:
@@ -265,7 +269,7 @@ class RubricJudgeTask(CompileTask):
             about=about_case(case),
         )
 
-    def _made(self, whole: Sequence[Record]) -> Sequence[DamagedAnswer]:
+    def _perturb_answer(self, whole: Sequence[Record]) -> Sequence[DamagedAnswer]:
         if not self.n_damaged:
             return ()
         attacks = [attack for attack in ATTACKS if attack.family == "rubric"]

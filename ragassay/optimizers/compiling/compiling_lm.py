@@ -199,12 +199,12 @@ class CompilingLM(dspy.BaseLM):
         told = {name: value for name, value in options.items() if value is not None}
         own = {k: v for k, v in self.judge.kwargs.items() if k != "api_base" and k not in options}
         key = request_key(self.model, messages, own | told | {"draw": draw})
-        found = self.shared.memory.recall(key) or await self._shared(key, messages, options)
+        found = self.shared.memory.recall(key) or await self._share_request(key, messages, options)
         if found.failure is not None:
             raise _FINAL[found.failure](found.detail)
         return {"text": found.text, "logprobs": _logprobs(found.logprobs)}
 
-    async def _shared(
+    async def _share_request(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> StoredReply:
         """Make a request, or wait for another caller's identical one."""
@@ -224,7 +224,7 @@ class CompilingLM(dspy.BaseLM):
             budget.check(memory, self.model)
             budget.n_in_flight += 1
             try:
-                found = await self._asked(key, messages, options)
+                found = await self._send_request(key, messages, options)
                 memory.keep(found)
                 return found
             except TransientModelError as error:
@@ -238,7 +238,7 @@ class CompilingLM(dspy.BaseLM):
             pause = min(2 * pause, LONGEST_PAUSE_S)
         raise AssertionError("unreachable")
 
-    async def _asked(
+    async def _send_request(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> StoredReply:
         with meter_calls() as meter:

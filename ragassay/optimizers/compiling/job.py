@@ -100,7 +100,7 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
 
         n_planned = 0
 
-        def planned(plan: JobPlan) -> None:
+        def record_plan(plan: JobPlan) -> None:
             nonlocal n_planned
             n_planned = plan.calls.n_calls
             console.print(plan.text, highlight=False, markup=False, soft_wrap=True)
@@ -111,7 +111,7 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
             calls = f"{usage.n_calls:,} of at most {n_planned:,} calls"
             progress.update(line, detail=f"{calls}, {n_tokens:,} tokens, {cost}")
 
-        yield Steps(planned, phase, paid)
+        yield Steps(record_plan, phase, paid)
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class _Job:
         shipped = predictor_of(self._student)
         self._steps.planned(self._opened.plan)
         self._steps.phase("the shipped prompt")
-        before = self._measured(self._student)
+        before = self._measure_student(self._student)
         self._steps.phase(self._job.optimizer)
         given = Search(
             task=self._task,
@@ -273,7 +273,7 @@ class _Job:
         best = search(self._job.optimizer, self._student, given, work / "optimizer.log")
         found = predictor_of(best)
         self._steps.phase("the compiled prompt")
-        after = before if found == shipped else self._measured(best)
+        after = before if found == shipped else self._measure_student(best)
         figures = comparisons(self._task, before, after)
         self._steps.phase("done")
         return CompileResult(
@@ -302,8 +302,8 @@ class _Job:
             budget=self._opened.n_budget,
             n_train=len(train),
             n_dev=len(dev),
-            data_sha256=items_sha256(train, self._rendered(train)),
-            dev_sha256=items_sha256(dev, self._rendered(dev)),
+            data_sha256=items_sha256(train, self._render_items(train)),
+            dev_sha256=items_sha256(dev, self._render_items(dev)),
             before_sha256=shipped.sha256,
             after_sha256=found.sha256,
             comparisons=figures,
@@ -313,14 +313,14 @@ class _Job:
             packages=installed_versions(NOTED_PACKAGES),
         )
 
-    def _measured(self, student: Student):
+    def _measure_student(self, student: Student):
         return measure(student, self._task, self._data.dev, self._lm, self._n_threads)
 
     def _examples(self, items: Sequence[CompileItem]) -> list[dspy.Example]:
-        inputs = self._rendered(items)
+        inputs = self._render_items(items)
         return [example_of(item, shown) for item, shown in zip(items, inputs, strict=True)]
 
-    def _rendered(self, items: Sequence[CompileItem]) -> list[dict[str, str]]:
+    def _render_items(self, items: Sequence[CompileItem]) -> list[dict[str, str]]:
         return [self._student.agent.request(*item.arguments).inputs for item in items]
 
 

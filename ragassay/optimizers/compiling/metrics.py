@@ -238,7 +238,7 @@ def _score(outcomes: Sequence[ItemOutcome], figure_of: FigureOf) -> Score:
     sums = _sums(figure, scored)
     interval = bootstrap_interval(_statistic(figure, sums), len(sums))
     value = float(figure.value(sums.sum(axis=0)))
-    return _rounded(value, len(scored), n_unscored, interval)
+    return _round_score(value, len(scored), n_unscored, interval)
 
 
 def _gain(
@@ -254,7 +254,7 @@ def _gain(
     first, second = _statistic(old, sums), _statistic(new, more)
     interval = bootstrap_interval(lambda counts: second(counts) - first(counts), len(sums))
     value = float(new.value(more.sum(axis=0)) - old.value(sums.sum(axis=0)))
-    return _rounded(value, len(before), n_unscored, interval, DIFFERENCE_SCALE)
+    return _round_score(value, len(before), n_unscored, interval, DIFFERENCE_SCALE)
 
 
 def _sums(figure: ResampledFigure, outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
@@ -267,7 +267,7 @@ def _statistic(figure: ResampledFigure, sums: NDArray[np.float64]) -> Statistic:
     return lambda counts: figure.value(np.tensordot(counts, sums, axes=1))
 
 
-def _rounded(
+def _round_score(
     value: float,
     n: int,
     n_unscored: int,

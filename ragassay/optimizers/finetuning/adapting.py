@@ -195,7 +195,7 @@ def _standardise(
     chosen = random.Random(seed).sample(examples, min(N_MEASURED, len(examples)))
     rows = [_row(encoder.eval(), one, tuning) for one in chosen]
     with torch.inference_mode():
-        features = torch.cat([encoder.pooled(encoder.batch([row])) for row in rows])
+        features = torch.cat([encoder.pool(encoder.batch([row])) for row in rows])
     encoder.head.standardise(features)
 
 

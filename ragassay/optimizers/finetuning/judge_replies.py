@@ -237,10 +237,12 @@ def n_without_reason(replies: Sequence[Replies]) -> int:
 def _write_reply(reply: JudgeReply, rubric: str) -> str:
     reason = " ".join(reply.reason.split())
     ours = load_rationales().of_whole(rubric, reply.rating)
-    return as_reply({"rating": reply.rating, "rationale": _cut(reason) if reason else ours})
+    return as_reply(
+        {"rating": reply.rating, "rationale": _shorten_reason(reason) if reason else ours}
+    )
 
 
-def _cut(reason: str) -> str:
+def _shorten_reason(reason: str) -> str:
     """Return a reason as long as a tuned judge may write: whole sentences, or its first words."""
     most = load_prompts().agents["tuned_judge"].rationale_chars
     text = reason[:1].upper() + reason[1:]

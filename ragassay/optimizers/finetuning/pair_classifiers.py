@@ -53,7 +53,7 @@ class HeldOut:
         """The number of folds."""
         return int(self.folds.max()) + 1
 
-    def measured(self, fold: int | None = None) -> Agreement:
+    def measure_fold(self, fold: int | None = None) -> Agreement:
         """Return the agreement with people over one fold, or over all."""
         rows = [i for i in range(len(self.pairs)) if fold is None or self.folds[i] == fold]
         best = self.shares.argmax(axis=1)
@@ -83,14 +83,14 @@ class HeldOut:
 
     def figures(self, task: str, data: str, command: str) -> tuple[CardFigure, ...]:
         """Return the figures of BioACE's tables 2 and 3 over all folds, and F1 of each fold."""
-        scores = _scores(self.measured())
+        scores = _scores(self.measure_fold())
         if len(self.labels) == 2:
             is_first = [pair.label == 0 for pair in self.pairs]
             groups = [pair.group for pair in self.pairs]
             scores["AUC"] = discrimination(self.shares[:, 0].tolist(), is_first, groups).auroc
         rows = [(data, name, score) for name, score in scores.items()]
         for fold in range(self.n_folds):
-            one = self.measured(fold).averages["macro"].f1
+            one = self.measure_fold(fold).averages["macro"].f1
             rows.append((f"{data}, fold {fold + 1} of {self.n_folds}", "macro-F1", one))
         return tuple(
             CardFigure(

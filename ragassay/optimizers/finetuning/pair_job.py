@@ -111,7 +111,9 @@ def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> F
     data = ", ".join(path.name for path in job.data)
     digest, written = fitter.write(pairs, held.bounds(data))
     write_card(job.out, _card(job, pairs, held, digest, data))
-    return Finetuned(digest, written.stat().st_size, len(pairs), len(rejections), held.measured())
+    return Finetuned(
+        digest, written.stat().st_size, len(pairs), len(rejections), held.measure_fold()
+    )
 
 
 def _read_pairs(job: PairJob) -> tuple[list[LabelledPair], list[Rejection]]:

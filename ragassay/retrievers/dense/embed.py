@@ -197,7 +197,7 @@ class _Embedding:
                 ids=[article.id for article, _ in refiled],
                 metadatas=cast(Any, [facts for _, facts in refiled]),
             )
-        self._told(len(page) - len(new), 0)
+        self._report_progress(len(page) - len(new), 0)
         for start in range(0, len(new), N_A_BATCH):
             self._embed(new[start : start + N_A_BATCH])
 
@@ -214,9 +214,9 @@ class _Embedding:
             embeddings=vectors,
             metadatas=cast(Any, [facts for _, facts in batch]),
         )
-        self._told(len(batch), len(batch))
+        self._report_progress(len(batch), len(batch))
 
-    def _told(self, n_done: int, n_embedded: int) -> None:
+    def _report_progress(self, n_done: int, n_embedded: int) -> None:
         self._n_done += n_done
         self._n_embedded += n_embedded
         self._listen(EmbedEvent(self._n_done, len(self._corpus), self._n_embedded))

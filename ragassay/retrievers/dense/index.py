@@ -165,7 +165,7 @@ class DenseIndex(Rebuilt):
         self._corpus = corpus
         self._embedder = embedder
         self._where = url or str(corpus.folder / VECTORS)
-        self._client, self._collection = self._opened(url)
+        self._client, self._collection = self._open_collection(url)
 
     def close(self) -> None:
         """Release Chroma."""
@@ -194,13 +194,13 @@ class DenseIndex(Rebuilt):
         vector = encode_role(self._embedder, [query], "query")
         n_asked = min(k, len(self._corpus))
         while True:
-            found = self._found(vector, n_asked, filters)
+            found = self._query_vectors(vector, n_asked, filters)
             kept = [hit for hit in found if not (filters.no_retracted and hit[2])]
             if len(kept) >= k or len(found) < n_asked or n_asked == len(self._corpus):
                 return [(name, score) for name, score, _ in kept[:k]]
             n_asked = min(2 * n_asked, len(self._corpus))
 
-    def _found(
+    def _query_vectors(
         self, vector: NDArray[np.float32], n: int, filters: Filters
     ) -> list[tuple[str, float, bool]]:
         """Return ids, cosines, and whether the article is retracted; best first."""
@@ -224,7 +224,7 @@ class DenseIndex(Rebuilt):
         ]
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
-    def _opened(self, url: str) -> tuple[Client, Collection]:
+    def _open_collection(self, url: str) -> tuple[Client, Collection]:
         folder = self._corpus.folder
         identity = corpus_identity(folder)
         if not identity or not (url or (folder / VECTORS).is_dir()):

@@ -272,7 +272,7 @@ class DiskCorpus(Rebuilt):
         n_read = 0
         for segment in range(self._searcher.num_segments):
             for start in itertools.count(0, n):
-                stored = self._stored(segment, start, n)
+                stored = self._read_segment(segment, start, n)
                 living = self._living(segment, stored)
                 n_read += len(living)
                 if living:
@@ -307,7 +307,7 @@ class DiskCorpus(Rebuilt):
 
         return document_of(self._searcher.doc(place))
 
-    def _stored(self, segment: int, start: int, n: int) -> dict[int, Article]:
+    def _read_segment(self, segment: int, start: int, n: int) -> dict[int, Article]:
         """Return up to `n` articles of a segment by position; deleted ones are still there."""
         import tantivy
 

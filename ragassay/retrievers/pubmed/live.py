@@ -267,16 +267,16 @@ class LivePubMed(Rebuilt):
         if not pmcid:
             return None
         asked = {"ids": pmcid[1].upper(), "idtype": "pmcid", "format": "json"}
-        body = self._kept(self._idconv, asked, keyed=False)
+        body = self._fetch_cached(self._idconv, asked, keyed=False)
         records = json.loads(body, strict=False).get("records", [])
         return next((str(record["pmid"]) for record in records if record.get("pmid")), None)
 
     def _esearch(self, term: str, k: int) -> list[str]:
         asked = {"db": "pubmed", "term": term, "retmax": str(k), "sort": "relevance"}
-        body = self._kept(f"{self._base}/esearch.fcgi", asked | {"retmode": "json"})
+        body = self._fetch_cached(f"{self._base}/esearch.fcgi", asked | {"retmode": "json"})
         return json.loads(body, strict=False)["esearchresult"]["idlist"]
 
-    def _kept(self, url: str, params: Mapping[str, str], keyed: bool = True) -> bytes:
+    def _fetch_cached(self, url: str, params: Mapping[str, str], keyed: bool = True) -> bytes:
         key = json.dumps([url, sorted(params.items())])
         body = self._cache.get(key)
         if not isinstance(body, bytes):

@@ -207,8 +207,8 @@ class _Driver:
         given: Any = self.tools.arguments
         work = Work(
             kind=self.kind,
-            given=replace(given, settings=self._shared(given.settings)),
-            settings=self._shared(self.tools.settings),
+            given=replace(given, settings=self._share_calls(given.settings)),
+            settings=self._share_calls(self.tools.settings),
             corpus=self.tools.retrieval.corpus,
             identity=self.kind.identity(self.tools),
             has_rows=await self.hub.has_rows.remote(),
@@ -217,7 +217,7 @@ class _Driver:
         )
         self.work = ray.put(work)
 
-    def _shared(self, settings: Any) -> Any:
+    def _share_calls(self, settings: Any) -> Any:
         """Share the calls that a judge may have under way among the workers."""
         if is_local(settings.judge.model):
             return settings

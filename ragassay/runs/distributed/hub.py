@@ -15,7 +15,7 @@ from uuid import uuid4
 from ragassay.errors import RagassayError, SettingsError, raise_ungrouped
 from ragassay.evaluators.base import Run, RunArguments
 from ragassay.evaluators.build_run import build_run
-from ragassay.models.hosting import Recipe, hosted
+from ragassay.models.hosting import Recipe, use_host
 from ragassay.models.limiter import Limiter, RunLimiter
 from ragassay.records import Record
 from ragassay.retrievers.literature import Literature
@@ -117,7 +117,7 @@ class Outbox:
         self._event = Event()
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[None]:
+    async def deliver_while_open(self) -> AsyncIterator[None]:
         """Deliver while it is open, and what is left at the end, also of a run that broke off.
 
         Raises:
@@ -267,21 +267,21 @@ async def _work_on_shard(work: Work, records: Sequence[Record], *, asks: bool) -
     models = work.models.get(node) or next(iter(work.models.values()))  # a node that came later
     outbox = Outbox(work.hub)
     store = SharedStore(work.hub, outbox, asks=asks)
-    with hosted(NodeModels(models)):
-        tools = replace(_built(work), settings=work.settings, store=store)
+    with use_host(NodeModels(models)):
+        tools = replace(_build_run(work), settings=work.settings, store=store)
         if work.kind.identity(tools) != work.identity:
             raise SettingsError(
                 "a worker would work by another identity than the driver: install the same "
                 "ragassay, with the same models and the same files, on all machines"
             )
-        async with outbox.opened():
+        async with outbox.deliver_while_open():
             await work.kind.work(records, tools, outbox, SharedLimiter(work.hub))
 
 
 _BUILT: dict[str, Run] = {}
 
 
-def _built(work: Work) -> Run:
+def _build_run(work: Work) -> Run:
     """Return a run, built once a process."""
     if work.run not in _BUILT:
         _BUILT.clear()

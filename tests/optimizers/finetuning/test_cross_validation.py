@@ -56,7 +56,7 @@ def test_no_pair_is_predicted_by_what_saw_its_question():
 
     held = cross_validate(pairs, LABELS, fit, n_folds=5, seed=0)
     assert fits == [f"fold-{n}" for n in range(1, 6)]
-    assert held.measured().accuracy.value == 1
+    assert held.measure_fold().accuracy.value == 1
     figures = held.figures("t", "d.jsonl", "ragassay ...")
     assert [(f.data, f.metric) for f in figures[:8]] == [
         ("d.jsonl, 5 held-out folds", name)

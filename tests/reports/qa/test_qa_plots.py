@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.qa import plots
-from ragassay.qa.pair_view import MarkedPart, marked
+from ragassay.qa.pair_view import MarkedPart, mark_parts
 from ragassay.qa.plots import (
     CELL,
     GUTTER,
@@ -137,7 +137,7 @@ class TestMarking:
             AnswerNumber(text="5", start=0, end=1, is_found=True, is_near=True),
             AnswerNumber(text="9", start=21, end=22, is_found=True),
         ]
-        parts = marked("5 here, but 7 there, 9.", "answer", [mark(2, 6)], numbers)
+        parts = mark_parts("5 here, but 7 there, 9.", "answer", [mark(2, 6)], numbers)
         assert parts == (
             *(
                 MarkedPart("5 "),
@@ -149,11 +149,11 @@ class TestMarking:
         )
 
     def test_marks_of_the_question_are_not_the_answers(self) -> None:
-        assert marked("this study", "question", [mark(0, 4)]) == (MarkedPart("this study"),)
+        assert mark_parts("this study", "question", [mark(0, 4)]) == (MarkedPart("this study"),)
 
     @given(st.text(max_size=20), st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25))))
     def test_places_outside_or_overlapping_lose_no_text(
         self, text: str, places: list[tuple[int, int]]
     ) -> None:
-        parts = marked(text, "answer", [mark(*place) for place in places])
+        parts = mark_parts(text, "answer", [mark(*place) for place in places])
         assert "".join(part.text for part in parts) == text

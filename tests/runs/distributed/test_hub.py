@@ -55,7 +55,7 @@ class SlowHub:
 async def test_a_worker_ends_when_all_of_its_batches_have_arrived():
     hub = SlowHub()
     outbox = Outbox(hub)
-    async with outbox.opened():
+    async with outbox.deliver_while_open():
         outbox.keep(FAILED)
         await hub.begun.wait()
     assert hub.taken == [EventBatch(results=(FAILED,))]
