@@ -17,7 +17,7 @@ from tiny_verifiers import tiny_alignscore, tiny_causal, tiny_inference, tiny_wr
 from ragassay.errors import SettingsError
 from ragassay.models import adapters
 from ragassay.models.entailment import NliModel
-from ragassay.models.hosting import OwnModels, Recipe, computed_by_host, hosted
+from ragassay.models.hosting import OwnModels, Recipe, computed_by_host, use_host
 from ragassay.models.local_readers import SpanReader, Text2Text
 from ragassay.models.scorers import AlignScore
 from ragassay.models.verifiers import AdaptedVerifier, entailment_model

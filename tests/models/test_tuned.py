@@ -11,7 +11,7 @@ from tiny_llama import tiny_adapter, tiny_model
 
 from ragassay.errors import SettingsError
 from ragassay.models.local.engine import Engine
-from ragassay.models.local.loading import adapted
+from ragassay.models.local.loading import load_adapted
 from ragassay.models.local.replies import Prompt
 from ragassay.models.tuned import NOTE, WEIGHTS, base_of, metadata_of
 
