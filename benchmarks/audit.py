@@ -36,7 +36,7 @@ from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import shown_progress
 from ragassay.settings import load_settings
 from ragassay.studies.audit import AuditResult, run_audit
-from ragassay.studies.audit_scores import DamagedPair, audit_pairs
+from ragassay.studies.audit_scores import PerturbedPair, audit_pairs
 
 SETS = ("bioasq", "orkg-synthesis")
 AUDITS = ("given", "made")
@@ -58,12 +58,12 @@ def audited(records: Sequence[Record], tools: Run, options: AuditOptions, out: P
         return asyncio.run(run_audit(job, tools, RunFolder(out), listen))
 
 
-def pairs_of(result: AuditResult) -> list[DamagedPair]:
+def pairs_of(result: AuditResult) -> list[PerturbedPair]:
     evaluations = {e.record_id: e for e in result.evaluations}
-    return [p for p in audit_pairs(result.damaged, evaluations) if p.target.startswith("rubric.")]
+    return [p for p in audit_pairs(result.perturbed, evaluations) if p.target.startswith("rubric.")]
 
 
-def print_table(title: str, groups: dict[str, list[DamagedPair]]) -> None:
+def print_table(title: str, groups: dict[str, list[PerturbedPair]]) -> None:
     """Paired detection and mean ratings by group, and the means of both over the groups."""
     print(
         f"\n{title}\n| | pairs | paired detection | whole | damaged | lift |\n"
@@ -71,22 +71,22 @@ def print_table(title: str, groups: dict[str, list[DamagedPair]]) -> None:
     )
     rows = []
     for name, pairs in groups.items():
-        scored = [(p.benign, p.damaged) for p in pairs if None not in (p.benign, p.damaged)]
+        scored = [(p.benign, p.perturbed) for p in pairs if None not in (p.benign, p.perturbed)]
         if not scored:
             continue
         hits, n = sum(d < b for b, d in scored), len(scored)
         low, high = share_interval(hits, n) or (0, 1)
-        whole, damaged = fmean(b for b, _ in scored), fmean(d for _, d in scored)
-        rows.append((hits / n, whole, damaged))
+        unperturbed, perturbed = fmean(b for b, _ in scored), fmean(d for _, d in scored)
+        rows.append((hits / n, unperturbed, perturbed))
         print(
-            f"| {name} | {n} | {hits / n:.3f} ({low:.2f} to {high:.2f}) | {whole:.2f} | "
-            f"{damaged:.2f} | {damaged - whole:+.2f} |"
+            f"| {name} | {n} | {hits / n:.3f} ({low:.2f} to {high:.2f}) | {unperturbed:.2f} | "
+            f"{perturbed:.2f} | {perturbed - unperturbed:+.2f} |"
         )
     if rows:
-        found, whole, damaged = (fmean(column) for column in zip(*rows, strict=True))
+        found, before, after = (fmean(column) for column in zip(*rows, strict=True))
         print(
-            f"| mean | | {found:.3f}, least {min(row[0] for row in rows):.3f} | {whole:.2f} | "
-            f"{damaged:.2f} | |"
+            f"| mean | | {found:.3f}, least {min(row[0] for row in rows):.3f} | {before:.2f} | "
+            f"{after:.2f} | |"
         )
 
 
@@ -97,7 +97,7 @@ def print_named(result: AuditResult) -> None:
     for severity in ("extreme", "subtle"):
         named = [
             bool(set(judgment.sentences) & set(one.sentences))
-            for one in result.damaged
+            for one in result.perturbed
             if one.severity == severity and one.family == "rubric" and one.sentences
             for judgment in evaluations[one.record.id].judgments
             if judgment.rubric in one.record.rubrics and judgment.rating is not None
@@ -108,8 +108,8 @@ def print_named(result: AuditResult) -> None:
             print(f"| {severity} | {len(named)} | {share} |")
 
 
-def grouped(pairs: Iterable[DamagedPair], *parts: str) -> dict[str, list[DamagedPair]]:
-    found: dict[str, list[DamagedPair]] = defaultdict(list)
+def grouped(pairs: Iterable[PerturbedPair], *parts: str) -> dict[str, list[PerturbedPair]]:
+    found: dict[str, list[PerturbedPair]] = defaultdict(list)
     for pair in pairs:
         words = {
             "rubric": pair.target.removeprefix("rubric."),
@@ -141,7 +141,7 @@ def main() -> None:
         print(json.dumps({"unchanged": result.audit.n_unchanged, "failed": result.audit.n_failed}))
 
 
-def print_audit(name: str, pairs: Sequence[DamagedPair]) -> None:
+def print_audit(name: str, pairs: Sequence[PerturbedPair]) -> None:
     for family in dict.fromkeys(p.damage.family for p in pairs):
         chosen = [p for p in pairs if p.damage.family == family]
         for severity in ("extreme", "subtle"):

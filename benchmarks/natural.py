@@ -108,7 +108,7 @@ def report_support(claims: Claims) -> None:
 def report_verdicts(name: str, claims: Claims) -> None:
     """Print how often what the verifier says against a claim is right."""
     for label, kind in (
-        *((CONTRADICTS, kind) for kind in ("words", "number", "leaning")),
+        *((CONTRADICTS, kind) for kind in ("words", "number", "tentative")),
         ("neutral", ""),
         ("not_relevant", ""),
     ):

@@ -177,10 +177,11 @@ def print_row(name: str, claims: ClaimSet, show: int) -> None:
 
 def print_verdicts(name: str, claims: Sequence[LabelledClaim], verifier: EncoderVerifier) -> None:
     """Print how many claims the verifier supports, without the check and with it."""
-    leaning = [one for one in claims if _leans(one, verifier)]
-    kept = len(leaning) - len(found_in(leaning))
+    tentative_label = [one for one in claims if _leans(one, verifier)]
+    kept = len(tentative_label) - len(found_in(tentative_label))
     print(
-        f"{name}: {len(claims)} claims, {len(leaning)} supported without, {kept} with", flush=True
+        f"{name}: {len(claims)} claims, {len(tentative_label)} supported without, {kept} with",
+        flush=True,
     )
 
 

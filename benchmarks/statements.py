@@ -283,7 +283,7 @@ def shape_message(message: str) -> str:
 def print_findings(records: Sequence[Record], n_shown: int, draw: random.Random) -> None:
     """Evaluate answers without a judge; print a table of the leading findings, and some to read."""
     evaluations = list(ragassay.evaluate(records))
-    found = [(one, finding) for one in evaluations for finding in one.heads]
+    found = [(one, finding) for one in evaluations for finding in one.primary_findings]
     shapes = Counter((one.kind, shape_message(one.message)) for _, one in found)
     n_answers = len({one.record_id for one, _ in found})
     print(f"{len(found)} leading findings in {n_answers} of {len(evaluations)} answers\n")

@@ -101,7 +101,9 @@ def decided(
     rows: Sequence[Row], fitted: Sequence[ExamWeights], sums: Sequence[float], kind: ItemKind
 ) -> None:
     bounds = shipped_exam_model().kinds[kind].bounds
-    shares = [one.reach_probabilities(row.signals)[0] for one, row in zip(fitted, rows, strict=True)]
+    shares = [
+        one.reach_probabilities(row.signals)[0] for one, row in zip(fitted, rows, strict=True)
+    ]
     for label in ("yes", "no"):
         bound = bound_of(bounds, label, "verdict")
         said = [i for i, p in enumerate(shares) if (p >= 0.5) == (label == "yes")]

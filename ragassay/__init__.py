@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragassay.applications.run import arun, run
     from ragassay.evaluators.own import Judge, evaluator
     from ragassay.prompts import Criteria, Criterion, Rubric
-    from ragassay.records import Case, Document, Evaluation, Nugget, Record, Said
+    from ragassay.records import Assessment, Case, Document, Evaluation, Nugget, Record
     from ragassay.results import (
         BelowError,
         Failed,
@@ -57,7 +57,7 @@ _HOMES = {
     "Result": "ragassay.results",
     "Results": "ragassay.results",
     "Rubric": "ragassay.prompts",
-    "Said": "ragassay.records",
+    "Assessment": "ragassay.records",
     "Settings": "ragassay.settings",
     "UnjudgedError": "ragassay.results",
     "UnmeasuredError": "ragassay.results",
@@ -82,6 +82,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Assessment",
     "BelowError",
     "Case",
     "Corpus",
@@ -97,7 +98,6 @@ __all__ = [
     "Result",
     "Results",
     "Rubric",
-    "Said",
     "Settings",
     "UnjudgedError",
     "UnmeasuredError",

@@ -124,9 +124,14 @@ def evaluate(
         UnjudgedError: One answer could not be evaluated at all; or see `raise_on_failure`.
         BelowError, UnmeasuredError: See `fail_under`.
     """
-    given: Any = {"answers": answers, "question": question, "answer": answer, "sources": sources}
+    arguments: Any = {
+        "answers": answers,
+        "question": question,
+        "answer": answer,
+        "sources": sources,
+    }
     more: Any = {"reference": reference, "settings": settings, "progress": progress}
-    return run_sync(aevaluate(**given, **more, **options))
+    return run_sync(aevaluate(**arguments, **more, **options))
 
 
 @overload

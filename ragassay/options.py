@@ -243,7 +243,7 @@ class AuditKeywords(Keywords, total=False):
         Flag(metavar="NAME"),
         Field(description="Only this attack or family (rubric, clinical, injection)."),
     ]
-    given: Annotated[
+    arguments: Annotated[
         bool | None,
         Field(description="Take the damaged answers that a YESciEval file holds, make none."),
     ]
@@ -367,20 +367,20 @@ def settings_of(
         SettingsError: A value is wrong, or two values contradict each other.
     """
     known = {name: o for name, o in options_of(EvaluateKeywords).items() if o.sets}
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         n: v for n, v in options.items() if n in known and v not in (None, (), [])
     }
-    if isinstance(call_options := given.get("model_options"), Mapping):
-        given["model_options"] = written_options(call_options)
+    if isinstance(call_options := arguments.get("model_options"), Mapping):
+        arguments["model_options"] = written_options(call_options)
     fields = {
         name: _name_values(several(value)) if get_origin(known[name].kind) is list else value
-        for name, value in given.items()
+        for name, value in arguments.items()
         if name != "model"
     }
-    if given.keys() & {"model", "api_base"}:
-        endpoint = given.get("api_base") or (base and base.judge.api_base)
-        fields |= with_panel(several(given.get("model")), endpoint)
-    names = {field: getattr(known[name], style) for name in given for field in known[name].sets}
+    if arguments.keys() & {"model", "api_base"}:
+        endpoint = arguments.get("api_base") or (base and base.judge.api_base)
+        fields |= with_panel(several(arguments.get("model")), endpoint)
+    names = {field: getattr(known[name], style) for name in arguments for field in known[name].sets}
     settings = load_settings(base, names, **fields)
     unknown = [part for part in settings.evaluation.only if part not in (*PARTS, RETRIEVAL)]
     has_own = (
@@ -393,7 +393,7 @@ def settings_of(
         raise SettingsError(
             f"{only}: there is no part {unknown[0]!r}; there are {', '.join(PARTS)}"
         )
-    if "when" in given and not settings.judge.escalate:
+    if "when" in arguments and not settings.judge.escalate:
         when, second = (getattr(known[name], style) for name in ("when", "escalate"))
         raise SettingsError(f"{when} says what goes to a second judge: name it, {second}")
     return settings

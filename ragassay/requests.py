@@ -37,7 +37,7 @@ from ragassay.settings import Settings
 
 if TYPE_CHECKING:
     from ragassay.evaluators.base import Run
-    from ragassay.qa.evaluate import GivenPairs, JudgedPairs
+    from ragassay.qa.evaluate import InputPairs, JudgedPairs
     from ragassay.retrievers.literature import Literature
     from ragassay.runs.audit_job import AuditJob, AuditOptions
     from ragassay.runs.evaluate import Plan
@@ -128,8 +128,8 @@ class EvaluationRequest(Request[Results]):
             found += once
         if self.n_audited:
             options = AuditOptions(self.n_audited)
-            damaged = audit_job(self.job, self.tools, options, is_judged=True)
-            found += plan_audit(damaged, self.tools)
+            perturbed = audit_job(self.job, self.tools, options, is_judged=True)
+            found += plan_audit(perturbed, self.tools)
         return found
 
     async def run(
@@ -152,9 +152,9 @@ class EvaluationRequest(Request[Results]):
                 repeats = await repeat_run(job, found, tools, self.n_times, folder, listen)
             presenter.show(repeats)
         if self.n_audited and found.evaluations:
-            damaged = job_of_run(job, found, tools, AuditOptions(self.n_audited))
-            with presenter.bar(len(damaged.asks), "auditing") as listen:
-                audit = (await audit_of_run(damaged, found, tools, folder, listen)).audit
+            perturbed = job_of_run(job, found, tools, AuditOptions(self.n_audited))
+            with presenter.bar(len(perturbed.asks), "auditing") as listen:
+                audit = (await audit_of_run(perturbed, found, tools, folder, listen)).audit
             presenter.show(audit)
         verdicts = [threshold.verdict(found.summary) for threshold in self.thresholds]
         return kind(found, audit, repeats, verdicts)
@@ -213,27 +213,27 @@ def request_audit(
 def request_pairs_audit(
     pairs: Path,
     papers: Path | None,
-    damage: AuditOptions,
+    perturbation: AuditOptions,
     options: EvaluateKeywords,
     presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
     """Read question-answer pairs and damage them; a judge rates each alone with its paper."""
     from ragassay.qa.audit import PART, pairs_audit_job
 
-    given, tools = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)
-    return _audit_of(pairs_audit_job(given, damage), tools)
+    input_pairs, tools = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)
+    return _audit_of(pairs_audit_job(input_pairs, perturbation), tools)
 
 
-def _audit_of(damaged: AuditJob, tools: Run) -> SimpleRequest[AuditResult]:
+def _audit_of(perturbed: AuditJob, tools: Run) -> SimpleRequest[AuditResult]:
     from ragassay.studies.audit import paraphraser_name, plan_audit, run_audit
 
     return SimpleRequest(
         tools,
-        partial(plan_audit, damaged, tools),
-        partial(run_audit, damaged, tools),
-        len(damaged.asks),
+        partial(plan_audit, perturbed, tools),
+        partial(run_audit, perturbed, tools),
+        len(perturbed.asks),
         "auditing",
-        tuple(filter(None, [paraphraser_name(damaged)])),
+        tuple(filter(None, [paraphraser_name(perturbed)])),
     )
 
 
@@ -284,12 +284,12 @@ def request_pairs(
     from ragassay.qa.evaluate import judge_pairs, pairs_job
     from ragassay.runs.evaluate import plan
 
-    given, tools = _read_pairs(pairs, papers, options, settings, presenter)
+    input_pairs, tools = _read_pairs(pairs, papers, options, settings, presenter)
     return SimpleRequest(
         tools,
-        lambda: plan(pairs_job(given), tools),
-        partial(judge_pairs, given, tools),
-        len(given.papers),
+        lambda: plan(pairs_job(input_pairs), tools),
+        partial(judge_pairs, input_pairs, tools),
+        len(input_pairs.papers),
         "judging papers",
     )
 
@@ -300,14 +300,14 @@ def _read_pairs(
     options: EvaluateKeywords,
     settings: Settings | None,
     presenter: Presenter,
-) -> tuple[GivenPairs, Run]:
+) -> tuple[InputPairs, Run]:
     from ragassay.qa.evaluate import pairs_settings, read_paper_pairs
 
     chosen = pairs_settings(options, settings, presenter.style)
     with line_limit(chosen.limits.max_line_bytes):
-        given = read_paper_pairs(pairs, papers).first(options.get("limit"))
-    presenter.note_input(given.rejections)
-    return given, open_tools(chosen, options, presenter)
+        input_pairs = read_paper_pairs(pairs, papers).first(options.get("limit"))
+    presenter.note_input(input_pairs.rejections)
+    return input_pairs, open_tools(chosen, options, presenter)
 
 
 def read_input(

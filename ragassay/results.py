@@ -140,8 +140,8 @@ class Results(Sequence[Evaluation]):
                 "system": e.system,
                 "topic": e.topic,
                 **{key: score.value for key, score in e.scores.items()},
-                "n_findings": len(e.heads),
-                "n_looks": len(e.looks),
+                "n_findings": len(e.primary_findings),
+                "n_secondary": len(e.secondary_findings),
                 "n_undecided": len(e.undecided),
             }
             for e in self._evaluations
@@ -242,12 +242,12 @@ class Result(Results):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings that a reader must not miss."""
-        return self.evaluation.heads
+        return self.evaluation.primary_findings
 
     @property
-    def looks(self) -> tuple[Finding, ...]:
+    def secondary_findings(self) -> tuple[Finding, ...]:
         """The findings that are worth a look: the judge is not sure enough of them."""
-        return self.evaluation.looks
+        return self.evaluation.secondary_findings
 
     @property
     def _notes(self) -> list[str]:

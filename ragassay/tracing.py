@@ -180,7 +180,7 @@ def _ignore_result(result: object) -> None:
 def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
     span.set_attribute("ragassay.fingerprint", evaluation.fingerprint)
     span.set_attribute("ragassay.judge", evaluation.judge)
-    span.set_attribute("ragassay.findings", [found.kind for found in evaluation.heads])
+    span.set_attribute("ragassay.findings", [found.kind for found in evaluation.primary_findings])
     for key, score in evaluation.scores.items():
         span.add_event("gen_ai.evaluation.result", _result(key, score))
 
@@ -266,8 +266,8 @@ def _reply(response: Any, has_content: bool) -> dict[str, Any]:
         "gen_ai.usage.output_tokens": getattr(usage, "completion_tokens", None),
     }
     if has_content and choice:
-        said = without_known(choice.message.content or "")
-        found["gen_ai.output.messages"] = _messages([("assistant", said)], choice.finish_reason)
+        reply = without_known(choice.message.content or "")
+        found["gen_ai.output.messages"] = _messages([("assistant", reply)], choice.finish_reason)
     return {name: value for name, value in found.items() if value is not None}
 
 

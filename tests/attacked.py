@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ragassay.perturbations import ATTACKS, Attack, Rephrase, Side, damage_answers
-from ragassay.records import DamagedAnswer, Document, Record, SentenceInput
+from ragassay.perturbations import ATTACKS, Attack, Rephrase, Side, perturb_answers
+from ragassay.records import Document, PerturbedAnswer, Record, SentenceInput
 
 ANSWER = (
     "Aspirin may reduce fever in adults, and it lowers the risk of stroke by 20% (1, 2). "
@@ -59,9 +59,9 @@ def attacked(
     pools: Side = "audit",
     retracted: Collection[str] = RETRACTED,
     rephrase: Rephrase | None = None,
-) -> DamagedAnswer | None:
+) -> PerturbedAnswer | None:
     """One attack on one record; None where it is left unchanged."""
-    damaged = damage_answers(
+    damaged = perturb_answers(
         [record, *others],
         attacks=[attack_named(name)],
         pools=pools,

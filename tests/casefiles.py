@@ -20,7 +20,7 @@ def filed(
     return OpenCase("case", record, case, signals=signals, verdicts=known)
 
 
-def question(evaluator: Evaluator[Any], item: str, file: OpenCase, run: Run) -> CaseQuestion:
+def question(evaluator: Evaluator[Any], item: str, open_case: OpenCase, run: Run) -> CaseQuestion:
     """The question of an evaluator about an item of a case."""
-    subject = evaluator.known_items(file, run)[item]
-    return CaseQuestion(evaluator, item, subject, file, run, lambda update: None)
+    content = evaluator.known_items(open_case, run)[item]
+    return CaseQuestion(evaluator, item, content, open_case, run, lambda update: None)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from answers import answer
 
-from ragassay.records import AttackFamily, DamagedAnswer, Evaluation, Record, Score, Severity
-from ragassay.studies.audit_scores import DamagedPair, audit_pairs
+from ragassay.records import AttackFamily, Evaluation, PerturbedAnswer, Record, Score, Severity
+from ragassay.studies.audit_scores import PerturbedPair, audit_pairs
 
 LIKERT = (1.0, 5.0)
 
@@ -28,10 +28,10 @@ def damage(
     severity: Severity = "extreme",
     targets: Sequence[str] = ("rubric.cohesion",),
     topic: str | None = None,
-) -> DamagedAnswer:
+) -> PerturbedAnswer:
     """The damaged form of answer `n`, which is the only one to its question unless named."""
     record = Record(id=f"a{n}~{attack}", question="?", answer="x", topic=topic or f"q{n}")
-    return DamagedAnswer(
+    return PerturbedAnswer(
         record=record,
         original=f"a{n}",
         attack=attack,
@@ -46,7 +46,7 @@ def pairs_of(
     target: str = "rubric.cohesion",
     topics: Sequence[str] | None = None,
     **fields: object,
-) -> tuple[DamagedPair, ...]:
+) -> tuple[PerturbedPair, ...]:
     """A pair for each two scores of one target under one attack."""
     hurt = [
         damage(n, targets=(target,), topic=topics[n] if topics else None, **fields)  # type: ignore[arg-type]

@@ -53,7 +53,11 @@ def evaluations() -> list[Evaluation]:
         SentenceLabel(sentence=2, failure=timeout),
         NuggetAssignment(gold=0, assignment="partial_support", confidence=0.4),
         EvidenceVerdict(
-            sentence=1, evidence=span, leaning="supports", confidence=0.55, failure=undecided
+            sentence=1,
+            evidence=span,
+            tentative_label="supports",
+            confidence=0.55,
+            failure=undecided,
         ),
         CitationVerdict(
             sentence=2,

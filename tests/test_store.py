@@ -71,7 +71,7 @@ async def test_a_call_that_fails_is_not_kept(tmp_path):
 async def test_verdicts_of_all_kinds_are_read_as_what_they_were(tmp_path):
     doubt = Failure(reason="undecided", detail="leans to supports at 0.51")
     given = {"sentence": 1, "confidence": 0.51, "failure": doubt}
-    first = EvidenceVerdict(**given, leaning="supports")
+    first = EvidenceVerdict(**given, tentative_label="supports")
     verdicts = [
         first,
         first.model_copy(update={"escalated_from": first}),
@@ -82,8 +82,8 @@ async def test_verdicts_of_all_kinds_are_read_as_what_they_were(tmp_path):
         assert await store.get("1", VERDICTS) == verdicts
         store.keep("2", LABELS, VERDICTS)
         ((_, row),) = store.rows(["2"])
-        assert b',"leaning":null' in row
-        store.add_rows([("2", row.replace(b',"leaning":null', b""))])
+        assert b',"tentative_label":null' in row
+        store.add_rows([("2", row.replace(b',"tentative_label":null', b""))])
         assert await store.get("2", VERDICTS) == LABELS, "of before there were leanings"
 
 

@@ -101,7 +101,7 @@ def found(demo: Demo) -> list[Evaluation]:
 @pytest.fixture(scope="module")
 def led(found: list[Evaluation]) -> set[tuple[str, int | None]]:
     """Records and sentences that lead the demo's report."""
-    return {(one.record_id, finding.sentence) for one in found for finding in one.heads}
+    return {(one.record_id, finding.sentence) for one in found for finding in one.primary_findings}
 
 
 def truth(*default: str) -> set[tuple[str, int | None]]:
@@ -125,7 +125,7 @@ def test_what_the_demo_shows_comes_first_of_what_is_worth_a_look(found: list[Eva
     shown = truth("shows")
     for one in found:
         own = {sentence for record, sentence in shown if record == one.record_id}
-        first = one.looks[: len(own)]
+        first = one.secondary_findings[: len(own)]
         assert {finding.sentence for finding in first} == own
         # How often such findings are right stands beside each.
         assert all(finding.precision and finding.n_measured for finding in first)

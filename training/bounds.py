@@ -184,16 +184,16 @@ def report(cases: Sequence[Case], found: Sequence[Comparison], bounds: Sequence[
     written = [row for row in rows if row[0].kind == "written"]
     n_answers = len({case.cluster for case, _ in written})
     led = sum(_leads(v, bounds) for _, v in written)
-    leaning = sum("contradicts" in (v.verdict, v.leaning) for _, v in written)
+    tentative_label = sum("contradicts" in (v.verdict, v.tentative_label) for _, v in written)
     lines = [
         f"{n_answers} answers as written: {led / n_answers:.3f} contradictions an answer lead, "
-        f"{leaning / n_answers:.3f} lead or lean"
+        f"{tentative_label / n_answers:.3f} lead or lean"
     ]
     edits = [row for row in rows if row[0].kind in EDITS]
     for kind in EDITS:
         own = [verdict for case, verdict in edits if case.kind == kind]
         leads = np.mean([_leads(v, bounds) for v in own])
-        leans = np.mean(["contradicts" in (v.verdict, v.leaning) for v in own])
+        leans = np.mean(["contradicts" in (v.verdict, v.tentative_label) for v in own])
         lines.append(f"{kind}: {len(own)} edited, {leads:.3f} lead, {leans:.3f} lead or lean")
     right = sum(_leads(v, bounds) for _, v in edits)
     share = right / max(1, right + led)
@@ -216,7 +216,7 @@ def report(cases: Sequence[Case], found: Sequence[Comparison], bounds: Sequence[
 
 
 def _column(verdict: Comparison) -> int:
-    label = verdict.verdict or verdict.leaning or ""
+    label = verdict.verdict or verdict.tentative_label or ""
     return COLUMNS.index("neutral" if label == "not_relevant" else label)  # type: ignore[arg-type]
 
 
@@ -226,7 +226,7 @@ def _is_decided(verdict: Comparison, bounds: Sequence[Bound]) -> bool:
 
 
 def _kind(verdict: Comparison) -> str:
-    is_against = "contradicts" in (verdict.verdict, verdict.leaning)
+    is_against = "contradicts" in (verdict.verdict, verdict.tentative_label)
     if is_against:
         return "number" if is_other_value(verdict.difference) else "words"
     return verdict.verdict or ""

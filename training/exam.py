@@ -129,7 +129,10 @@ def held_out(rows: Sequence[Row]) -> list[ExamWeights]:
 
 def bounds_of(rows: Sequence[Row]) -> tuple[Bound, ...]:
     """Bound what is said of held-out queries; all of one kind."""
-    shares = [one.reach_probabilities(row.signals)[0] for row, one in zip(rows, held_out(rows), strict=True)]
+    shares = [
+        one.reach_probabilities(row.signals)[0]
+        for row, one in zip(rows, held_out(rows), strict=True)
+    ]
     return tuple(_bound(label, rows, shares) for label in ("yes", "no"))
 
 

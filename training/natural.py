@@ -92,7 +92,7 @@ class PairRow:
     label: str
     verdict: str
     confidence: float
-    is_said: bool
+    is_asserted: bool
     difference: str
     turned: bool
     supports: float
@@ -193,9 +193,9 @@ def measure(claim: NaturalClaim, verifier: EncoderVerifier, embedder: Embedder) 
                 claim=claim.id,
                 group=claim.group,
                 label=claim.label,
-                verdict=str(one.verdict or one.leaning),
+                verdict=str(one.verdict or one.tentative_label),
                 confidence=one.confidence or 0.0,
-                is_said=one.verdict is not None,
+                is_asserted=one.verdict is not None,
                 difference=one.difference,
                 turned=differs is not None and differs.kind != "number",
                 supports=float(shares[SUPPORTS]),

@@ -81,8 +81,10 @@ def verdicts(claims: Claims, label: str, kind: str) -> list[PairRow]:
     """Return the surest verdict of this label and kind of each claim that has one."""
     found: list[PairRow] = []
     for rows in claims:
-        own = [row for row in rows if row.verdict == label and row.is_said != (kind == "leaning")]
-        own = [row for row in own if kind in ("", "leaning") or kind_of(row) == kind]
+        own = [
+            row for row in rows if row.verdict == label and row.is_asserted != (kind == "tentative")
+        ]
+        own = [row for row in own if kind in ("", "tentative") or kind_of(row) == kind]
         if own:
             found.append(max(own, key=lambda row: row.confidence))
     return found
@@ -211,7 +213,7 @@ def fit_all(sets: dict[str, Claims]) -> tuple[Bound, ...]:
             for kind in ("number", "words")
             for level in levels
         ),
-        fit(sets, "contradicts", "leaning", "finding"),
+        fit(sets, "contradicts", "tentative", "finding"),
         fit(sets, "not_relevant", "", "finding"),
         fit_support(sets["expertqa"]),
         fit(sets, "neutral", "", "verdict"),

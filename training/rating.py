@@ -133,9 +133,9 @@ def _signals(examples: Sequence[Example], fitted: SignalRater) -> dict[int, Mapp
 def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
     """Pair each whole answer with its damaged versions; each attack has total weight 1."""
     whole = {e.original: i for i, e in enumerate(examples) if e.kind == "whole"}
-    damaged = [i for i, e in enumerate(examples) if e.kind != "whole" and e.original in whole]
-    n = Counter(examples[i].attack for i in damaged)
-    return [(whole[examples[i].original], i, 1.0 / n[examples[i].attack]) for i in damaged]
+    perturbed = [i for i, e in enumerate(examples) if e.kind != "whole" and e.original in whole]
+    n = Counter(examples[i].attack for i in perturbed)
+    return [(whole[examples[i].original], i, 1.0 / n[examples[i].attack]) for i in perturbed]
 
 
 def _shares(examples: Sequence[Example]) -> list[float]:

@@ -20,8 +20,8 @@ from ragassay.optimizers.finetuning.judge_replies import (
     redundant,
     some_systems,
 )
-from ragassay.perturbations import ATTACKS, damage_answers
-from ragassay.records import DamagedAnswer, Record
+from ragassay.perturbations import ATTACKS, perturb_answers
+from ragassay.records import PerturbedAnswer, Record
 
 OTHER_GENRE = {"off_topic": {"readability": 2}, "off_topic_inside": {"readability": 2}}
 """A further desired rating of an attack: a passage of another genre breaks a scholarly text."""
@@ -93,8 +93,8 @@ def examples_of(
         rated = ratings_of(path)
         chosen = some_systems(fit, n_systems)
         drawn = {record.id for record in chosen}
-        damaged = [
-            *damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=SEED, among=fit).answers,
+        perturbed = [
+            *perturb_answers(chosen, attacks=ATTACKS, pools="fit", seed=SEED, among=fit).answers,
             *redundant(records, chosen),
         ]
         for n, record in enumerate(sorted(fit, key=lambda r: r.topic or r.id), 1):
@@ -105,7 +105,7 @@ def examples_of(
                 record.id,
                 question=record.topic or record.id,
             )
-            for one in damaged:
+            for one in perturbed:
                 wanted = DESIRED.get((one.family, one.severity))
                 if one.original == record.id and wanted is not None:
                     yield _example(one, measured(one.record), wanted)
@@ -115,7 +115,7 @@ def examples_of(
                 yield Example(measured(empty), wanted, record.id, "extreme", "nothing")
 
 
-def _example(one: DamagedAnswer, measured: AnswerMeasurements, wanted: int) -> Example:
+def _example(one: PerturbedAnswer, measured: AnswerMeasurements, wanted: int) -> Example:
     return Example(
         measured,
         dict.fromkeys(one.record.rubrics, wanted) | OTHER_GENRE.get(one.attack, {}),

@@ -176,13 +176,13 @@ def fit_rubric(
     table = table * sign
     weight = np.asarray(shares, dtype=np.float64) / np.sum(shares)
     observed = np.asarray(ratings) - 1
-    whole, damaged = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
+    whole, perturbed = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
     pair_weight = PAIR_SHARE * np.array([share for _, _, share in pairs], dtype=np.float64)
 
     def loss(parameters: Floats) -> float:
         z = table @ parameters[: len(names)]
         likely = _likelihoods(z, _thresholds(parameters[len(names) :]), observed)
-        above = np.logaddexp(0, (z[damaged] - z[whole]) / PAIR_MARGIN)
+        above = np.logaddexp(0, (z[perturbed] - z[whole]) / PAIR_MARGIN)
         return float(
             -(weight * np.log(np.maximum(likely, 1e-12))).sum()
             + (pair_weight * above).sum()

@@ -24,7 +24,7 @@ from ragassay.models.entailment import Remembered
 from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.verifiers import signals_verifier
 from ragassay.optimizers.finetuning.judge_replies import SEED, is_held_out, some_systems
-from ragassay.perturbations import ATTACKS, damage_answers
+from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.settings import load_settings
 
 ADDED = ("off_topic", "same_domain", "blog", "tweet", "repeat_last", "repeat_inside")
@@ -42,11 +42,11 @@ def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
         held = [r for r in read_records(path).records if is_held_out(r.topic or r.id)]
         benign = [record for record in held if record.metadata.get("variant") == "benign"]
         chosen = some_systems(benign, 1)
-        damaged = damage_answers(chosen, attacks=attacks, seed=SEED, among=benign).answers
+        perturbed = perturb_answers(chosen, attacks=attacks, seed=SEED, among=benign).answers
         for record in chosen:
             versions = [("", record, ())] + [
                 (one.attack, one.record, one.sentences)
-                for one in damaged
+                for one in perturbed
                 if one.original == record.id
             ]
             for attack, version, added in versions:

@@ -154,14 +154,14 @@ def _hint(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
 
 
 def _example(signature: Any, demo: Mapping[str, Any]) -> str:
-    given = [
+    lines = [
         f"{name}: {demo[name]}"
         for name in signature.input_fields
         if name in demo and name != CONTEXT_FIELD
     ]
     about = [str(demo[CASE_FIELD])] if demo.get(CASE_FIELD) else []
     reply = {name: demo[name] for name in signature.output_fields if name in demo}
-    return "\n".join(["Example", *about, *given, f"Reply: {json.dumps(reply)}"])
+    return "\n".join(["Example", *about, *lines, f"Reply: {json.dumps(reply)}"])
 
 
 @functools.lru_cache(maxsize=64)

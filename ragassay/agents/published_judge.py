@@ -22,7 +22,7 @@ from ragassay.errors import ExtraError, UnparsableReplyError
 from ragassay.model_names import SCALE, FormName, JudgeForm
 from ragassay.models.gateway import meter_calls
 from ragassay.prompts import Rubric
-from ragassay.prompts.texts import load_prometheus_words, published_sha256
+from ragassay.prompts.texts import load_prometheus_texts, published_sha256
 from ragassay.records import Case, Document, Judgment
 
 Messages = list[dict[str, str]]
@@ -175,7 +175,7 @@ def _prometheus_words(has_reference: bool) -> tuple[str, str]:
     if published is not None:
         template = published.ABSOLUTE_PROMPT if has_reference else published.ABSOLUTE_PROMPT_WO_REF
         return published.ABS_SYSTEM_PROMPT, template
-    words = load_prometheus_words()
+    words = load_prometheus_texts()
     parts = {
         "Task Description": words.task_with_reference if has_reference else words.task,
         "The instruction to evaluate": "{instruction}",

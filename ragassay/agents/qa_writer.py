@@ -55,8 +55,8 @@ class WrittenPair(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _needs_no_quote(cls, given: Any) -> Any:
-        return {"quote": "", **given} if isinstance(given, dict) else given
+    def _needs_no_quote(cls, raw: Any) -> Any:
+        return {"quote": "", **raw} if isinstance(raw, dict) else raw
 
     @property
     def is_whole(self) -> bool:

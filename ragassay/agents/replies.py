@@ -209,10 +209,10 @@ def read_reply(
     begin = max((end for _, end in reasoning), default=0)
     if begin and not outside[begin:].strip() and not any(o.start >= begin for o in objects):
         raise ValueError("reasoning without a verdict")
-    said = [one for one in objects if one.start >= begin]
+    candidates = [one for one in objects if one.start >= begin]
     found: dict[str, Field] = {}
     problem, last = "no JSON object", begin
-    for one in said:
+    for one in candidates:
         if one.problem:
             continue
         fields = unwrap_fields(text, one.fields, names, wanted)
@@ -220,7 +220,7 @@ def read_reply(
             found, last = fields, one.end
         elif not found:
             problem = f"no field {missing[0]!r}"
-    broken = [one for one in said if one.problem]
+    broken = [one for one in candidates if one.problem]
     after = next((o for o in broken if o.start >= last and _names_any(text, o, wanted)), None)
     if after is None and found:
         _refuse_quoted(text, broken, last)

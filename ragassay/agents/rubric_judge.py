@@ -14,7 +14,7 @@ from ragassay.agents.context import fence_text, mark_of
 from ragassay.agents.sampling import Choice
 from ragassay.prompts import Rubric, Strategy, load_prompts
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
-from ragassay.records import Case, Judgment, Said, Usage
+from ragassay.records import Assessment, Case, Judgment, Usage
 
 LIKERT = (1, 5)
 """The scale of the signature for optimizers; a call uses the rubric's own."""
@@ -38,7 +38,7 @@ Numbers = Annotated[list[Annotated[int, Field(ge=1, le=999)]], Field(max_length=
 def rating_signature(
     bounds: tuple[int, int],
     instruction: str = _WORDS.task,
-    given: tuple[str, ...] = (),
+    more_inputs: tuple[str, ...] = (),
     thinks: bool = False,
 ) -> type[dspy.Signature]:
     """Return the signature of a rating; the same object for the same arguments.
@@ -46,18 +46,18 @@ def rating_signature(
     Args:
         bounds: The scale's lowest and highest rating.
         instruction: The instruction.
-        given: Further inputs, in order, besides context and rubric; with "facts" among them the
-            reply names sentences.
+        more_inputs: Further inputs, in order, besides context and rubric; with "facts" among
+            them the reply names sentences.
         thinks: Whether the reply reasons before it rates.
     """
     ratings: Any = Literal[tuple(range(bounds[0], bounds[1] + 1))]  # type: ignore[valid-type]
     fields: dict[str, Any] = {
-        name: (str, dspy.InputField()) for name in ("context", "rubric", *given)
+        name: (str, dspy.InputField()) for name in ("context", "rubric", *more_inputs)
     }
     if thinks:
         fields["reasoning"] = (Reasoning, dspy.OutputField())
     fields["rating"] = (ratings, dspy.OutputField())
-    if "facts" in given:
+    if "facts" in more_inputs:
         fields["sentences"] = (Numbers, dspy.OutputField())
     fields["rationale"] = (Rationale, dspy.OutputField())
     return dspy.make_signature(fields, instruction, signature_name="RateAnswer")
@@ -127,8 +127,8 @@ class RubricJudge(Agent):
             "others": fence_text(others, mark) if others else "",
             "hint": hint,
         }
-        given = {name: text for name, text in beside.items() if text}
-        occasions = (self.strategy, *(name for name in given if name in ("facts", "others")))
+        more_inputs = {name: text for name, text in beside.items() if text}
+        occasions = (self.strategy, *(name for name in more_inputs if name in ("facts", "others")))
         added = [_WORDS.additions[name] for name in occasions if name in _WORDS.additions]
         low, high = rubric.bounds
         predictor: Any = self.predict
@@ -138,10 +138,10 @@ class RubricJudge(Agent):
         signature = rating_signature(
             rubric.bounds,
             task.replace("{low}", str(low)).replace("{high}", str(high)),
-            tuple(given),
+            tuple(more_inputs),
             self.strategy == "chain_of_thought",
         )
-        inputs = {"context": case.context, "rubric": rubric.render(self.strategy), **given}
+        inputs = {"context": case.context, "rubric": rubric.render(self.strategy), **more_inputs}
 
         def read(found: dspy.Prediction, usage: Usage) -> Judgment:
             return judgment_of(found, usage, case, rubric.name, rubric.bounds)
@@ -149,8 +149,8 @@ class RubricJudge(Agent):
         return AgentRequest(signature, inputs, tuple(own.demos if own else predictor.demos), read)
 
     def _examples(self, case: Case, rubric: Rubric) -> str:
-        given = self.examples.get((case.record_id, rubric.name))
-        return fence_text(given, mark_of(case)) if given else rubric.rendered_examples()
+        more_inputs = self.examples.get((case.record_id, rubric.name))
+        return fence_text(more_inputs, mark_of(case)) if more_inputs else rubric.rendered_examples()
 
 
 def judgment_of(
@@ -225,11 +225,11 @@ class Asker(Agent):
             The request; its reply is read as the value and its usage.
         """
 
-        def read(found: dspy.Prediction, usage: Usage) -> tuple[Said, Usage]:
+        def read(found: dspy.Prediction, usage: Usage) -> tuple[Assessment, Usage]:
             chosen = Choice.of(found, "reply", values)
             has_mean = isinstance(found.reply, int) and chosen.weights
             value = chosen.mean if has_mean else found.reply
-            return Said(value=value, reason=found.rationale.strip(), **chosen.sureness), usage
+            return Assessment(value=value, reason=found.rationale.strip(), **chosen.sureness), usage
 
         signature = _question_signature(tuple(values), bool(subject))
         inputs = {"context": case.context, "question": question}

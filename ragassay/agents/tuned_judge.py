@@ -68,11 +68,11 @@ class AnswerReader(Agent):
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
-def sure_mark(given: Mark, weights: Mapping[str, float] | None) -> Mark:
+def sure_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
     """Return the likeliest fault of a sentence, or "fine" where no fault is probable enough.
 
     Args:
-        given: The model's mark.
+        own_mark: The model's mark.
         weights: Probability of each mark; None where unknown, and the given mark counts.
 
     Example:
@@ -80,7 +80,7 @@ def sure_mark(given: Mark, weights: Mapping[str, float] | None) -> Mark:
         'fine'
     """
     if weights is None:
-        return given
+        return own_mark
     if weights[FINE] > 1 - SURE:
         return FINE
     faults: list[Mark] = [mark for mark in MARKS if mark != FINE]

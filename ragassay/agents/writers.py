@@ -43,10 +43,10 @@ def _signature(
     }
     if wants_answers:
         fields["answers"] = (lines, dspy.OutputField())
-    said = [_WORDS.additions[f"facet_{kind}" if has_facet else kind], _WORDS.task]
-    said += [_WORDS.additions["sources"]] if has_sources else []
-    said += [_WORDS.additions["answers"]] if wants_answers else []
-    return dspy.make_signature(fields, " ".join(said), signature_name="WriteExam")
+    instructions = [_WORDS.additions[f"facet_{kind}" if has_facet else kind], _WORDS.task]
+    instructions += [_WORDS.additions["sources"]] if has_sources else []
+    instructions += [_WORDS.additions["answers"]] if wants_answers else []
+    return dspy.make_signature(fields, " ".join(instructions), signature_name="WriteExam")
 
 
 @dataclass(frozen=True)

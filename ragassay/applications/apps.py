@@ -276,8 +276,8 @@ def _from_mapping(reply: Mapping[Any, Any]) -> AppAnswer:
     inner = read_reply(value)
     others = {str(key): plain_value(part) for key, part in reply.items() if key != name}
     source = find_sources(others)
-    given = None if source is None else others[source]
-    own = _sources(_artifacts(found) if given is None else given)
+    source_value = None if source is None else others[source]
+    own = _sources(_artifacts(found) if source_value is None else source_value)
     if own:
         inner = _with_sources(inner, own)
     usage = reply.get("usage") or {}
@@ -325,11 +325,11 @@ def _artifacts(messages: Sequence[Any]) -> list[Any]:
     return [document for one in lists for document in one]
 
 
-def _sources(given: Any) -> tuple[Document, ...]:
+def _sources(source_value: Any) -> tuple[Document, ...]:
     """Return sources as documents, ids distinct; those without an id are numbered."""
-    if given is None:
+    if source_value is None:
         return ()
-    found = read_sources(plain_value(given))
+    found = read_sources(plain_value(source_value))
     if isinstance(found, Problem):
         raise InputError(
             f"a source of the application cannot be read: {found.field}: {found.text}; expected "

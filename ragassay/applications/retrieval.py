@@ -8,7 +8,7 @@ from typing import Any
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.comparing import compare
-from ragassay.evaluators.own import OwnEvaluator, Subject
+from ragassay.evaluators.own import OwnEvaluator, OwnItem
 from ragassay.metrics.papers.retrieval import Qrels, run_values
 from ragassay.metrics.stats.intervals import mean_score
 from ragassay.options import RETRIEVAL
@@ -42,16 +42,16 @@ class RetrievalEvaluator(OwnEvaluator):
         version = repr(sorted((q, sorted(grades.items())) for q, grades in self.qrels.items()))
         super().__init__(_verify_case, name=NAME, labels=(SUPPORTS, OTHER), version=version)
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, Subject]:
+    def items(self, file: OpenCase, run: Run) -> Mapping[str, OwnItem]:
         """Return each pair of a gold nugget and a source; none where documents are judged."""
         if self._judge_record(file.record):
             return {}
         pairs = [(n, m) for n, _ in enumerate(file.case.gold) for m in range(len(_sources(file)))]
-        return {f"{n + 1}/{m + 1}": Subject(criterion=f"{n + 1}/{m + 1}") for n, m in pairs}
+        return {f"{n + 1}/{m + 1}": OwnItem(criterion=f"{n + 1}/{m + 1}") for n, m in pairs}
 
-    async def ask(self, subject: Subject, file: OpenCase, run: Run) -> Sequence[OwnVerdict]:
+    async def ask(self, item: OwnItem, file: OpenCase, run: Run) -> Sequence[OwnVerdict]:
         """Compare a nugget with a source."""
-        n, m = _pair(subject.criterion)
+        n, m = _pair(item.criterion)
         nugget, source = file.case.gold[n].text, _sources(file)[m]
         encoder = run.models.encoder
         if encoder is None:
@@ -61,19 +61,19 @@ class RetrievalEvaluator(OwnEvaluator):
         label = None if found.verdict is None else SUPPORTS if found.verdict == SUPPORTS else OTHER
         return [
             self._verdict(
-                subject,
+                item,
                 label=label,
                 confidence=found.confidence,
                 entropy_bits=found.entropy_bits,
-                leaning=found.leaning,
+                tentative_label=found.tentative_label,
                 usage=found.usage,
                 failure=found.failure,
             )
         ]
 
-    def depends_on(self, subject: Subject, file: OpenCase, run: Run) -> Iterable[str]:
+    def depends_on(self, item: OwnItem, file: OpenCase, run: Run) -> Iterable[str]:
         """Return the nugget, the source, and what compares."""
-        n, m = _pair(subject.criterion)
+        n, m = _pair(item.criterion)
         yield from (file.case.gold[n].text, _sources(file)[m].model_dump_json())
         yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
 

@@ -137,9 +137,9 @@ class ApplicationRequest(Request[Results]):
         called, name = found_app(app), app_name(app)
         grades, rejected = _grades(qrels)
         own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]
-        given = cast("RunKeywords", {**options, "evaluators": own})
+        keywords = cast("RunKeywords", {**options, "evaluators": own})
         rows = question_rows(queries)
-        request = EvaluationRequest.of(rows, given, settings, presenter, answered=False)
+        request = EvaluationRequest.of(rows, keywords, settings, presenter, answered=False)
         job = replace(request.job, rejections=(*request.job.rejections, *rejected))
         return cls(replace(request, job=_identify_run(job, name)), called, name, how)
 

@@ -52,11 +52,11 @@ Csv = Annotated[Path | None, Option(help="Write all columns and rows as CSV.")]
 Limit = Annotated[int, Option(min=0, help="Most rows of a table shown; 0 for all.")]
 
 
-Leanings = Annotated[
+TentativeRatings = Annotated[
     bool,
     Option(
-        "--leanings",
-        help="Count what the grader left undecided as it leant: to compare systems over many "
+        "--tentative",
+        help="Count an undecided grade with its tentative rating: to compare systems over many "
         "passages, not to judge one.",
     ),
 ]
@@ -78,7 +78,7 @@ def graded_file(
     path: Path,
     banks: list[Path] | None = None,
     chosen: GradeFilter | None = None,
-    leanings: bool = False,
+    tentative_ratings: bool = False,
     takes_first: bool = True,
 ) -> GradedFile:
     """Read a graded file, report what could not be read, and whose grades count.
@@ -87,16 +87,16 @@ def graded_file(
         path: The file.
         banks: Test banks.
         chosen: Where given, it has to accept some grader.
-        leanings: Whether what is undecided counts as it leant.
+        tentative_ratings: Whether undecided grades count with their tentative ratings.
         takes_first: Whether only the first of several graders counts, which is worth a note.
     """
     from ragassay.runs.banks import read_graded
     from ragassay.workbench.evaluation import graders_of
-    from ragassay.workbench.graded_files import with_leanings
+    from ragassay.workbench.graded_files import with_tentative_ratings
 
     file = read_graded(path, banks or ())
-    if leanings:
-        file = replace(file, queries=with_leanings(file.queries))
+    if tentative_ratings:
+        file = replace(file, queries=with_tentative_ratings(file.queries))
     print_rejections(file.rejections)
     if chosen is not None:
         graders = graders_of(file, chosen)
@@ -134,7 +134,7 @@ class Tables:
 
 def shows_grades(
     most_rows: int,
-    *more: Literal["bank", "leanings"],
+    *more: Literal["bank", "tentative_ratings"],
     takes_first: bool = True,
     is_required: bool = True,
 ) -> Callable[[Callable[..., Tables]], Callable[..., int]]:
@@ -154,7 +154,7 @@ def shows_grades(
             grades: OptionalGrades = None,
             *,
             bank: Banks = None,
-            leanings: Leanings = False,
+            tentative_ratings: TentativeRatings = False,
             model: Model = "",
             prompt_class: PromptClass = "",
             items: Items = None,
@@ -164,7 +164,11 @@ def shows_grades(
             **own: Any,
         ) -> int:
             chosen = grade_filter(model, prompt_class, items)
-            file = graded_file(grades, bank, chosen, leanings, takes_first) if grades else None
+            file = (
+                graded_file(grades, bank, chosen, tentative_ratings, takes_first)
+                if grades
+                else None
+            )
             found = command(file, chosen, **own)
             show_sheets(found.sheets, csv, as_json, limit, found.shown)
             return partial_if(file and file.rejections, found.rejections)
@@ -172,7 +176,7 @@ def shows_grades(
         first, *shared = inspect.signature(run_graded, eval_str=True).parameters.values()
         if is_required:
             first = first.replace(annotation=GradesArgument, default=first.empty)
-        left_out = {"bank", "leanings"} - {*more}
+        left_out = {"bank", "tentative_ratings"} - {*more}
         shared = [p for p in shared if p.name not in left_out and p.kind is not p.VAR_KEYWORD]
         unloaded = {"GradedFile": Any, "GradeFilter": Any}
         signature = inspect.signature(command, eval_str=True, locals=unloaded)

@@ -16,10 +16,10 @@ from ragassay.cli.grade import (
     Depth,
     GradesArgument,
     Items,
-    Leanings,
     MinRating,
     Model,
     PromptClass,
+    TentativeRatings,
     Words,
     grade_filter,
     graded_file,
@@ -151,7 +151,7 @@ def qrels(
     min_rating: MinRating = None,
     by_facet: bool = False,
     bank: Banks = None,
-    leanings: Leanings = False,
+    tentative_ratings: TentativeRatings = False,
     model: Model = "",
     prompt_class: PromptClass = "",
     items: Items = None,
@@ -175,7 +175,7 @@ def qrels(
     from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels
 
     chosen = grade_filter(model, prompt_class, items)
-    file = graded_file(grades, bank, chosen, leanings)
+    file = graded_file(grades, bank, chosen, tentative_ratings)
     if label == "items":
         n = write_item_qrels(file, chosen, out, min_rating)
         typer.echo(f"{out}: {count_text(n, 'item')} of passages")

@@ -114,8 +114,8 @@ def matrix(
         )
     if generate is not None:
         target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
-        given = generator or [], judge or generator or []
-        asked = _Asked(generate, *given, papers, words, max_tokens, target)
+        models = generator or [], judge or generator or []
+        asked = _Asked(generate, *models, papers, words, max_tokens, target)
         made = _generate_matrix(asked, options, dry_run, as_json, quiet)
         if made is None:
             return OK

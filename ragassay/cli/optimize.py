@@ -44,8 +44,8 @@ def list_prompts() -> None:
     for line in prompt_lines():
         fields = f"{', '.join(line.inputs)} -> {', '.join(line.outputs)}"
         star = " *" if line.can_compile else ""
-        said = line.instruction[:N_CHARS].rstrip() + "..."
-        rows.append((line.name + star, line.sha256[:12], fields, said))
+        shown = line.instruction[:N_CHARS].rstrip() + "..."
+        rows.append((line.name + star, line.sha256[:12], fields, shown))
     columns = words("agent", "SHA-256", "fields", "says")
     print_sheets(Sheet("", columns, tuple(rows)))
 
@@ -246,21 +246,21 @@ def _verdict(found: CompileResult, written: Path | None) -> list[str]:
     from ragassay.reports.text import count_text
 
     prompt = found.prompt
-    said = []
+    shown = []
     if found.is_same:
-        said.append("The optimizer found nothing better than the shipped prompt.")
+        shown.append("The optimizer found nothing better than the shipped prompt.")
     elif not prompt.is_better:
-        said.append("Refused: the compiled prompt is no better than the shipped one.")
+        shown.append("Refused: the compiled prompt is no better than the shipped one.")
     elif may_be_chance(prompt.comparisons[0]):
-        said.append("Better, but the interval of the gain reaches 0: it may be chance.")
+        shown.append("Better, but the interval of the gain reaches 0: it may be chance.")
     else:
-        said.append("Better, and the interval of the gain lies above 0.")
-    said.append(f"Wrote {written}" if written else "Nothing was written.")
-    said.append(
+        shown.append("Better, and the interval of the gain lies above 0.")
+    shown.append(f"Wrote {written}" if written else "Nothing was written.")
+    shown.append(
         f"The job took {usage_text(prompt.usage)}; "
         f"this start made {count_text(found.n_asked, 'call')}."
     )
-    return said
+    return shown
 
 
 def _left_out(found: CompileResult) -> list[str]:

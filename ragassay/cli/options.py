@@ -85,12 +85,12 @@ def takes(
         chosen = [options[name] for name in names] if names else list(options.values())
 
         @functools.wraps(command)
-        def run_command(**given: Any) -> Code:
-            unset = {o.name for o in chosen if given[o.name] in (None, [], ())}
-            kept = {name: value for name, value in given.items() if name not in unset}
+        def run_command(**arguments: Any) -> Code:
+            unset = {o.name for o in chosen if arguments[o.name] in (None, [], ())}
+            kept = {name: value for name, value in arguments.items() if name not in unset}
             if ending is not None:
                 first = next(iter(inspect.signature(command).parameters))
-                kept.setdefault("out", _default_folder(given[first], ending))
+                kept.setdefault("out", _default_folder(arguments[first], ending))
             if any(o.name == "model" for o in chosen) and not kept.get("dry_run"):
                 _check(kept, is_whole=not names)
             return command(**kept)
@@ -105,15 +105,15 @@ def takes(
     return decorate
 
 
-def _check(given: Mapping[str, Any], *, is_whole: bool) -> None:
+def _check(arguments: Mapping[str, Any], *, is_whole: bool) -> None:
     from ragassay.runs.preflight import JUDGE_FIELDS, check_ready
 
     check_ready(
-        settings_of(given, style="flag"),
-        given,
-        others=filter(None, [given.get("evaluator")]),
-        file=given.get("target"),
-        answers=given.get("answers"),
+        settings_of(arguments, style="flag"),
+        arguments,
+        others=filter(None, [arguments.get("evaluator")]),
+        file=arguments.get("target"),
+        answers=arguments.get("answers"),
         fields=RESULT_FIELDS if is_whole else JUDGE_FIELDS,
     )
 

@@ -17,7 +17,7 @@ from ragassay.reports import answer_sheet, headline, score_sheet, system_sheet
 from ragassay.reports.cascade_view import cascade_lines, usd_text
 from ragassay.reports.certificate import view_certificate
 from ragassay.reports.display import UNDECIDED, count_missing
-from ragassay.reports.findings_view import looks_text, undecided_text, view_cards
+from ragassay.reports.findings_view import secondary_text, undecided_text, view_cards
 from ragassay.reports.labels import one_line
 from ragassay.reports.panel_view import panel_lines
 from ragassay.reports.provenance import application_text, estimate_text, usage_text
@@ -83,7 +83,7 @@ def print_run(
     if len(summary.systems) > 1:
         print_sheets(system_sheet(summary.systems, has_intervals=False))
     print_sheets(answer_sheet(outlines))
-    print_lines(*filter(None, (looks_text(summary, outlines), undecided_text(summary))))
+    print_lines(*filter(None, (secondary_text(summary, outlines), undecided_text(summary))))
     print_lines(*(panel_lines(summary.panel) if summary.panel else ()))
     print_lines(*(cascade_lines(summary.cascade) if summary.cascade else ()))
     print_lines(*filter(None, [confidence_text(summary.confidence_from)]))

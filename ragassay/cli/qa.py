@@ -318,8 +318,8 @@ def _show(judged: JudgedPairs, folder: Path) -> None:
     console = open_console()
     for found in qa_lines(judged.report):
         console.print(found)
-    if judged.given.unused:
-        names = ", ".join(judged.given.unused[:5])
+    if judged.input_pairs.unused:
+        names = ", ".join(judged.input_pairs.unused[:5])
         print_lines(f"Papers without a pair: {names}")
     where = f"Report: {folder / 'qa.html'}"
     print_lines(where, soft_wrap=True)

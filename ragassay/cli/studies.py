@@ -92,19 +92,19 @@ def strategies(
         write_strategies,
     )
 
-    given = read_strategy_job(
+    inputs = read_strategy_job(
         answers,
         human,
         limit=options.get("limit"),
         questions=options.get("questions"),
         columns=column_map(options.get("column_map")),
     )
-    options.setdefault("rubric_set", default_rubric_set(given.job.answers.format))
+    options.setdefault("rubric_set", default_rubric_set(inputs.job.answers.format))
     settings = settings_of(options, style="flag")
     folder = Path(options.get("out") or "")
-    n_steps = N_WAYS * len(given.job.records)
+    n_steps = N_WAYS * len(inputs.job.records)
     with shown_progress(n_steps, enabled=not quiet) as listen:
-        study = study_strategies(given, settings, folder, listen, inversion)
+        study = study_strategies(inputs, settings, folder, listen, inversion)
     written = write_strategies(study, folder)
     _show_strategies(study, written, as_json, quiet)
     return partial_if(study.failures, study.rejections, study.n_unscored)
@@ -182,41 +182,41 @@ def rationales(
     from ragassay.reports.text import count_text
     from ragassay.studies.rationales import audit_reasons, read_reasons, write_reason_audit
 
-    given = read_reasons(reasons, options.get("limit"), rubric_text)
+    inputs = read_reasons(reasons, options.get("limit"), rubric_text)
     name = f"{reasons.name.split('.')[0]}-rationales"
     default = reasons / "rationales" if reasons.is_dir() else Path("runs") / name
     folder = Path(options.get("out") or default)
-    n = len(given.reasons)
+    n = len(inputs.reasons)
     if dry_run:
         n_calls = n if options.get("model") else 0
         typer.echo(f"{count_text(n, 'reason')}: at most {count_text(n_calls, 'call')}")
         return OK
     settings = settings_of(options, style="flag") if options.get("model") else None
     with shown_progress(n, settings is not None and not quiet, "checking") as listen:
-        found = run_sync(audit_reasons(given, settings, folder, labels, listen=listen))
+        found = run_sync(audit_reasons(inputs, settings, folder, labels, listen=listen))
     _show_rationales(found, as_json, quiet)
     print_written(write_reason_audit(found, folder))
-    return partial_if(given.rejections, found.n_failed)
+    return partial_if(inputs.rejections, found.n_failed)
 
 
 def _show_rationales(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
     from ragassay.studies.rationale_tables import agreement_lines, rationale_sheets
 
-    if found.given.n_without:
-        typer.echo(f"ratings without a reason, left out: {found.given.n_without}", err=True)
-    if found.given.note:
-        typer.echo(found.given.note, err=True)
+    if found.inputs.n_without:
+        typer.echo(f"ratings without a reason, left out: {found.inputs.n_without}", err=True)
+    if found.inputs.note:
+        typer.echo(found.inputs.note, err=True)
     if found.n_failed:
         typer.echo(f"reasons that could not be checked: {found.n_failed}", err=True)
-    print_rejections(found.given.rejections)
+    print_rejections(found.inputs.rejections)
     if as_json:
         typer.echo(found.to_json())
         return
     if quiet:
         return
 
-    judges = ", ".join(dict.fromkeys(one.judge for one in found.given.reasons))
-    headline = f"{len(found.given.reasons)} reasons of {judges}"
+    judges = ", ".join(dict.fromkeys(one.judge for one in found.inputs.reasons))
+    headline = f"{len(found.inputs.reasons)} reasons of {judges}"
     print_lines(headline, style="bold")
     print_sheets(*rationale_sheets(found.rubrics))
     print_lines(*agreement_lines(found.agreement))

@@ -9,7 +9,7 @@ from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import Cited, OpenCase
 from ragassay.evaluators.claims import CITATION
 from ragassay.evaluators.comparing import ComparingEvaluator, compare, read_of
-from ragassay.evaluators.words import Wording, Words
+from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.metrics.papers.citations import (
     PRECISION,
     RECALL,
@@ -53,14 +53,14 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     part = "citations"
     record = AttributionVerdict
     needs = ("passages", "evidence", "citation")
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="verdict on documents together",
         verdicts="verdicts on documents together",
         group="attribution",
         title="Attribution (ALCE)",
         scores={
-            RECALL: Wording("Sentences that their citations support", "higher"),
-            PRECISION: Wording("Citations that are needed", "higher"),
+            RECALL: ScoreDisplay("Sentences that their citations support", "higher"),
+            PRECISION: ScoreDisplay("Citations that are needed", "higher"),
         },
     )
 
@@ -68,18 +68,18 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         """Return whether the settings want it."""
         return super().is_wanted(run) and run.settings.verification.attribution
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, CitedTogether]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedTogether]:
         """Return all documents of each sentence with several, and all but one that fails alone.
 
         Of two documents, the other alone is what the citation itself is judged by.
         """
         found: dict[str, CitedTogether] = {}
-        for sentence in file.case.sentences:
-            passages = _passages(sentence, file)
+        for sentence in open_case.case.sentences:
+            passages = _passages(sentence, open_case)
             if len(passages) < 2:
                 continue
             found[f"{sentence.index}/"] = CitedTogether(sentence, "", tuple(passages.values()))
-            alone = _alone(sentence, CITATION.final_verdicts(file, run))
+            alone = _alone(sentence, CITATION.final_verdicts(open_case, run))
             for name in passages if len(passages) > 2 else ():
                 if not alone.get(name):
                     others = tuple(one for other, one in passages.items() if other != name)
@@ -87,19 +87,17 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         return found
 
     async def ask(
-        self, subject: CitedTogether, file: OpenCase, run: Run
+        self, item: CitedTogether, open_case: OpenCase, run: Run
     ) -> Sequence[AttributionVerdict]:
         """Compare a sentence with the texts of several documents."""
-        text = _text(subject, file, run)
-        found = await compare(run, file.case, subject.citing.text, text)
-        return [
-            AttributionVerdict(sentence=subject.sentence, without=subject.without, **vars(found))
-        ]
+        text = _text(item, open_case, run)
+        found = await compare(run, open_case.case, item.citing.text, text)
+        return [AttributionVerdict(sentence=item.sentence, without=item.without, **vars(found))]
 
-    def depends_on(self, subject: CitedTogether, file: OpenCase, run: Run) -> Iterable[str]:
+    def depends_on(self, item: CitedTogether, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the texts, and what compares."""
         labels = str(run.settings.verification.verdict_labels)
-        return [_text(subject, file, run), labels, *run.verifier_identity]
+        return [_text(item, open_case, run), labels, *run.verifier_identity]
 
     def judged_by(self, run: Run) -> str:
         """Name what compares."""
@@ -112,29 +110,31 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         citations = outcome.of(CitationVerdict)
         known = {one.item: _supports(one) for one in outcome.of(AttributionVerdict)}
         sentences = [
-            _citing(sentence, citations, known) for sentence in outcome.file.case.sentences
+            _citing(sentence, citations, known) for sentence in outcome.open_case.case.sentences
         ]
         return alce_scores(sentences, self.judged_by(outcome.run))
 
-    def n_most_questions(self, file: OpenCase, run: Run) -> int:
+    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
         """Each sentence with several documents has one, and with three one for each."""
-        counts = [len({c.document for c in s.citations if c.document}) for s in file.case.sentences]
+        counts = [
+            len({c.document for c in s.citations if c.document}) for s in open_case.case.sentences
+        ]
         return sum((n > 1) + (n if n > 2 else 0) for n in counts)
 
 
-def _passages(sentence: AnswerSentence, file: OpenCase) -> dict[str, Cited]:
+def _passages(sentence: AnswerSentence, open_case: OpenCase) -> dict[str, Cited]:
     """Return what is compared of each document that a sentence cites."""
     found: dict[str, Cited] = {}
-    for one in file.cited:
+    for one in open_case.cited:
         if one.sentence == sentence.index:
             found.setdefault(one.passage.document, one)
     return found
 
 
-def _text(subject: CitedTogether, file: OpenCase, run: Run) -> str:
+def _text(item: CitedTogether, open_case: OpenCase, run: Run) -> str:
     read = (
-        (one.passage.title, read_of(one.passage, subject.citing, file.case, run).text)
-        for one in subject.passages
+        (one.passage.title, read_of(one.passage, item.citing, open_case.case, run).text)
+        for one in item.passages
     )
     return "\n".join(f"{title}\n{text}" if title else text for title, text in read)
 

@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 from ragassay.agents.agent_set import Agents, agents_left_out, use_compiled
 from ragassay.errors import FatalModelError
 from ragassay.evaluators.cases import OpenCase, OpenCases, Task, VerdictKey
+from ragassay.evaluators.display import EvaluatorDisplay
 from ragassay.evaluators.models import Grading, Models, Retrieval
-from ragassay.evaluators.words import Words
 from ragassay.judges import BaseJudge, Cascade
 from ragassay.metrics.stats.joint_judgments import joint_name
 from ragassay.metrics.stats.uncertainty import parse_condition
@@ -176,9 +176,9 @@ class Run:
         return sum(own) + (self.second.n_slots if self.second else 0)
 
     @property
-    def measures(self) -> bool:
+    def computes_signals(self) -> bool:
         """Return whether answers are measured before their rubrics are judged."""
-        return self.models.meter is not None and self.settings.measures
+        return self.models.signal_extractor is not None and self.settings.computes_signals
 
     @property
     def fatal(self) -> FatalModelError | None:
@@ -218,7 +218,7 @@ class Run:
     @functools.cached_property
     def identity(self) -> str:
         """Hash of all that the verdicts depend on: judge, settings, prompts, corpus, models."""
-        rater = shipped_rater() if self.settings.measures else None
+        rater = shipped_rater() if self.settings.computes_signals else None
         pairs = self.models.pair_rater
         return hash_of(
             *map(str, result_values(self.settings).values()),
@@ -253,13 +253,13 @@ class Outcome:
     """The verdicts that stand on one answer.
 
     Attributes:
-        file: The answer.
+        open_case: The answer.
         run: What judged.
         verdicts: By the name of their evaluator, each in order and complete.
         matches: Pairs of gold (or reference) nuggets and answer nuggets.
     """
 
-    file: OpenCase
+    open_case: OpenCase
     run: Run
     verdicts: Mapping[str, Sequence[VerdictBase]]
     matches: tuple[NuggetMatch, ...] = ()
@@ -286,7 +286,7 @@ class Outcome:
     @property
     def gold(self) -> tuple[Nugget, ...]:
         """The gold nuggets; without any, those of the reference."""
-        return self.file.case.gold or self._nuggets("reference")
+        return self.open_case.case.gold or self._nuggets("reference")
 
 
 class Evaluator(ABC, Generic[S]):
@@ -301,8 +301,8 @@ class Evaluator(ABC, Generic[S]):
         record: Type of its verdicts.
         words: How reports speak of it.
         needs: Evaluators whose verdicts must be complete before it asks, and preparations of the
-            case: "passages" for its sentences and citations, "measures" and readings of the
-            answer, "notices" against cited articles.
+            case: "passages" for its sentences and citations, "signals" and readings of the
+            answer, "citation_warnings" against cited articles.
         is_weighed: Whether its verdicts say how sure the judge is, so that they can go to a second
             judge.
         digest: Hash of a user's own evaluator; empty for ours.
@@ -311,7 +311,7 @@ class Evaluator(ABC, Generic[S]):
     name: str
     part: str
     record: type[VerdictBase]
-    words: Words
+    display: EvaluatorDisplay
     needs: tuple[str, ...] = ()
     is_weighed: bool = False
     digest: str = ""
@@ -329,15 +329,15 @@ class Evaluator(ABC, Generic[S]):
         return None
 
     @abstractmethod
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, S]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return what is asked about, by item, as far as the file tells."""
 
-    def known_items(self, file: OpenCase, run: Run) -> Mapping[str, S]:
+    def known_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return `items`, found once for each state of a case."""
-        return file.remember(self.name, lambda: self.items(file, run))
+        return open_case.remember(self.name, lambda: self.items(open_case, run))
 
     @abstractmethod
-    async def ask(self, subject: S, file: OpenCase, run: Run) -> Sequence[VerdictBase]:
+    async def ask(self, item: S, open_case: OpenCase, run: Run) -> Sequence[VerdictBase]:
         """Answer one question. The first verdict is its own; others may be another evaluator's.
 
         Raises:
@@ -345,33 +345,33 @@ class Evaluator(ABC, Generic[S]):
         """
 
     def make_unscored(
-        self, subject: S, file: OpenCase, run: Run, failure: Failure
+        self, item: S, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return what stands where a question got no answer.
 
         By default a verdict whose `item_fields` are those of the subject.
         """
-        where: dict[str, Any] = {name: getattr(subject, name) for name in self.record.item_fields}
+        where: dict[str, Any] = {name: getattr(item, name) for name in self.record.item_fields}
         return [self.record(failure=failure, **where)]
 
-    def depends_on(self, subject: S, file: OpenCase, run: Run) -> Iterable[str | None]:
+    def depends_on(self, item: S, open_case: OpenCase, run: Run) -> Iterable[str | None]:
         """Return what a verdict depends on besides the case, the item and the judge's model."""
         return ()
 
-    def tasks(self, file: OpenCase, run: Run) -> list[Task]:
+    def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
         """Return the questions of a case."""
-        return [Task(self.name, item, file.id) for item in self.known_items(file, run)]
+        return [Task(self.name, item, open_case.id) for item in self.known_items(open_case, run)]
 
     @property
     def asks_panel(self) -> bool:
         """Return whether each member of a panel is asked, or the first for all."""
         return False
 
-    def second_round(self, subject: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
+    def second_round(self, item: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
         """Return what members of a panel are asked once they know the others' verdicts.
 
         Args:
-            subject: What all were asked.
+            item: What all were asked.
             verdicts: What each said.
             run: The run.
 
@@ -384,14 +384,14 @@ class Evaluator(ABC, Generic[S]):
         """Return the verdict of a panel, where each member is asked."""
         raise NotImplementedError
 
-    def alone(self, subject: S) -> S:
+    def alone(self, item: S) -> S:
         """Return what a second judge is asked of a batch: its first thing."""
-        return subject
+        return item
 
-    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[Any]:
+    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Any]:
         """Return the verdicts in order, with those that needed no question."""
-        keys = (VerdictKey(self.name, item) for item in self.known_items(file, run))
-        return [file.verdicts[key] for key in keys if key in file.verdicts]
+        keys = (VerdictKey(self.name, item) for item in self.known_items(open_case, run))
+        return [open_case.verdicts[key] for key in keys if key in open_case.verdicts]
 
     def judged_by(self, run: Run) -> str:
         """Return who gives its verdicts, in words."""
@@ -414,14 +414,14 @@ class Evaluator(ABC, Generic[S]):
         """Return the verdicts that one was made of, itself where there are none."""
         return (verdict,)
 
-    def n_most_questions(self, file: OpenCase, run: Run) -> int:
+    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
         """Return how many questions there can be at most, before anything was found."""
-        return len(self.known_items(file, run))
+        return len(self.known_items(open_case, run))
 
-    def n_most_calls(self, file: OpenCase, run: Run) -> int:
+    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return how many model calls these take at most; an instrument takes none."""
         has_model = run.judge.lm is not None and self.instrument(run) is None
-        return self.n_most_questions(file, run) if has_model else 0
+        return self.n_most_questions(open_case, run) if has_model else 0
 
 
 T = TypeVar("T")
@@ -443,20 +443,20 @@ class Batch(Generic[T]):
 class BatchEvaluator(Evaluator[Batch[T]]):
     """An evaluator that asks about several things in a call."""
 
-    def tasks(self, file: OpenCase, run: Run) -> list[Task]:
+    def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
         """Return one task a call."""
-        asked = self.known_items(file, run)
-        return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
+        asked = self.known_items(open_case, run)
+        return [Task(self.name, key, open_case.id) for key, one in asked.items() if one.is_sent]
 
-    def n_most_calls(self, file: OpenCase, run: Run) -> int:
+    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """Count the calls."""
         if self.instrument(run) is not None:
             return 0
-        return sum(one.is_sent for one in self.known_items(file, run).values())
+        return sum(one.is_sent for one in self.known_items(open_case, run).values())
 
-    def alone(self, subject: Batch[T]) -> Batch[T]:
+    def alone(self, item: Batch[T]) -> Batch[T]:
         """Return the first thing: a second judge is asked about one at a time."""
-        return replace(subject, things=subject.things[:1])
+        return replace(item, things=item.things[:1])
 
 
 def batches(things: Sequence[T], n: int, key: Callable[[T], str]) -> dict[str, Batch[T]]:

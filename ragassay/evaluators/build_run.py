@@ -56,9 +56,9 @@ def build_run(
             what is to verify is no model of natural language inference.
     """
     files = [Path(name) for name in settings.evaluation.rubrics if is_rubric_file(name)]
-    given = (*read_rubrics(files), *rubrics)
-    rated = [rubric for rubric in given if isinstance(rubric, Rubric)]
-    criteria = [CriteriaEvaluator(one) for one in given if isinstance(one, Criteria)]
+    named = (*read_rubrics(files), *rubrics)
+    rated = [rubric for rubric in named if isinstance(rubric, Rubric)]
+    criteria = [CriteriaEvaluator(one) for one in named if isinstance(one, Criteria)]
     known = joined_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
     own = [*map(find_evaluator, settings.evaluation.evaluators), *evaluators, *criteria]
     asked = with_own(own)
@@ -94,7 +94,7 @@ def build_run(
         ),
         compiled=read_all_compiled(settings.prompting.prompts),
         second=second,
-        with_own=asked,
+        registered=asked,
         arguments=RunArguments(settings, tuple(evaluators), tuple(rubrics)),
         limiter=RunLimiter.of(settings),
     )
@@ -130,13 +130,13 @@ def run_of(runtime: Runtime[Run]) -> Run:
     Raises:
         SettingsError: A client of LangGraph's server gave a context of its own.
     """
-    given: Any = runtime.context
-    if given and not isinstance(given, Run):
-        names = ", ".join(map(str, given))
+    named: Any = runtime.context
+    if named and not isinstance(named, Run):
+        names = ", ".join(map(str, named))
         raise SettingsError(
             f"context: a served graph takes none ({names}); set RAGASSAY_* where it is served"
         )
-    return given or _default_run()
+    return named or _default_run()
 
 
 async def ready_run(runtime: Runtime[Run]) -> Run:

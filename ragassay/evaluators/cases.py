@@ -135,10 +135,10 @@ class OpenCases:
         self._files: dict[str, OpenCase] = {}
         self._fatal: dict[str, FatalModelError] = {}
 
-    def open(self, file: OpenCase) -> OpenCase:
+    def open(self, open_case: OpenCase) -> OpenCase:
         """Keep a file, in place of an older state of it."""
-        self._files[file.id] = file
-        return file
+        self._files[open_case.id] = open_case
+        return open_case
 
     def get(self, case: str) -> OpenCase | None:
         """Return a file; None where it is not open."""

@@ -14,7 +14,7 @@ from typing import Any
 from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.comparing import ComparingEvaluator, compare, sources_of
-from ragassay.evaluators.words import Words
+from ragassay.evaluators.display import EvaluatorDisplay
 from ragassay.records import (
     DocumentFacts,
     Evaluation,
@@ -34,65 +34,71 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
     part = "citations"
     record = DocumentFacts
     needs = ("passages",)
-    words = Words(verdict="list of facts", verdicts="lists of facts")
+    display = EvaluatorDisplay(verdict="list of facts", verdicts="lists of facts")
 
     def is_wanted(self, run: Run) -> bool:
         """Return whether citations are checked nugget by nugget."""
         return run.settings.cites_by_nuggets
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, EvidenceSpan]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, EvidenceSpan]:
         """Return the passages of the cited documents, each once."""
-        sources = (s for c in file.cited for s in sources_of(c.sentence, file.case, c.marker))
-        return _windows(file, dict.fromkeys(source.id for source in sources))
+        sources = (
+            s for c in open_case.cited for s in sources_of(c.sentence, open_case.case, c.marker)
+        )
+        return _windows(open_case, dict.fromkeys(source.id for source in sources))
 
-    async def ask(self, subject: EvidenceSpan, file: OpenCase, run: Run) -> Sequence[DocumentFacts]:
+    async def ask(
+        self, item: EvidenceSpan, open_case: OpenCase, run: Run
+    ) -> Sequence[DocumentFacts]:
         """List the facts of a passage; without a judge, its sentences."""
         if run.judge.lm is None:
-            facts = tuple(sentences_of(subject.text))
-            return [DocumentFacts(document=subject.document, start=subject.start, facts=facts)]
+            facts = tuple(sentences_of(item.text))
+            return [DocumentFacts(document=item.document, start=item.start, facts=facts)]
         found: Any = await run.judge.ask(
-            run.agents.fact_lister, case=file.case, passage=subject.text
+            run.agents.fact_lister, case=open_case.case, passage=item.text
         )
         return [
             DocumentFacts(
-                document=subject.document,
-                start=subject.start,
+                document=item.document,
+                start=item.start,
                 facts=found.facts,
                 usage=found.usage,
             )
         ]
 
     def make_unscored(
-        self, subject: EvidenceSpan, file: OpenCase, run: Run, failure: Failure
+        self, item: EvidenceSpan, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[DocumentFacts]:
         """Let the passage's sentences stand for its facts."""
         return [
             DocumentFacts(
-                document=subject.document,
-                start=subject.start,
-                facts=tuple(sentences_of(subject.text)),
+                document=item.document,
+                start=item.start,
+                facts=tuple(sentences_of(item.text)),
                 failure=failure,
             )
         ]
 
-    def depends_on(self, subject: EvidenceSpan, file: OpenCase, run: Run) -> Sequence[str]:
+    def depends_on(self, item: EvidenceSpan, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return the passage."""
-        return [subject.text]
+        return [item.text]
 
-    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[DocumentFacts]:
+    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[DocumentFacts]:
         """Return the facts by document and place."""
-        return sorted(super().final_verdicts(file, run), key=lambda one: (one.document, one.start))
+        return sorted(
+            super().final_verdicts(open_case, run), key=lambda one: (one.document, one.start)
+        )
 
-    def n_most_questions(self, file: OpenCase, run: Run) -> int:
+    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
         """Every document that is cited has its passages."""
-        cited = (c.document for s in file.case.sentences for c in s.citations if c.document)
-        return len(_windows(file, cited))
+        cited = (c.document for s in open_case.case.sentences for c in s.citations if c.document)
+        return len(_windows(open_case, cited))
 
 
-def _windows(file: OpenCase, documents: Iterable[str]) -> dict[str, EvidenceSpan]:
+def _windows(open_case: OpenCase, documents: Iterable[str]) -> dict[str, EvidenceSpan]:
     from ragassay.agents.nugget_writers import fact_windows
 
-    sources = {source.id: source for source in file.case.sources}
+    sources = {source.id: source for source in open_case.case.sources}
     return {
         f"{window.document}/{window.start}": window
         for name in documents
@@ -118,7 +124,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
     record = NuggetVerdict
     needs = ("passages", "facts", "nuggets")
     is_weighed = True
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="verdict on a nugget of a citation",
         verdicts="verdicts on nuggets of citations",
         question="Nuggets against cited documents",
@@ -133,21 +139,21 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         """Return False: citations hold the verdicts that they are merged from."""
         return False
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, CitedNugget]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedNugget]:
         """Return each nugget of a sentence with each document that the sentence cites."""
         facts: dict[str, list[str]] = {}
-        for one in FACTS.final_verdicts(file, run):
+        for one in FACTS.final_verdicts(open_case, run):
             facts.setdefault(one.document, []).extend(one.facts)
         nuggets: dict[int | None, list[str]] = {}
-        for one in file.verdicts.values():
+        for one in open_case.verdicts.values():
             if isinstance(one, SentenceNuggets) and one.origin == "answer":
                 for nugget in one.nuggets:
                     nuggets.setdefault(nugget.sentence, []).append(nugget.text)
         if run.settings.verification.citation_evidence == "nugget-lists":
             nuggets = {sentence: ["\n".join(texts)] for sentence, texts in nuggets.items()}
         known: dict[tuple[int, str], tuple[str, ...]] = {}
-        for c in file.cited:
-            sources = sources_of(c.sentence, file.case, c.marker)
+        for c in open_case.cited:
+            sources = sources_of(c.sentence, open_case.case, c.marker)
             own = tuple(fact for source in sources for fact in facts.get(source.id, ()))
             known[c.sentence, c.passage.document] = own
         return {
@@ -156,29 +162,31 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
             for text in nuggets.get(sentence, ())
         }
 
-    async def ask(self, subject: CitedNugget, file: OpenCase, run: Run) -> Sequence[NuggetVerdict]:
+    async def ask(
+        self, item: CitedNugget, open_case: OpenCase, run: Run
+    ) -> Sequence[NuggetVerdict]:
         """Compare a nugget with the facts of a document."""
-        found = await compare(run, file.case, subject.nugget, "\n".join(subject.facts))
+        found = await compare(run, open_case.case, item.nugget, "\n".join(item.facts))
         return [
             NuggetVerdict(
-                sentence=subject.sentence,
-                document=subject.document,
-                nugget=subject.nugget,
+                sentence=item.sentence,
+                document=item.document,
+                nugget=item.nugget,
                 **vars(found),
             )
         ]
 
-    def depends_on(self, subject: CitedNugget, file: OpenCase, run: Run) -> Sequence[str]:
+    def depends_on(self, item: CitedNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return the facts, and what compares."""
         labels = str(run.settings.verification.verdict_labels)
-        return [*subject.facts, labels, *run.verifier_identity]
+        return [*item.facts, labels, *run.verifier_identity]
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
         """Return each once, where two markers of a sentence mean one document."""
         nested = (nugget for citation in evaluation.citations for nugget in citation.nuggets)
         return {nugget.item: nugget for nugget in nested}.values()
 
-    def n_most_questions(self, file: OpenCase, run: Run) -> int:
+    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
         """Each citation has one list, or as many as its sentence may have nuggets.
 
         Those of an answer that was read as a whole can be more.
@@ -186,7 +194,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         from ragassay.agents.nugget_writers import MOST_NUGGETS
 
         has_lists = run.settings.verification.citation_evidence == "nugget-lists"
-        return (1 if has_lists else MOST_NUGGETS) * file.n_citations
+        return (1 if has_lists else MOST_NUGGETS) * open_case.n_citations
 
 
 FACTS = FactsEvaluator()

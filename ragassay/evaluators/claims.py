@@ -15,8 +15,8 @@ from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import Cited, Found, OpenCase
 from ragassay.evaluators.cited_nugget import CITED_NUGGET
 from ragassay.evaluators.comparing import ComparingEvaluator, compare, read_of
+from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.evaluators.findings import citation_findings, evidence_findings
-from ragassay.evaluators.words import Wording, Words
 from ragassay.metrics.papers.answer_scores import evidence_scores
 from ragassay.metrics.papers.citations import citation_scores, merged_citations
 from ragassay.records import (
@@ -57,14 +57,14 @@ class Claim:
     markers: tuple[str, ...] = ()
 
 
-def claims_of(file: OpenCase, run: Run) -> list[Claim]:
+def claims_of(open_case: OpenCase, run: Run) -> list[Claim]:
     """Return each pair of a sentence and a passage once, in the order of the sentences."""
     settings = run.settings
     claims: dict[tuple[int, str, int, int], Claim] = {}
-    for one in file.found if settings.evaluation.verifies_evidence else ():
+    for one in open_case.found if settings.evaluation.verifies_evidence else ():
         claims.setdefault(_place(one), Claim(one.sentence, one.passage, one.side, one.rank))
     cited = (
-        file.cited
+        open_case.cited
         if settings.evaluation.wants("citations") and not settings.cites_by_nuggets
         else ()
     )
@@ -84,36 +84,38 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
     needs = ("passages",)
     is_weighed = True
 
-    async def ask(self, subject: Claim, file: OpenCase, run: Run) -> Sequence[VerdictBase]:
+    async def ask(self, item: Claim, open_case: OpenCase, run: Run) -> Sequence[VerdictBase]:
         """Compare a sentence with a passage."""
-        passage, sentence = subject.passage, file.case.sentences[subject.sentence - 1]
-        read = read_of(passage, sentence, file.case, run)
-        found = await compare(run, file.case, sentence.text, read.text, passage.title, read.beside)
-        return _verdicts(subject, file, **vars(found))
+        passage, sentence = item.passage, open_case.case.sentences[item.sentence - 1]
+        read = read_of(passage, sentence, open_case.case, run)
+        found = await compare(
+            run, open_case.case, sentence.text, read.text, passage.title, read.beside
+        )
+        return _verdicts(item, open_case, **vars(found))
 
     def make_unscored(
-        self, subject: Claim, file: OpenCase, run: Run, failure: Failure
+        self, item: Claim, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return no verdict, neither on the evidence nor on the citations."""
-        return _verdicts(subject, file, failure=failure)
+        return _verdicts(item, open_case, failure=failure)
 
-    def depends_on(self, subject: Claim, file: OpenCase, run: Run) -> Iterable[str]:
+    def depends_on(self, item: Claim, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the passage, what it stands for, and what compares."""
-        passage = subject.passage
+        passage = item.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))
-        read = read_of(passage, file.case.sentences[subject.sentence - 1], file.case, run)
+        read = read_of(passage, open_case.case.sentences[item.sentence - 1], open_case.case, run)
         yield from (read.text, *(read.beside or ()))
-        yield from (str(passage.relevance_score), *subject.markers)
+        yield from (str(passage.relevance_score), *item.markers)
         yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
 
 
-def _verdicts(claim: Claim, file: OpenCase, **outcome: Any) -> list[VerdictBase]:
+def _verdicts(claim: Claim, open_case: OpenCase, **outcome: Any) -> list[VerdictBase]:
     """Return what one answer says of the sentence and of its citations.
 
     The usage is booked on the first of them, so that sums stay true.
     """
     booked = outcome.pop("usage", Usage())
-    citations = {c.marker: c for c in file.case.sentences[claim.sentence - 1].citations}
+    citations = {c.marker: c for c in open_case.case.sentences[claim.sentence - 1].citations}
     found: list[VerdictBase] = []
     outcome["evidence"] = claim.passage
     if claim.side:
@@ -137,15 +139,15 @@ class EvidenceEvaluator(_ClaimEvaluator):
     name = "evidence"
     part = "evidence"
     record = EvidenceVerdict
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="evidence verdict",
         question="Sentences against passages",
         kind="claim",
         group="evidence",
         title="Evidence",
         scores={
-            "evidence.support": Wording("Evidence supports", "higher"),
-            "evidence.contradict": Wording("Evidence contradicts", "lower"),
+            "evidence.support": ScoreDisplay("Evidence supports", "higher"),
+            "evidence.contradict": ScoreDisplay("Evidence contradicts", "lower"),
         },
     )
 
@@ -157,23 +159,23 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Return whether evidence is wanted for itself."""
         return run.settings.evaluation.wants(self.part)
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, Claim]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Claim]:
         """Return the passages that were found."""
         return {
             f"{claim.sentence}/{claim.side}/{claim.rank}": claim
-            for claim in claims_of(file, run)
+            for claim in claims_of(open_case, run)
             if claim.side
         }
 
-    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[EvidenceVerdict]:
+    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[EvidenceVerdict]:
         """Return the verdicts by sentence; one without a passage has one that says so."""
         by_sentence: dict[int, list[EvidenceVerdict]] = {}
-        for one in super().final_verdicts(file, run):
+        for one in super().final_verdicts(open_case, run):
             if isinstance(one, EvidenceVerdict):
                 by_sentence.setdefault(one.sentence, []).append(one)
         return [
             verdict
-            for sentence in file.case.sentences
+            for sentence in open_case.case.sentences
             for verdict in sorted(
                 by_sentence.get(sentence.index)
                 or [EvidenceVerdict(sentence=sentence.index, failure=NO_PASSAGE)],
@@ -195,10 +197,10 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Leave out sentences without a passage."""
         return [one for one in evaluation.evidence if one.evidence is not None]
 
-    def n_most_questions(self, file: OpenCase, run: Run) -> int:
+    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
         """Each sentence has its passages, on both sides where there is a corpus."""
         sides = 2 if run.retrieval.has_corpus else 1
-        return run.settings.retrieval.evidence_passages * sides * len(file.case.sentences)
+        return run.settings.retrieval.evidence_passages * sides * len(open_case.case.sentences)
 
 
 class CitationEvaluator(_ClaimEvaluator):
@@ -207,59 +209,65 @@ class CitationEvaluator(_ClaimEvaluator):
     name = "citation"
     part = "citations"
     record = CitationVerdict
-    needs = ("passages", "notices", "cited_nugget")
-    words = Words(
+    needs = ("passages", "citation_warnings", "cited_nugget")
+    display = EvaluatorDisplay(
         verdict="citation verdict",
         question="Sentences against passages",
         kind="claim",
         group="citations",
         title="Citations",
         scores={
-            "citations.support": Wording("Citations support", "higher"),
-            "citations.contradict": Wording("Citations contradict", "lower"),
-            "citations.cited": Wording("Sentences that cite", "higher"),
-            "citations.coverage": Wording("Citation coverage", "higher"),
-            "citations.document_precision": Wording("Cited documents that are relevant", "higher"),
-            "citations.document_recall": Wording("Relevant documents that are cited", "higher"),
+            "citations.support": ScoreDisplay("Citations support", "higher"),
+            "citations.contradict": ScoreDisplay("Citations contradict", "lower"),
+            "citations.cited": ScoreDisplay("Sentences that cite", "higher"),
+            "citations.coverage": ScoreDisplay("Citation coverage", "higher"),
+            "citations.document_precision": ScoreDisplay(
+                "Cited documents that are relevant", "higher"
+            ),
+            "citations.document_recall": ScoreDisplay(
+                "Relevant documents that are cited", "higher"
+            ),
         },
     )
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, Claim]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Claim]:
         """Return the passages of cited documents that were not found as evidence too."""
         return {
             f"{claim.sentence}/{claim.markers[0]}": claim
-            for claim in claims_of(file, run)
+            for claim in claims_of(open_case, run)
             if not claim.side
         }
 
-    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[CitationVerdict]:
+    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[CitationVerdict]:
         """Return one verdict a citation; one that points beyond the sources is invalid."""
-        known = {(one.sentence, one.citation.marker): one for one in self._list_verdicts(file, run)}
+        known = {
+            (one.sentence, one.citation.marker): one for one in self._list_verdicts(open_case, run)
+        }
         return [
             known.get((sentence.index, citation.marker))
             or _verdict_without_source(sentence.index, citation)
-            for sentence in file.case.sentences
+            for sentence in open_case.case.sentences
             for citation in sentence.citations
         ]
 
-    def _list_verdicts(self, file: OpenCase, run: Run) -> Iterable[CitationVerdict]:
+    def _list_verdicts(self, open_case: OpenCase, run: Run) -> Iterable[CitationVerdict]:
         if run.settings.cites_by_nuggets:
-            return self._merge_nugget_verdicts(file, run)
-        return [one for one in file.verdicts.values() if isinstance(one, CitationVerdict)]
+            return self._merge_nugget_verdicts(open_case, run)
+        return [one for one in open_case.verdicts.values() if isinstance(one, CitationVerdict)]
 
-    def _merge_nugget_verdicts(self, file: OpenCase, run: Run) -> list[CitationVerdict]:
+    def _merge_nugget_verdicts(self, open_case: OpenCase, run: Run) -> list[CitationVerdict]:
         """Return verdicts that are merged from those on the sentences' nuggets."""
-        citations = {(s.index, c.marker): c for s in file.case.sentences for c in s.citations}
-        verdicts = CITED_NUGGET.final_verdicts(file, run)
+        citations = {(s.index, c.marker): c for s in open_case.case.sentences for c in s.citations}
+        verdicts = CITED_NUGGET.final_verdicts(open_case, run)
         return merged_citations(
-            [(c.sentence, citations[c.sentence, c.marker], c.passage) for c in file.cited],
+            [(c.sentence, citations[c.sentence, c.marker], c.passage) for c in open_case.cited],
             [one for one in verdicts if isinstance(one, NuggetVerdict)],
             run.settings.verification.nugget_support,
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return how the answer cites, if it does; two labels tell no contradiction."""
-        sentences, verdicts = outcome.file.case.sentences, outcome.of(CitationVerdict)
+        sentences, verdicts = outcome.open_case.case.sentences, outcome.of(CitationVerdict)
         scores = citation_scores(sentences, verdicts, self.judged_by(outcome.run))
         if outcome.run.settings.verification.verdict_labels == 2:
             scores.pop("citations.contradict", None)
@@ -282,9 +290,9 @@ class CitationEvaluator(_ClaimEvaluator):
                 own.setdefault(question, one)
         return own.values()
 
-    def n_most_questions(self, file: OpenCase, run: Run) -> int:
+    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
         """Each citation has one passage; checked nugget by nugget, it has none of its own."""
-        return 0 if run.settings.cites_by_nuggets else file.n_citations
+        return 0 if run.settings.cites_by_nuggets else open_case.n_citations
 
 
 def _verdict_without_source(sentence: int, citation: Citation) -> CitationVerdict:

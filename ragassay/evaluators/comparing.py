@@ -35,10 +35,10 @@ class ComparingEvaluator(Evaluator[S]):
         """Name what compares."""
         return run.or_second(run.verifier_name)
 
-    def n_most_calls(self, file: OpenCase, run: Run) -> int:
+    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """A verifier other than the judge takes no call."""
         is_judge = run.settings.chosen_verifier == "judge"
-        return self.n_most_questions(file, run) if is_judge else 0
+        return self.n_most_questions(open_case, run) if is_judge else 0
 
 
 _NUMBER = re.compile(r"\d{1,9}")

@@ -34,7 +34,7 @@ N_SHOWN_CHARS = 100
 
 def answer_findings(outcome: Outcome) -> list[Finding]:
     """Return what is wrong with an answer as a whole."""
-    case = outcome.file.case
+    case = outcome.open_case.case
     if not case.sentences:
         return [Finding(kind="empty_answer", message="The answer has no sentence.")]
     found = text_findings(case)
@@ -62,7 +62,7 @@ def text_findings(case: Case) -> list[Finding]:
                 kind="cut_off_answer",
                 message=f"The answer {says}: {last}",
                 sentence=sentences[-1].index,
-                level="head" if is_cut else "look",
+                level="primary" if is_cut else "secondary",
             )
         )
     return found
@@ -93,7 +93,7 @@ def citing_findings(case: Case) -> list[Finding]:
         message = (
             f"{len(bare)} of {len(case.sentences)} sentences cite nothing: {_list_indexes(bare)}."
         )
-        found.append(Finding(kind="uncited_sentence", message=message, level="look"))
+        found.append(Finding(kind="uncited_sentence", message=message, level="secondary"))
     cited = {citation.document for one in citing for citation in one.citations}
     is_one = len(cited) == 1 and None not in cited and len(case.sources) > 1
     if is_one and len(citing) >= LEAST_CITING:
@@ -101,7 +101,7 @@ def citing_findings(case: Case) -> list[Finding]:
             f"All {len(citing)} sentences that cite anything cite one of {len(case.sources)} "
             f"sources: {cited.pop()}."
         )
-        found.append(Finding(kind="one_source_cited", message=message, level="look"))
+        found.append(Finding(kind="one_source_cited", message=message, level="secondary"))
     return found
 
 
@@ -109,7 +109,9 @@ def _find_missed_facts(outcome: Outcome) -> list[Finding]:
     """Say which given facts are not stated, as a judge says, or else as none of them matches."""
     judged = {v.gold: v.assignment for v in outcome.of(NuggetAssignment) if v.assignment}
     matched = {match.gold for match in outcome.matches}
-    given = [(n, one) for n, one in enumerate(outcome.file.case.gold) if one.importance != "okay"]
+    given = [
+        (n, one) for n, one in enumerate(outcome.open_case.case.gold) if one.importance != "okay"
+    ]
     missed = [
         one.text
         for n, one in given
@@ -119,7 +121,7 @@ def _find_missed_facts(outcome: Outcome) -> list[Finding]:
         return []
     shown = "; ".join(_quote(text) for text in missed[:N_SHOWN])
     message = f"{len(missed)} of {len(given)} facts that it should state are missed: {shown}"
-    level: FindingLevel = "head" if judged else "look"
+    level: FindingLevel = "primary" if judged else "secondary"
     return [Finding(kind="missed_nugget", message=message, level=level)]
 
 
@@ -152,24 +154,24 @@ class Weight:
     """
 
     level: FindingLevel
-    is_said: bool = True
+    is_asserted: bool = True
     measured: Bound | None = None
     is_bounded: bool = False
 
     @property
     def rank(self) -> tuple[bool, bool]:
-        """The heaviest first: what leads, then what was said, then a leaning."""
-        return self.level != "head", not self.is_said
+        """The heaviest first: what leads, then decided verdicts, then tentative ones."""
+        return self.level != "primary", not self.is_asserted
 
     @property
     def beside_others(self) -> Weight:
         """The weight of a document that is not what the sentence cites: it has no bound there."""
-        return replace(self, level="look", measured=None) if self.is_bounded else self
+        return replace(self, level="secondary", measured=None) if self.is_bounded else self
 
     @property
     def word(self) -> str:
         """The verb of a finding: does the text contradict, or may it?"""
-        return "contradicts" if self.level == "head" else "may contradict"
+        return "contradicts" if self.level == "primary" else "may contradict"
 
     def finding(
         self, kind: str, message: str, verdict: EvidenceVerdict | CitationVerdict
@@ -205,11 +207,11 @@ def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | 
     """
     parts = getattr(verdict, "nuggets", ()) or (verdict,)
     if verdict.value == CONTRADICTS:
-        said = [_weigh(one, run) for one in parts if one.value == CONTRADICTS]
-        return min(said, key=lambda one: one.rank)
-    if verdict.leaning != CONTRADICTS:
+        contradicted = [_weigh(one, run) for one in parts if one.value == CONTRADICTS]
+        return min(contradicted, key=lambda one: one.rank)
+    if verdict.tentative_label != CONTRADICTS:
         return None
-    return replace(_weigh(verdict, run), level="look", is_said=False, is_bounded=False)
+    return replace(_weigh(verdict, run), level="secondary", is_asserted=False, is_bounded=False)
 
 
 def irrelevance(verdict: CitationVerdict, run: Run) -> Weight:
@@ -224,18 +226,18 @@ def _weigh(
 ) -> Weight:
     encoder, second = run.models.encoder, verdict.escalation
     if encoder is None or not encoder.bounds or (second and second.failure is None):
-        return Weight("head")
+        return Weight("primary")
     bound = bound_of(encoder.bounds, label, "finding", _kind_of(verdict.difference))
     if bound is None or not bound.admits(verdict.confidence):
         never = bound is not None and bound.threshold is None
-        return Weight("look", measured=bound if never else None)
-    return Weight("head", measured=bound, is_bounded=True)
+        return Weight("secondary", measured=bound if never else None)
+    return Weight("primary", measured=bound, is_bounded=True)
 
 
 def _kind_of(difference: str) -> str:
     """Return the kind of finding, for its bound: what no rule supports is only leant to."""
     if not difference:
-        return "leaning"
+        return "tentative"
     return "number" if is_other_value(difference) else "words"
 
 
@@ -247,7 +249,9 @@ def evidence_findings(outcome: Outcome) -> list[Finding]:
     for one in evidence:
         weight = weight_of(one, outcome.run)
         # What a citation says of the same document is not said twice.
-        is_cited = _document(one) in {s.id for s in sources_of(one.sentence, outcome.file.case)}
+        is_cited = _document(one) in {
+            s.id for s in sources_of(one.sentence, outcome.open_case.case)
+        }
         if weight and not ("citations" in outcome.parts and is_cited):
             weight = weight if is_cited else weight.beside_others
             against.setdefault(one.sentence, []).append((weight, one))
@@ -269,17 +273,17 @@ def citation_findings(outcome: Outcome) -> list[Finding]:
         n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
         if one.verdict == "invalid":
             message = _invalid_message(one, outcome)
-            found.append(Weight("head").finding("invalid_citation", message, one))
+            found.append(Weight("primary").finding("invalid_citation", message, one))
         elif weight := weight_of(one, outcome.run):
             weight = weight.beside_others if n in supported else weight
             message = f"{cites} {weight.word} it{_as(one)}."
             found.append(weight.finding("contradicted_citation", message, one))
         elif one.verdict == "not_relevant":
             weight = irrelevance(one, outcome.run)
-            is_sure = "is" if weight.level == "head" else "may be"
+            is_sure = "is" if weight.level == "primary" else "may be"
             message = f"{cites} {is_sure} about something else."
             found.append(weight.finding("irrelevant_citation", message, one))
-    worse = {one.sentence for one in found if one.level == "head"}
+    worse = {one.sentence for one in found if one.level == "primary"}
     return [
         *found,
         *absent_number_findings([one for one in citations if one.sentence not in worse]),
@@ -303,7 +307,7 @@ def absent_number_findings(citations: Sequence[CitationVerdict]) -> list[Finding
             verb = "is" if len(absent) == 1 else "are"
             source = "cited source" if len(verdicts) == 1 else "cited sources"
             message = f"Sentence {n}: {_join_words(absent)} {verb} not in the {source}."
-            found.append(Weight("look").finding("number_not_in_source", message, verdicts[0]))
+            found.append(Weight("secondary").finding("number_not_in_source", message, verdicts[0]))
     return found
 
 
@@ -320,14 +324,14 @@ def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
             sentence=n,
             message=f"Sentence {n} cites {one.marker!r}: this is the id of one source and the "
             f"position of another ({one.other}). It was read as the id.",
-            level="look",
+            level="secondary",
         )
         for one, n in sorted(first.items(), key=lambda pair: pair[1])
     ]
 
 
 def _invalid_message(verdict: CitationVerdict, outcome: Outcome) -> str:
-    marker, n_sources = verdict.citation.marker, len(outcome.file.record.sources)
+    marker, n_sources = verdict.citation.marker, len(outcome.open_case.record.sources)
     counted = f"{n_sources} source" if n_sources == 1 else f"{n_sources} sources"
     if not n_sources:
         return f"Sentence {verdict.sentence} cites {marker!r}, which is not in the corpus."
@@ -346,16 +350,16 @@ def _find_unresolved_citations(outcome: Outcome) -> list[Finding]:
     if not verdicts:
         return []
     kind = "unresolved_citation"
-    if not outcome.file.record.sources and not outcome.run.retrieval.has_corpus:
+    if not outcome.open_case.record.sources and not outcome.run.retrieval.has_corpus:
         shown = ", ".join(dict.fromkeys(repr(v.citation.marker) for v in verdicts[:N_SHOWN_MARKS]))
         more = ", \u2026" if len(verdicts) > N_SHOWN_MARKS else ""
         message = (
             f"The answer has citation marks ({shown}{more}) and no sources: "
             f"nothing tells what they point to."
         )
-        return [Finding(kind=kind, message=message, level="look")]
+        return [Finding(kind=kind, message=message, level="secondary")]
     return [
-        Weight("look").finding(
+        Weight("secondary").finding(
             kind,
             f"Sentence {one.sentence} cites {one.citation.marker!r}; no source is known by that.",
             one,

@@ -41,7 +41,7 @@ def build_extractor(settings: Settings, embedder: Embedder) -> SignalExtractor |
 
     The models that it feeds were fitted on the embedded ones, whatever else the settings choose.
     """
-    if not settings.measures:
+    if not settings.computes_signals:
         return None
     own = embedder if embedder.name == MINILM else Embedder(MINILM)
     return SignalExtractor(own, Remembered(signals_verifier()), shipped_rater())
@@ -87,8 +87,8 @@ def _chat_verifier(name: str, settings: Settings) -> JudgeLM:
         )
     shares = provider_of(model) == provider_of(settings.judge.model)
     base = endpoint or (settings.judge.api_base if shares else None)
-    given = {"model": model, "panel": (), "api_base": base, "escalate": "", "judge_form": "auto"}
-    return JudgeLM(settings.model_copy(update=given))
+    options = {"model": model, "panel": (), "api_base": base, "escalate": "", "judge_form": "auto"}
+    return JudgeLM(settings.model_copy(update=options))
 
 
 def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | None:
@@ -136,7 +136,7 @@ class Models:
     verifier_lm: JudgeLM | None = None
     correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
-    meter: SignalExtractor | None = None
+    signal_extractor: SignalExtractor | None = None
     grader: ExamInstrument | None = None
     pair_rater: EmbeddedPairRater | None = None
     labeller: HeadLabeller | None = None
@@ -157,7 +157,7 @@ class Models:
                 settings.evaluation.correctness, embedder, settings.literature.cache_dir
             ),
             matcher=opened_matcher(settings.nuggets.nugget_matcher, settings.literature.embedder),
-            meter=build_extractor(settings, embedder),
+            signal_extractor=build_extractor(settings, embedder),
             grader=build_grader(settings, embedder),
             pair_rater=build_pair_rater(settings, embedder),
             labeller=(

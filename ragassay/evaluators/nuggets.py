@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
-from ragassay.evaluators.words import Wording, Words
+from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.metrics.papers.answer_scores import nugget_scores
 from ragassay.metrics.papers.nuggets import (
     align_greedily,
@@ -62,17 +62,17 @@ class NuggetsEvaluator(Evaluator[OriginText]):
     name = "nuggets"
     part = "nuggets"
     record = SentenceNuggets
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="list of nuggets",
         verdicts="lists of nuggets",
         group="nuggets",
         title="Nuggets",
         direction="higher",
         scores={
-            "nuggets.precision": Wording("Nugget precision", "higher"),
-            "nuggets.recall": Wording("Nugget recall", "higher"),
-            "nuggets.f1": Wording("Nugget F1", "higher"),
-            "nuggets.vital_recall": Wording("Vital nugget recall", "higher"),
+            "nuggets.precision": ScoreDisplay("Nugget precision", "higher"),
+            "nuggets.recall": ScoreDisplay("Nugget recall", "higher"),
+            "nuggets.f1": ScoreDisplay("Nugget F1", "higher"),
+            "nuggets.vital_recall": ScoreDisplay("Vital nugget recall", "higher"),
         },
     )
 
@@ -80,9 +80,9 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         """Return whether nuggets are wanted, or citations are checked nugget by nugget."""
         return super().is_wanted(run) or run.settings.cites_by_nuggets
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, OriginText]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OriginText]:
         """Return the answer's sentences; those of the reference where it stands for gold."""
-        case = file.case
+        case = open_case.case
         if not case.sentences:
             return {}
         texts: dict[NuggetOrigin, Sequence[str]] = {"answer": [s.text for s in case.sentences]}
@@ -96,27 +96,31 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         )
         return {f"{one.origin}/{one.sentence}": one for of_origin in found for one in of_origin}
 
-    async def ask(self, subject: OriginText, file: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
+    async def ask(
+        self, item: OriginText, open_case: OpenCase, run: Run
+    ) -> Sequence[SentenceNuggets]:
         """Write the facts of a sentence, or of all; without a judge, these are its clauses."""
         if run.judge.lm is None:
-            return [_clauses(subject)]
-        asked: dict[str, Any] = {"case": file.case, "origin": subject.origin}
+            return [_clauses(item)]
+        asked: dict[str, Any] = {"case": open_case.case, "origin": item.origin}
         if _reads_whole(run):
             agent: Agent = run.agents.answer_nuggetizer
-            asked["sentences"] = subject.sentences
+            asked["sentences"] = item.sentences
         else:
             agent = run.agents.writer
-            asked |= {"index": subject.sentence, "sentence": subject.text}
+            asked |= {"index": item.sentence, "sentence": item.text}
         nuggets = await run.judge.ask(agent, **asked)
         return [nuggets]
 
-    def depends_on(self, subject: OriginText, file: OpenCase, run: Run) -> Sequence[str]:
+    def depends_on(self, item: OriginText, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return the sentences: those of a reference are not in the case's context."""
-        return [*subject.sentences, run.settings.nuggets.nugget_unit]
+        return [*item.sentences, run.settings.nuggets.nugget_unit]
 
-    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
+    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
         """Return the lists by origin and sentence."""
-        return sorted(super().final_verdicts(file, run), key=lambda one: (one.origin, one.sentence))
+        return sorted(
+            super().final_verdicts(open_case, run), key=lambda one: (one.origin, one.sentence)
+        )
 
     def judged_by(self, run: Run) -> str:
         """Name the judge, or the rule: no second judge writes nuggets."""
@@ -145,10 +149,10 @@ def _reads_whole(run: Run) -> bool:
     return run.judge.lm is not None and run.settings.nuggets.nugget_unit == "answer"
 
 
-def _clauses(subject: OriginText) -> SentenceNuggets:
+def _clauses(item: OriginText) -> SentenceNuggets:
     """Return the clauses of a sentence as its nuggets."""
-    where: Any = {"origin": subject.origin, "sentence": subject.sentence}
-    nuggets = (Nugget(text=text, method="clause", **where) for text in clauses_of(subject.text))
+    where: Any = {"origin": item.origin, "sentence": item.sentence}
+    nuggets = (Nugget(text=text, method="clause", **where) for text in clauses_of(item.text))
     return SentenceNuggets(nuggets=tuple(nuggets), **where)
 
 
@@ -189,15 +193,15 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
     part = "nuggets"
     record = NuggetAssignment
     is_weighed = True
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="nugget assignment",
         question="Gold nuggets against the answer",
         kind="gold_nugget",
         scores={
-            "nuggets.strict_vital": Wording("Vital nuggets, in full", "higher"),
-            "nuggets.strict_all": Wording("All nuggets, in full", "higher"),
-            "nuggets.vital": Wording("Vital nuggets, half credit", "higher"),
-            "nuggets.all": Wording("All nuggets, half credit", "higher"),
+            "nuggets.strict_vital": ScoreDisplay("Vital nuggets, in full", "higher"),
+            "nuggets.strict_all": ScoreDisplay("All nuggets, in full", "higher"),
+            "nuggets.vital": ScoreDisplay("Vital nuggets, half credit", "higher"),
+            "nuggets.all": ScoreDisplay("All nuggets, half credit", "higher"),
         },
     )
 
@@ -206,38 +210,38 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         known = (run.judge.lm, run.second)
         return super().is_wanted(run) and any(one is not None for one in known)
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, GoldNugget]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, GoldNugget]:
         """Return the gold nuggets with their positions; none for an answer without a sentence."""
-        gold = file.case.gold if file.case.sentences else ()
+        gold = open_case.case.gold if open_case.case.sentences else ()
         return {str(position): GoldNugget(position, nugget) for position, nugget in enumerate(gold)}
 
     async def ask(
-        self, subject: GoldNugget, file: OpenCase, run: Run
+        self, item: GoldNugget, open_case: OpenCase, run: Run
     ) -> Sequence[NuggetAssignment]:
         """Hold one gold nugget against the answer."""
-        position, nugget = subject
+        position, nugget = item
         if run.judge.lm is None:
             return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
         found: Any = await run.judge.ask(
-            run.agents.assigner, case=file.case, gold=position, nugget=nugget
+            run.agents.assigner, case=open_case.case, gold=position, nugget=nugget
         )
         return [found]
 
-    def depends_on(self, subject: GoldNugget, file: OpenCase, run: Run) -> Sequence[str]:
+    def depends_on(self, item: GoldNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return the nugget."""
-        return [subject.nugget.text]
+        return [item.nugget.text]
 
-    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[NuggetAssignment]:
+    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[NuggetAssignment]:
         """Return one a gold nugget; an empty answer states none."""
-        if file.case.sentences:
-            return super().final_verdicts(file, run)
-        gold = range(len(file.case.gold))
+        if open_case.case.sentences:
+            return super().final_verdicts(open_case, run)
+        gold = range(len(open_case.case.gold))
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the nuggetizer's four scores."""
         return assignment_scores(
             [one.assignment for one in outcome.of(NuggetAssignment)],
-            [nugget.importance for nugget in outcome.file.case.gold],
+            [nugget.importance for nugget in outcome.open_case.case.gold],
             self.judged_by(outcome.run),
         )

@@ -34,46 +34,48 @@ N_INJECTION_CHARS = 160
 V = TypeVar("V", bound=VerdictBase)
 
 
-def outcome_of(file: OpenCase, run: Run) -> Outcome:
+def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
     """Put the verdicts in order and match the nuggets; this computes.
 
     Raises:
         RagassayError: A question has no verdict, not even an unscored one: an evaluation that was
             broken off must not pass for a finished one.
     """
-    _refuse_broken_off(file, run)
-    verdicts = {e.name: e.final_verdicts(file, run) for e in run.evaluators if e.is_reported(run)}
-    outcome = Outcome(file, run, verdicts)
+    _refuse_broken_off(open_case, run)
+    verdicts = {
+        e.name: e.final_verdicts(open_case, run) for e in run.evaluators if e.is_reported(run)
+    }
+    outcome = Outcome(open_case, run, verdicts)
     matches = matched_nuggets(outcome.gold, outcome.nuggets, run)
-    return Outcome(file, run, verdicts, matches)
+    return Outcome(open_case, run, verdicts, matches)
 
 
-def _refuse_broken_off(file: OpenCase, run: Run) -> None:
+def _refuse_broken_off(open_case: OpenCase, run: Run) -> None:
     missing = [
         f"{evaluator.name} {task.item}".strip()
         for evaluator in run.evaluators
-        for task in evaluator.tasks(file, run)
-        if task.key not in file.verdicts
+        for task in evaluator.tasks(open_case, run)
+        if task.key not in open_case.verdicts
     ]
     if missing:
         raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was broken off")
 
 
 def evaluation_of(
-    outcome: Outcome, searches: Sequence[EvidenceSearch], notices: Sequence[Finding]
+    outcome: Outcome, searches: Sequence[EvidenceSearch], warnings: Sequence[Finding]
 ) -> Evaluation:
     """Add up.
 
     Args:
         outcome: The verdicts.
         searches: How evidence was looked for.
-        notices: What is known against cited articles.
+        warnings: What is known against cited articles.
     """
-    file, run = outcome.file, outcome.run
-    record, case = file.record, file.case
+    open_case, run = outcome.open_case, outcome.run
+    record, case = open_case.record, open_case.case
     against = [finding for e in run.evaluators for finding in e.findings(outcome)]
     verdicts = [v for group in outcome.verdicts.values() for v in group]
-    spent = usage_by_part(file, searches, run)
+    spent = usage_by_part(open_case, searches, run)
     scores: dict[str, Score] = {}
     for evaluator in run.evaluators:
         if evaluator.is_reported(run):
@@ -85,7 +87,7 @@ def evaluation_of(
         system=record.system,
         topic=record.topic,
         judge=run.judge.answered_by,
-        fingerprint=file.id,
+        fingerprint=open_case.id,
         sentences=case.sentences,
         reasoning=case.reasoning,
         sources=case.sources,
@@ -94,14 +96,14 @@ def evaluation_of(
         matches=outcome.matches,
         exam=case.exam,
         pairs=case.pairs,
-        signals=file.signals,
+        signals=open_case.signals,
         verdicts=tuple(verdicts),
         searches=tuple(searches),
         scores=scores,
         findings=(
             *answer_findings(outcome),
             *against,
-            *_unsaid(notices, against),
+            *_without_repeats(warnings, against),
             *_remarks(outcome, searches),
         ),
         usage=sum(spent.values(), Usage()),
@@ -109,7 +111,9 @@ def evaluation_of(
     )
 
 
-def usage_by_part(file: OpenCase, searches: Sequence[EvidenceSearch], run: Run) -> dict[str, Usage]:
+def usage_by_part(
+    open_case: OpenCase, searches: Sequence[EvidenceSearch], run: Run
+) -> dict[str, Usage]:
     """Return the usage of all questions, by the part that asked them, in the evaluators' order.
 
     It counts the verdicts as they were given, also those that serve only other evaluators: a merged
@@ -117,22 +121,22 @@ def usage_by_part(file: OpenCase, searches: Sequence[EvidenceSearch], run: Run) 
     """
     part_of = {evaluator.name: evaluator.part for evaluator in run.registered}
     found = {evaluator.part: Usage() for evaluator in run.evaluators}
-    for key, verdict in file.verdicts.items():
+    for key, verdict in open_case.verdicts.items():
         part = part_of[key.evaluator]
         found[part] = found.get(part, Usage()) + verdict.usage
     found[SEARCHES] = sum((search.usage for search in searches), Usage())
     return {part: usage for part, usage in found.items() if usage.n_calls}
 
 
-def _unsaid(notices: Sequence[Finding], said: Sequence[Finding]) -> list[Finding]:
+def _without_repeats(warnings: Sequence[Finding], known: Sequence[Finding]) -> list[Finding]:
     """Return the notices but those of unknown articles whose citation is called invalid already."""
-    invalid = {one.item for one in said if one.kind == "invalid_citation"}
-    return [one for one in notices if one.kind != "unknown_citation" or one.item not in invalid]
+    invalid = {one.item for one in known if one.kind == "invalid_citation"}
+    return [one for one in warnings if one.kind != "unknown_citation" or one.item not in invalid]
 
 
 def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Finding]:
     """Return what limits the evaluation itself."""
-    case, nuggets = outcome.file.case, outcome.nuggets
+    case, nuggets = outcome.open_case.case, outcome.nuggets
     found: list[Finding] = []
     if case.n_source_chars_cut and (outcome.run.judge.lm or outcome.run.second):
         message = (
@@ -157,7 +161,7 @@ def _injections(sources: Sequence[Document]) -> list[Finding]:
             kind="source_speaks_to_judge",
             message=f"Source {source.id} speaks to a judge: \u201c{line[:N_INJECTION_CHARS]}\u201d "
             "No signal is measured on this sentence; a language model still reads it.",
-            level="look",
+            level="secondary",
         )
         for source in sources
         for line in (source.title, *sentences_of(source.text))
@@ -175,7 +179,7 @@ def _unscored_remarks(outcome: Outcome) -> list[Finding]:
     ]
     reasons = [one.failure.reason for one in single if one.failure]
     found: list[Finding] = []
-    texts = {one.index: one.text for one in outcome.file.case.sentences}
+    texts = {one.index: one.text for one in outcome.open_case.case.sentences}
     n_without = sum(
         one.failure.reason == "no_evidence"
         and not states_nothing(texts.get(getattr(one, "sentence", 0), "An item."))

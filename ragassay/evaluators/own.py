@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from ragassay.errors import EvaluatorError, SettingsError
 from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
-from ragassay.evaluators.words import Wording, Words
+from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.metrics.stats.intervals import mean_score
 from ragassay.records import (
     AnswerSentence,
+    Assessment,
     Case,
     Citation,
     Evaluation,
     Failure,
     OwnVerdict,
-    Said,
     Score,
     Usage,
     VerdictBase,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ragassay.judges import BaseJudge
 
 Of = Literal["answer", "sentence", "citation"]
-Says = Callable[..., Awaitable[str | float | Said]]
+Says = Callable[..., Awaitable[str | float | Assessment]]
 
 LIKERT = (1.0, 5.0)
 SHARE = (0.0, 1.0)
@@ -59,7 +59,7 @@ class Judge:
         """LiteLLM name of the model that is asked."""
         return self._judge.answered_by
 
-    async def choose(self, question: str, labels: Sequence[str], *, about: str = "") -> Said:
+    async def choose(self, question: str, labels: Sequence[str], *, about: str = "") -> Assessment:
         """Ask for one of several labels.
 
         Args:
@@ -72,7 +72,9 @@ class Judge:
         """
         return await self._ask(question, labels, about)
 
-    async def rate(self, question: str, low: int = 1, high: int = 5, *, about: str = "") -> Said:
+    async def rate(
+        self, question: str, low: int = 1, high: int = 5, *, about: str = ""
+    ) -> Assessment:
         """Ask for a rating; the value is its expectation where the model gives probabilities.
 
         Raises:
@@ -80,15 +82,15 @@ class Judge:
         """
         return await self._ask(question, range(low, high + 1), about)
 
-    async def _ask(self, question: str, values: Sequence[str | int], about: str) -> Said:
+    async def _ask(self, question: str, values: Sequence[str | int], about: str) -> Assessment:
         asked = {"question": question, "values": tuple(values), "subject": about}
-        said, usage = await self._judge.ask(self._asker, case=self.case, **asked)
+        assessment, usage = await self._judge.ask(self._asker, case=self.case, **asked)
         self.usage += usage
-        return said
+        return assessment
 
 
 @dataclass(frozen=True)
-class Subject:
+class OwnItem:
     """The subject of a question; without sentence and criterion it is the whole answer."""
 
     sentence: AnswerSentence | None = None
@@ -96,7 +98,7 @@ class Subject:
     criterion: str = ""
 
 
-class OwnEvaluator(Evaluator[Subject]):
+class OwnEvaluator(Evaluator[OwnItem]):
     """An evaluator that a user wrote; made by `ragassay.evaluator`.
 
     Args:
@@ -149,7 +151,7 @@ class OwnEvaluator(Evaluator[Subject]):
         self.is_weighed = "judge" in self.parameters
         self.digest = _digest(says, name, of, *labels, *good, str(scale), version)
         title = name.replace("_", " ").capitalize()
-        self.words = Words(
+        self.display = EvaluatorDisplay(
             verdict=f"verdict of {name}",
             verdicts=f"verdicts of {name}",
             question=title,
@@ -157,23 +159,23 @@ class OwnEvaluator(Evaluator[Subject]):
             group=name,
             title=title,
             direction="higher",
-            scores={f"{name}.{label}": Wording(f"{title}: {label}") for label in self.labels}
-            | {f"{name}.score": Wording(title, "higher")},
+            scores={f"{name}.{label}": ScoreDisplay(f"{title}: {label}") for label in self.labels}
+            | {f"{name}.score": ScoreDisplay(title, "higher")},
         )
 
     def is_wanted(self, run: Run) -> bool:
         """Return whether nothing was singled out, or this was."""
         return not run.settings.evaluation.only or self.part in run.settings.evaluation.only
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, Subject]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
         """Return the answer, its sentences, or its citations; none for an empty answer."""
-        sentences = file.case.sentences
+        sentences = open_case.case.sentences
         if self.of == "answer":
-            found = [Subject()] if sentences else []
+            found = [OwnItem()] if sentences else []
         elif self.of == "sentence":
-            found = [Subject(sentence) for sentence in sentences]
+            found = [OwnItem(sentence) for sentence in sentences]
         else:
-            found = [Subject(s, c) for s in sentences for c in s.citations if c.document]
+            found = [OwnItem(s, c) for s in sentences for c in s.citations if c.document]
         return {self._verdict(one).item: one for one in found}
 
     @property
@@ -185,38 +187,38 @@ class OwnEvaluator(Evaluator[Subject]):
         """Return a panel's verdict: the mean of the numbers, or the most frequent label."""
         return _joint(verdicts)
 
-    async def ask(self, subject: Subject, file: OpenCase, run: Run) -> Sequence[OwnVerdict]:
+    async def ask(self, item: OwnItem, open_case: OpenCase, run: Run) -> Sequence[OwnVerdict]:
         """Call the function.
 
         Raises:
             EvaluatorError: It returned something else than it declared.
         """
-        judge = Judge(file.case, run.judge, run.agents.asker)
-        value = await self.says_of(subject, judge)
-        said = value if isinstance(value, Said) else Said(value=value)
-        self._check(said.value)
-        is_label = isinstance(said.value, str)
+        judge = Judge(open_case.case, run.judge, run.agents.asker)
+        value = await self.says_of(item, judge)
+        assessment = value if isinstance(value, Assessment) else Assessment(value=value)
+        self._check(assessment.value)
+        is_label = isinstance(assessment.value, str)
         return [
             self._verdict(
-                subject,
-                label=said.value if is_label else None,
-                score=None if is_label else float(said.value),
-                reason=said.reason,
-                confidence=said.confidence,
-                entropy_bits=said.entropy_bits,
+                item,
+                label=assessment.value if is_label else None,
+                score=None if is_label else float(assessment.value),
+                reason=assessment.reason,
+                confidence=assessment.confidence,
+                entropy_bits=assessment.entropy_bits,
                 usage=judge.usage,
             )
         ]
 
-    async def says_of(self, subject: Subject, judge: Judge) -> str | float | Said:
+    async def says_of(self, item: OwnItem, judge: Judge) -> str | float | Assessment:
         """Call the function with what its parameters name."""
-        given = {
+        fields = {
             "case": judge.case,
-            "sentence": subject.sentence,
-            "citation": subject.citation,
+            "sentence": item.sentence,
+            "citation": item.citation,
             "judge": judge,
         }
-        return await self.says(**{name: given[name] for name in self.parameters})
+        return await self.says(**{name: fields[name] for name in self.parameters})
 
     def _check(self, value: object) -> None:
         if self.labels and value not in self.labels:
@@ -231,25 +233,25 @@ class OwnEvaluator(Evaluator[Subject]):
                 f"{high:g}"
             )
 
-    def _verdict(self, subject: Subject, **given: Any) -> OwnVerdict:
+    def _verdict(self, item: OwnItem, **fields: Any) -> OwnVerdict:
         return OwnVerdict(
             evaluator=self.name,
-            sentence=subject.sentence.index if subject.sentence else None,
-            marker=subject.citation.marker if subject.citation else "",
-            criterion=subject.criterion,
+            sentence=item.sentence.index if item.sentence else None,
+            marker=item.citation.marker if item.citation else "",
+            criterion=item.criterion,
             scale=self.scale,
-            **given,
+            **fields,
         )
 
     def make_unscored(
-        self, subject: Subject, file: OpenCase, run: Run, failure: Failure
+        self, item: OwnItem, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[OwnVerdict]:
         """Return no verdict."""
-        return [self._verdict(subject, failure=failure)]
+        return [self._verdict(item, failure=failure)]
 
-    def depends_on(self, subject: Subject, file: OpenCase, run: Run) -> Iterable[str]:
+    def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the function's source, and the case: it may read all of it."""
-        return (self.digest, file.case_sha256)
+        return (self.digest, open_case.case_sha256)
 
     def judged_by(self, run: Run) -> str:
         """Name the judge, the panel, or the evaluator itself where it asks none."""
@@ -282,10 +284,10 @@ class OwnEvaluator(Evaluator[Subject]):
         """Return the members of a panel."""
         return verdict.members or (verdict,)
 
-    def n_most_calls(self, file: OpenCase, run: Run) -> int:
+    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """Count one call a subject and judge; the function may make more."""
         n_judges = len(run.judge.members) or 1
-        return len(self.known_items(file, run)) * n_judges if self.is_weighed else 0
+        return len(self.known_items(open_case, run)) * n_judges if self.is_weighed else 0
 
 
 def _credit(label: str | None, wanted: Sequence[str]) -> float | None:

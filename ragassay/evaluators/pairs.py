@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import Batch, BatchEvaluator, Outcome, Run, batches
 from ragassay.evaluators.cases import OpenCase
-from ragassay.evaluators.words import Wording, Words
+from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.metrics.papers.sciqag import intent_scores, racar_scores
 from ragassay.process import in_thread
 from ragassay.records import (
@@ -34,50 +34,50 @@ class RacarEvaluator(BatchEvaluator[Rated]):
     part = "racar"
     record = RacarRating
     is_weighed = True
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="RACAR rating",
         question="Question-answer pairs (RACAR)",
         kind="racar",
         group="racar",
         title="RACAR",
         direction="higher",
-        scores={f"racar.{name}": Wording(name.capitalize(), "higher") for name in RACAR},
+        scores={f"racar.{name}": ScoreDisplay(name.capitalize(), "higher") for name in RACAR},
     )
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, Batch[Rated]]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Rated]]:
         """Return the pairs by dimension."""
         found: dict[str, Batch[Rated]] = {}
         n = run.settings.grading.pairs_per_call if run.models.pair_rater is None else 0
         for dimension in _dimensions(run):
-            rated: list[Rated] = [(dimension, pair) for pair in file.case.pairs]
+            rated: list[Rated] = [(dimension, pair) for pair in open_case.case.pairs]
             found |= batches(rated, n, _rating_key)
         return found
 
-    async def ask(self, subject: Batch[Rated], file: OpenCase, run: Run) -> Sequence[RacarRating]:
+    async def ask(self, item: Batch[Rated], open_case: OpenCase, run: Run) -> Sequence[RacarRating]:
         """Rate the pairs that share a call."""
-        dimension, _ = subject.things[0]
-        pairs = [pair for _, pair in subject.things]
+        dimension, _ = item.things[0]
+        pairs = [pair for _, pair in item.things]
         instrument = run.models.pair_rater
         if instrument is not None:
-            return await in_thread(instrument.rate, dimension, pairs, file.case)
+            return await in_thread(instrument.rate, dimension, pairs, open_case.case)
 
         rated: Any = await run.judge.ask(
-            run.agents.racar_rater(dimension), case=file.case, pairs=pairs
+            run.agents.racar_rater(dimension), case=open_case.case, pairs=pairs
         )
         return rated
 
     def make_unscored(
-        self, subject: Batch[Rated], file: OpenCase, run: Run, failure: Failure
+        self, item: Batch[Rated], open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[RacarRating]:
         """Return no rating, for each pair of the call."""
         return [
             RacarRating(pair=pair.id, dimension=dimension, failure=failure)
-            for dimension, pair in subject.things
+            for dimension, pair in item.things
         ]
 
-    def depends_on(self, subject: Batch[Rated], file: OpenCase, run: Run) -> Iterable[str]:
+    def depends_on(self, item: Batch[Rated], open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the pairs that are rated together, and what rates them."""
-        yield from (pair.model_dump_json() for _, pair in subject.things)
+        yield from (pair.model_dump_json() for _, pair in item.things)
         if run.models.pair_rater is not None:
             yield from run.models.pair_rater.identity
 
@@ -116,7 +116,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
     name = "intent"
     part = "intents"
     record = IntentSimilarity
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="intent similarity",
         verdicts="intent similarities",
         question="Questions that ask for the same",
@@ -124,40 +124,40 @@ class IntentEvaluator(BatchEvaluator[Two]):
         group="intent",
         title="Diversity of questions",
         direction="lower",
-        scores={"intent.similarity": Wording("Similarity by intent", "lower")},
+        scores={"intent.similarity": ScoreDisplay("Similarity by intent", "lower")},
     )
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, Batch[Two]]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Two]]:
         """Return each two questions; none without a judge that can tell."""
         if run.judge.lm is None or run.models.pair_rater is not None:
             return {}
         found: dict[str, Batch[Two]] = {}
-        for _, same in groupby(combinations(file.case.pairs, 2), key=lambda two: two[0].id):
+        for _, same in groupby(combinations(open_case.case.pairs, 2), key=lambda two: two[0].id):
             found |= batches(list(same), run.settings.grading.pairs_per_call, _intent_key)
         return found
 
     async def ask(
-        self, subject: Batch[Two], file: OpenCase, run: Run
+        self, item: Batch[Two], open_case: OpenCase, run: Run
     ) -> Sequence[IntentSimilarity]:
         """Compare one question with those that share its call."""
-        two = subject.things
+        two = item.things
         found: Any = await run.judge.ask(
             run.agents.intent_comparer, pair=two[0][0], others=[other for _, other in two]
         )
         return found
 
     def make_unscored(
-        self, subject: Batch[Two], file: OpenCase, run: Run, failure: Failure
+        self, item: Batch[Two], open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[IntentSimilarity]:
         """Return no similarity, for each two of the call."""
         return [
             IntentSimilarity(first=first.id, second=second.id, failure=failure)
-            for first, second in subject.things
+            for first, second in item.things
         ]
 
-    def depends_on(self, subject: Batch[Two], file: OpenCase, run: Run) -> Iterable[str]:
+    def depends_on(self, item: Batch[Two], open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the questions that are compared in the call."""
-        for first, second in subject.things:
+        for first, second in item.things:
             yield from (first.question, second.question)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:

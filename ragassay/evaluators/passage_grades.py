@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import Batch, BatchEvaluator, Evaluator, Outcome, Run, batches
 from ragassay.evaluators.cases import OpenCase
-from ragassay.evaluators.words import Wording, Words
+from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.metrics.papers.retrieval import exam_scores, relevance_scores
 from ragassay.process import in_thread
 from ragassay.records import (
@@ -35,7 +35,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
     part = "grades"
     record = ExamGrade
     is_weighed = True
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="exam grade",
         question="Items of the test bank",
         kind="exam_item",
@@ -43,15 +43,15 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         title="Test bank",
         direction="higher",
         scores={
-            "exam.cover": Wording("Items covered (4 or 5)", "higher"),
-            "exam.rating": Wording("Mean rating of the items", "higher"),
-            "exam.answered": Wording("Items answered", "higher"),
+            "exam.cover": ScoreDisplay("Items covered (4 or 5)", "higher"),
+            "exam.rating": ScoreDisplay("Mean rating of the items", "higher"),
+            "exam.answered": ScoreDisplay("Items answered", "higher"),
         },
     )
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, Batch[Graded]]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Graded]]:
         """Return the items by each way to grade them; none for an answer without a sentence."""
-        items = file.case.exam if file.case.sentences else ()
+        items = open_case.case.exam if open_case.case.sentences else ()
         found: dict[str, Batch[Graded]] = {}
         for grader in run.grading.item_ways:
             for kind in dict.fromkeys(item.kind for item in items):
@@ -62,33 +62,33 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
             for key in (_key((way, item)) for way in run.grading.item_ways for item in items)
         }
 
-    async def ask(self, subject: Batch[Graded], file: OpenCase, run: Run) -> Sequence[ExamGrade]:
+    async def ask(self, item: Batch[Graded], open_case: OpenCase, run: Run) -> Sequence[ExamGrade]:
         """Grade by one item, or by those that share its call."""
-        grader, _ = subject.things[0]
-        items = [item for _, item in subject.things]
+        grader, _ = item.things[0]
+        items = [exam_item for _, exam_item in item.things]
         instrument = run.grading.instrument
         if instrument is not None:
-            case = file.case
+            case = open_case.case
             return await in_thread(instrument.grade, items, case.judged_answer, grader)
         if grader == "rating":
             rater = run.agents.rater(items[0].kind)
-            rated: Any = await run.judge.ask(rater, case=file.case, items=items)
+            rated: Any = await run.judge.ask(rater, case=open_case.case, items=items)
             return rated
-        return [await _grade_by_extraction(items[0], file.case, run)]
+        return [await _grade_by_extraction(items[0], open_case.case, run)]
 
     def make_unscored(
-        self, subject: Batch[Graded], file: OpenCase, run: Run, failure: Failure
+        self, item: Batch[Graded], open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[ExamGrade]:
         """Return no grade, for each item of the call."""
         return [
-            ExamGrade(exam_item=item.id, grader=grader, failure=failure)
-            for grader, item in subject.things
+            ExamGrade(exam_item=exam_item.id, grader=grader, failure=failure)
+            for grader, exam_item in item.things
         ]
 
-    def depends_on(self, subject: Batch[Graded], file: OpenCase, run: Run) -> Iterable[str]:
+    def depends_on(self, item: Batch[Graded], open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the items that are graded together, the passage, and what grades it."""
-        yield file.case.judged_answer
-        yield from (item.model_dump_json() for _, item in subject.things)
+        yield open_case.case.judged_answer
+        yield from (exam_item.model_dump_json() for _, exam_item in item.things)
         yield from run.grading.identity
 
     def instrument(self, run: Run) -> ExamInstrument | None:
@@ -99,17 +99,17 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         """Return the shares of covered and answered items, and the mean rating."""
         return exam_scores(outcome.of(ExamGrade), self.judged_by(outcome.run))
 
-    def n_most_calls(self, file: OpenCase, run: Run) -> int:
+    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """Count an extraction twice where its answer may have to be checked."""
-        n_sent = super().n_most_calls(file, run)
-        sent = (one.things[0] for one in self.known_items(file, run).values() if one.is_sent)
+        n_sent = super().n_most_calls(open_case, run)
+        sent = (one.things[0] for one in self.known_items(open_case, run).values() if one.is_sent)
         n_checked = sum(way == "extraction" and bool(item.answers) for way, item in sent)
         return n_sent + n_checked if n_sent else 0
 
 
 def _key(graded: Graded) -> str:
-    grader, item = graded
-    return ExamGrade(exam_item=item.id, grader=grader).item
+    grader, exam_item = graded
+    return ExamGrade(exam_item=exam_item.id, grader=grader).item
 
 
 async def _grade_by_extraction(item: ExamItem, case: Case, run: Run) -> ExamGrade:
@@ -144,43 +144,43 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
     part = "grades"
     record = RelevanceGrade
     is_weighed = True
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="relevance grade",
         question="Relevance to the query",
         kind="relevance",
         group="relevance",
         title="Relevance",
         direction="higher",
-        scores={f"relevance.{name}": Wording(title, "higher") for name, title in TITLES.items()},
+        scores={
+            f"relevance.{name}": ScoreDisplay(title, "higher") for name, title in TITLES.items()
+        },
     )
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, DirectGrader]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, DirectGrader]:
         """Return the direct graders of the run; none for an answer without a sentence."""
-        chosen = run.grading.direct_ways if file.case.sentences else ()
+        chosen = run.grading.direct_ways if open_case.case.sentences else ()
         return {name: name for name in chosen}
 
     async def ask(
-        self, subject: DirectGrader, file: OpenCase, run: Run
+        self, item: DirectGrader, open_case: OpenCase, run: Run
     ) -> Sequence[RelevanceGrade]:
         """Grade once."""
-        instrument, case = run.grading.instrument, file.case
+        instrument, case = run.grading.instrument, open_case.case
         if instrument is not None:
-            return [
-                await in_thread(instrument.relevance, case.question, case.judged_answer, subject)
-            ]
+            return [await in_thread(instrument.relevance, case.question, case.judged_answer, item)]
 
-        found: Any = await run.judge.ask(run.agents.relevance_grader, case=case, grader=subject)
+        found: Any = await run.judge.ask(run.agents.relevance_grader, case=case, grader=item)
         return [found]
 
     def make_unscored(
-        self, subject: DirectGrader, file: OpenCase, run: Run, failure: Failure
+        self, item: DirectGrader, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[RelevanceGrade]:
         """Return no grade."""
-        return [RelevanceGrade(grader=subject, failure=failure)]
+        return [RelevanceGrade(grader=item, failure=failure)]
 
-    def depends_on(self, subject: DirectGrader, file: OpenCase, run: Run) -> Iterable[str]:
+    def depends_on(self, item: DirectGrader, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return query, passage, and what grades."""
-        return (file.case.question, file.case.judged_answer, *run.grading.identity)
+        return (open_case.case.question, open_case.case.judged_answer, *run.grading.identity)
 
     def instrument(self, run: Run) -> ExamInstrument | None:
         """Return the grader of passages."""

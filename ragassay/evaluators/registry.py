@@ -93,7 +93,7 @@ def with_own(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
     Raises:
         SettingsError: Two have one name, or a user's has that of a part of ours.
     """
-    taken = {word for one in OURS for word in (one.name, one.part, one.words.group)}
+    taken = {word for one in OURS for word in (one.name, one.part, one.display.group)}
     for one in own:
         if one.name in taken:
             raise SettingsError(f"evaluator {one.name}: the name is taken; choose another")
@@ -109,10 +109,10 @@ def questions_of(
     Of an empty answer, of a sentence without a passage and of a citation that points nowhere
     nobody is asked.
     """
-    asked: dict[str, list[VerdictBase]] = {one.words.kind: [] for one in evaluators}
+    asked: dict[str, list[VerdictBase]] = {one.display.kind: [] for one in evaluators}
     for evaluation in evaluations:
         for evaluator in evaluators if evaluation.sentences else ():
-            asked[evaluator.words.kind] += evaluator.questions(evaluation)
+            asked[evaluator.display.kind] += evaluator.questions(evaluation)
     return {kind: verdicts for kind, verdicts in asked.items() if verdicts}
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
-from ragassay.evaluators.own import Judge, OwnEvaluator, Subject
-from ragassay.evaluators.words import Words
+from ragassay.evaluators.display import EvaluatorDisplay
+from ragassay.evaluators.own import Judge, OwnEvaluator, OwnItem
 from ragassay.judges.base import RatedAnswer
 from ragassay.judges.panel import disputed_members, others_text
 from ragassay.metrics.papers.answer_scores import rubric_scores
@@ -16,12 +16,12 @@ from ragassay.metrics.stats.joint_judgments import panel_judgment, single_judgme
 from ragassay.prompts import Criteria
 from ragassay.records import (
     NOTHING_TO_JUDGE,
+    Assessment,
     Case,
     Evaluation,
     Failure,
     Judgment,
     OwnVerdict,
-    Said,
     Score,
 )
 
@@ -47,9 +47,9 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     name = "rubric"
     part = "rubrics"
     record = Judgment
-    needs = ("measures",)
+    needs = ("signals",)
     is_weighed = True
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="rubric rating",
         question="Rubric ratings",
         kind="rubric",
@@ -58,9 +58,9 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         direction="higher",
     )
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, AskedRubric]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, AskedRubric]:
         """Return the rubrics; none for an answer without a sentence."""
-        chosen = rubrics_of(file.case, run.rubrics) if file.case.sentences else ()
+        chosen = rubrics_of(open_case.case, run.rubrics) if open_case.case.sentences else ()
         return {name: AskedRubric(name) for name in chosen}
 
     @property
@@ -69,7 +69,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return True
 
     def second_round(
-        self, subject: AskedRubric, verdicts: Sequence[Judgment], run: Run
+        self, item: AskedRubric, verdicts: Sequence[Judgment], run: Run
     ) -> Mapping[str, AskedRubric]:
         """Show members that disagree the others' ratings, once."""
         return {
@@ -82,36 +82,36 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         """Return the panel's judgment."""
         return panel_judgment(verdicts)
 
-    async def ask(self, subject: AskedRubric, file: OpenCase, run: Run) -> Sequence[Judgment]:
+    async def ask(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Sequence[Judgment]:
         """Rate the answer on a rubric."""
-        rubric, others = run.rubrics[subject.name], others_text(subject.others)
-        rated = await run.judge.rate(rubric, _answer(file, run), run.agents, others)
-        return [rated.model_copy(update={"first": subject.first})]
+        rubric, others = run.rubrics[item.name], others_text(item.others)
+        rated = await run.judge.rate(rubric, _answer(open_case, run), run.agents, others)
+        return [rated.model_copy(update={"first": item.first})]
 
     def make_unscored(
-        self, subject: AskedRubric, file: OpenCase, run: Run, failure: Failure
+        self, item: AskedRubric, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[Judgment]:
         """Return no rating; a judge that failed to answer the others keeps its first rating."""
-        name, first = subject.name, subject.first
+        name, first = item.name, item.first
         scale = first.scale if first else run.rubrics[name].bounds
         return [Judgment(rubric=name, scale=scale, first=first, failure=failure)]
 
-    def depends_on(self, subject: AskedRubric, file: OpenCase, run: Run) -> Iterable[str | None]:
+    def depends_on(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Iterable[str | None]:
         """Return rubric, strategy, what the others said, measurements and readings."""
-        rubric, first = run.rubrics[subject.name], subject.first
+        rubric, first = run.rubrics[item.name], item.first
         yield from (run.settings.evaluation.rubric_set, run.settings.prompting.strategy)
         yield rubric.model_dump_json()
         yield from run.tuned_weights
-        yield from (others_text(subject.others), first and first.model_dump_json())
-        yield from run.judge.rating_inputs(rubric, _answer(file, run))
+        yield from (others_text(item.others), first and first.model_dump_json())
+        yield from run.judge.rating_inputs(rubric, _answer(open_case, run))
 
-    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[Judgment]:
+    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Judgment]:
         """Return one judgment a rubric: the panel's, or the judge's; none of an empty answer."""
-        rubrics = rubrics_of(file.case, run.rubrics)
-        if not file.case.sentences:
+        rubrics = rubrics_of(open_case.case, run.rubrics)
+        if not open_case.case.sentences:
             empty = Failure(reason="empty_answer", detail="the answer has no sentence")
             return [Judgment(rubric=name, failure=empty) for name in rubrics]
-        return super().final_verdicts(file, run)
+        return super().final_verdicts(open_case, run)
 
     def judged_by(self, run: Run) -> str:
         """Name the panel, or what rates in the judge's place."""
@@ -131,17 +131,17 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         """Return the members of a panel."""
         return single_judgments([verdict])
 
-    def n_most_calls(self, file: OpenCase, run: Run) -> int:
+    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """Count each rating twice where a panel may deliberate; signals take no call.
 
         A fine-tuned judge also reads each sentence.
         """
         from ragassay.agents.tuned_judge import shown_lines
 
-        rubrics = self.known_items(file, run)
+        rubrics = self.known_items(open_case, run)
         judges = run.judge.members or (run.judge,)
         n_asked = sum(one.calls_model(rubric) for rubric in rubrics for one in judges)
-        n_read = len(run.readers) * len(shown_lines(file.case)) if rubrics else 0
+        n_read = len(run.readers) * len(shown_lines(open_case.case)) if rubrics else 0
         return n_read + (2 * n_asked if run.judge.members else n_asked)
 
 
@@ -150,9 +150,9 @@ def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in rubrics if not case.rubrics or name in case.rubrics)
 
 
-def _answer(file: OpenCase, run: Run) -> RatedAnswer:
-    chosen = tuple(RUBRIC.known_items(file, run))
-    return RatedAnswer(file.case, chosen, file.signals, file.readings)
+def _answer(open_case: OpenCase, run: Run) -> RatedAnswer:
+    chosen = tuple(RUBRIC.known_items(open_case, run))
+    return RatedAnswer(open_case.case, chosen, open_case.signals, open_case.readings)
 
 
 RUBRIC = RubricEvaluator()
@@ -174,9 +174,9 @@ class CriteriaEvaluator(OwnEvaluator):
     """
 
     def __init__(self, criteria: Criteria) -> None:
-        async def ask_criterion(judge: Judge) -> Said:
+        async def ask_criterion(judge: Judge) -> Assessment:
             """Stand for `says_of`, which asks about one criterion."""
-            return await self.says_of(Subject(), judge)
+            return await self.says_of(OwnItem(), judge)
 
         super().__init__(
             ask_criterion,
@@ -186,17 +186,17 @@ class CriteriaEvaluator(OwnEvaluator):
         )
         self.criteria = criteria
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, Subject]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
         """Return the criteria; none for an empty answer."""
-        chosen = self.criteria.criteria if file.case.sentences else ()
-        return {one.text: Subject(criterion=one.text) for one in chosen}
+        chosen = self.criteria.criteria if open_case.case.sentences else ()
+        return {one.text: OwnItem(criterion=one.text) for one in chosen}
 
-    async def says_of(self, subject: Subject, judge: Judge) -> Said:
+    async def says_of(self, item: OwnItem, judge: Judge) -> Assessment:
         """Ask whether the answer meets a criterion."""
         parts = [
             self.criteria.question,
             self.criteria.reference and f"A good answer says: {self.criteria.reference}",
-            f"Does the answer meet this criterion? {subject.criterion}",
+            f"Does the answer meet this criterion? {item.criterion}",
         ]
         return await judge.choose(" ".join(part for part in parts if part), self.labels)
 

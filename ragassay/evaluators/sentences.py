@@ -11,7 +11,7 @@ from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
 from ragassay.evaluators.comparing import read_of
-from ragassay.evaluators.words import Wording, Words
+from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.instruments.labellers import FOREIGN, REPEATED, SignalLabeller
 from ragassay.metrics.papers.answer_scores import correctness_scores, sentence_scores
 from ragassay.models.correctness import EntailmentCorrectness, identity_of
@@ -47,63 +47,65 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
     name = "sentence_label"
     part = "sentences"
     record = SentenceLabel
-    needs = ("measures",)
+    needs = ("signals",)
     is_weighed = True
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="sentence label",
         question="Sentence labels",
         kind="sentence",
         group="sentences",
         title="Sentences",
         scores={
-            "sentences.required": Wording("Required sentences", "higher"),
-            "sentences.borderline": Wording("Borderline sentences"),
-            "sentences.unnecessary": Wording("Unnecessary sentences", "lower"),
-            "sentences.inappropriate": Wording("Inappropriate sentences", "lower"),
-            "sentences.recall": Wording("Recall of required and borderline", "higher"),
-            "sentences.recall_required": Wording("Recall of required", "higher"),
-            "sentences.recall_supported": Wording("Recall of required and supported", "higher"),
-            "sentences.cluster_recall": Wording("Share of what all answers say", "higher"),
+            "sentences.required": ScoreDisplay("Required sentences", "higher"),
+            "sentences.borderline": ScoreDisplay("Borderline sentences"),
+            "sentences.unnecessary": ScoreDisplay("Unnecessary sentences", "lower"),
+            "sentences.inappropriate": ScoreDisplay("Inappropriate sentences", "lower"),
+            "sentences.recall": ScoreDisplay("Recall of required and borderline", "higher"),
+            "sentences.recall_required": ScoreDisplay("Recall of required", "higher"),
+            "sentences.recall_supported": ScoreDisplay(
+                "Recall of required and supported", "higher"
+            ),
+            "sentences.cluster_recall": ScoreDisplay("Share of what all answers say", "higher"),
         },
     )
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, AnswerSentence]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, AnswerSentence]:
         """Return the sentences."""
-        return {str(sentence.index): sentence for sentence in file.case.sentences}
+        return {str(sentence.index): sentence for sentence in open_case.case.sentences}
 
     async def ask(
-        self, subject: AnswerSentence, file: OpenCase, run: Run
+        self, item: AnswerSentence, open_case: OpenCase, run: Run
     ) -> Sequence[SentenceLabel]:
         """Label one sentence."""
         if run.models.labeller is not None:
-            question = file.case.question
-            return [await in_thread(run.models.labeller.label, question, subject)]
+            question = open_case.case.question
+            return [await in_thread(run.models.labeller.label, question, item)]
         if run.judge.lm is None:
-            return [LABELLER.label(subject, file.case.sentences, file.signals)]
-        label: Any = await run.judge.ask(run.agents.labeller, case=file.case, sentence=subject)
+            return [LABELLER.label(item, open_case.case.sentences, open_case.signals)]
+        label: Any = await run.judge.ask(run.agents.labeller, case=open_case.case, sentence=item)
         return [label]
 
     def make_unscored(
         self,
-        subject: AnswerSentence,
-        file: OpenCase,
+        item: AnswerSentence,
+        open_case: OpenCase,
         run: Run,
         failure: Failure,
     ) -> Sequence[SentenceLabel]:
         """Return no label."""
-        return [SentenceLabel(sentence=subject.index, failure=failure)]
+        return [SentenceLabel(sentence=item.index, failure=failure)]
 
-    def depends_on(self, subject: AnswerSentence, file: OpenCase, run: Run) -> Iterable[str]:
+    def depends_on(self, item: AnswerSentence, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the labeller, or the measurements, where they decide."""
         if run.models.labeller is not None:
-            yield from (*run.models.labeller.identity, file.case.question)
+            yield from (*run.models.labeller.identity, open_case.case.question)
         elif run.judge.lm is None:
             yield from (str(FOREIGN), str(REPEATED))
-            yield file.signals.model_dump_json() if file.signals else ""
+            yield open_case.signals.model_dump_json() if open_case.signals else ""
 
-    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[SentenceLabel]:
+    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceLabel]:
         """Return one label a sentence; where nobody but a judge could tell, nothing is said."""
-        found = super().final_verdicts(file, run)
+        found = super().final_verdicts(open_case, run)
         return found if _is_judged(run) else [one for one in found if one.label]
 
     def instrument(self, run: Run) -> HeadLabeller | None:
@@ -159,54 +161,54 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     part = "correctness"
     record = SentenceCorrectness
     needs = ("passages", "evidence")
-    words = Words(
+    display = EvaluatorDisplay(
         verdict="verdict on correctness",
         verdicts="verdicts on correctness",
         group="correctness",
         title="Correctness",
         direction="higher",
-        scores={"correctness.score": Wording("Factual correctness", "higher")},
+        scores={"correctness.score": ScoreDisplay("Factual correctness", "higher")},
     )
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, SentencePassages]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, SentencePassages]:
         """Return the sentences that passages were found for, where a model decides."""
         if run.models.correctness is None:
             return {}
         passages: dict[int, list[EvidenceSpan]] = {}
-        for one in file.found:
+        for one in open_case.found:
             passages.setdefault(one.sentence, []).append(one.passage)
         return {
             str(s.index): SentencePassages(s.index, s.text, tuple(passages[s.index]))
-            for s in file.case.sentences
+            for s in open_case.case.sentences
             if s.index in passages
         }
 
     async def ask(
-        self, subject: SentencePassages, file: OpenCase, run: Run
+        self, item: SentencePassages, open_case: OpenCase, run: Run
     ) -> Sequence[SentenceCorrectness]:
         """Ask the model about a sentence with each of its passages."""
         assert run.models.correctness is not None  # else there are no items
-        texts = _texts(subject, file, run)
-        return [await in_thread(_correctness, subject, texts, run.models.correctness)]
+        texts = _texts(item, open_case, run)
+        return [await in_thread(_correctness, item, texts, run.models.correctness)]
 
-    def depends_on(self, subject: SentencePassages, file: OpenCase, run: Run) -> Sequence[str]:
+    def depends_on(self, item: SentencePassages, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return the model and the passages."""
         model = run.models.correctness
         identity = [*identity_of(model), str(model.threshold)] if model else []
-        titles = [passage.title for passage in subject.passages]
-        return [*identity, *titles, *_texts(subject, file, run)]
+        titles = [passage.title for passage in item.passages]
+        return [*identity, *titles, *_texts(item, open_case, run)]
 
-    def final_verdicts(self, file: OpenCase, run: Run) -> Sequence[SentenceCorrectness]:
+    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceCorrectness]:
         """Return one a sentence: the model's, the evidence's, or that there was no passage."""
-        by_sentence = _by_evidence(file, run)
-        for one in super().final_verdicts(file, run):
+        by_sentence = _by_evidence(open_case, run)
+        for one in super().final_verdicts(open_case, run):
             other = by_sentence.get(one.sentence)
             # What the model leaves open the evidence may decide, by a second judge above all.
             if not (one.is_undecided and other and other.correct is not None):
                 by_sentence[one.sentence] = one
         return [
             by_sentence.get(s.index) or SentenceCorrectness(sentence=s.index, failure=NO_PASSAGE)
-            for s in file.case.sentences
+            for s in open_case.case.sentences
         ]
 
     def judged_by(self, run: Run) -> str:
@@ -222,25 +224,25 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         """Return the share of sentences that are correct."""
         return correctness_scores(outcome.of(SentenceCorrectness), self.judged_by(outcome.run))
 
-    def n_most_calls(self, file: OpenCase, run: Run) -> int:
+    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """No language model is asked."""
         return 0
 
 
-def _texts(subject: SentencePassages, file: OpenCase, run: Run) -> list[str]:
+def _texts(item: SentencePassages, open_case: OpenCase, run: Run) -> list[str]:
     """Return what is read: an inference model reads what the verifier reads, others passages."""
     if not isinstance(run.models.correctness, EntailmentCorrectness):
-        return [passage.text for passage in subject.passages]
-    sentence = file.case.sentences[subject.sentence - 1]
-    return [read_of(passage, sentence, file.case, run).text for passage in subject.passages]
+        return [passage.text for passage in item.passages]
+    sentence = open_case.case.sentences[item.sentence - 1]
+    return [read_of(passage, sentence, open_case.case, run).text for passage in item.passages]
 
 
 def _correctness(
-    subject: SentencePassages, texts: Sequence[str], model: CorrectnessModel
+    item: SentencePassages, texts: Sequence[str], model: CorrectnessModel
 ) -> SentenceCorrectness:
-    passages = subject.passages
+    passages = item.passages
     pairs = [
-        (subject.text, passage_of(subject.text, text, passage.title))
+        (item.text, passage_of(item.text, text, passage.title))
         for passage, text in zip(passages, texts, strict=True)
     ]
     scores = [-math.inf if math.isnan(one) else one for one in model.scores(pairs).tolist()]
@@ -248,34 +250,34 @@ def _correctness(
     score, doubt = None if scores[best] == -math.inf else scores[best], model.doubt(pairs)
     is_correct = score is not None and score >= model.threshold
     return SentenceCorrectness(
-        sentence=subject.sentence,
+        sentence=item.sentence,
         correct=None if doubt else is_correct,
         score=None if score is None else round(score, 4),
         evidence=passages[best],
-        leaning=CORRECTNESS[is_correct] if doubt else None,
+        tentative_label=CORRECTNESS[is_correct] if doubt else None,
         failure=doubt,
     )
 
 
-def _by_evidence(file: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
+def _by_evidence(open_case: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
     """A sentence is correct if a passage supports it, and unscored if one might have.
 
     A verdict that failed counts before one that is undecided.
     """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
-    for one in EVIDENCE.final_verdicts(file, run) if EVIDENCE.is_wanted(run) else ():
+    for one in EVIDENCE.final_verdicts(open_case, run) if EVIDENCE.is_wanted(run) else ():
         by_sentence.setdefault(one.sentence, []).append(one)
     decided: dict[int, SentenceCorrectness] = {}
     for sentence, verdicts in by_sentence.items():
         supports = [one for one in verdicts if one.verdict == "supports"]
         missing = sorted((one for one in verdicts if one.failure), key=lambda v: v.is_undecided)
         failure = missing[0].failure if missing and not supports else None
-        leans = any(one.leaning == "supports" for one in missing)
+        leans = any(one.tentative_label == "supports" for one in missing)
         decided[sentence] = SentenceCorrectness(
             sentence=sentence,
             correct=None if failure else bool(supports),
             evidence=(supports or verdicts)[0].evidence,
-            leaning=CORRECTNESS[leans] if failure and failure.is_undecided else None,
+            tentative_label=CORRECTNESS[leans] if failure and failure.is_undecided else None,
             failure=failure,
         )
     return decided

@@ -228,35 +228,37 @@ def _pmids(rows: Sequence[AssessmentRow]) -> tuple[str, ...]:
 
 def _labels(answer: _AssessedAnswer) -> Iterator[HumanLabel | Problem]:
     where = f"{_ANSWERS}.{answer.system[:60]}"
-    given = answer.row.is_answer_accurate
-    yield from _label(answer, "accuracy", given, _ACCURACY, f"{where}.is_answer_accurate")
+    raw_label = answer.row.is_answer_accurate
+    yield from _label(answer, "accuracy", raw_label, _ACCURACY, f"{where}.is_answer_accurate")
     for number, (i, sentence) in enumerate(answer.sentences(), start=1):
         at = f"{where}.answer_sentences.{i}"
-        given = sentence.answer_sentence_relevance
+        raw_label = sentence.answer_sentence_relevance
         field = f"{at}.answer_sentence_relevance"
-        yield from _label(answer, "relevance", given, _RELEVANCE, field, number)
+        yield from _label(answer, "relevance", raw_label, _RELEVANCE, field, number)
         for j, row in enumerate(sentence.citation_assessment):
             if row.cited_pmid is None:
                 continue
             field = f"{at}.citation_assessment.{j}.evidence_relation"
-            given = row.evidence_relation
-            yield from _label(answer, "citation", given, RELATIONS, field, number, row.cited_pmid)
+            raw_label = row.evidence_relation
+            yield from _label(
+                answer, "citation", raw_label, RELATIONS, field, number, row.cited_pmid
+            )
 
 
 def _label(
     answer: _AssessedAnswer,
     task: LabelTask,
-    given: str | None,
+    raw_label: str | None,
     words: Mapping[str, str],
     field: str,
     sentence: int | None = None,
     item: str = "",
 ) -> Iterator[HumanLabel | Problem]:
-    if given is None or not given.strip():
+    if raw_label is None or not raw_label.strip():
         return
-    label = words.get(" ".join(given.lower().replace("_", " ").split()))
+    label = words.get(" ".join(raw_label.lower().replace("_", " ").split()))
     if label is None:
-        yield Problem(field, f"found the text {found_text(given)}", " or ".join(words))
+        yield Problem(field, f"found the text {found_text(raw_label)}", " or ".join(words))
         return
     yield HumanLabel(
         task=task,
@@ -298,8 +300,8 @@ def _marked_evidence(answer: _AssessedAnswer) -> Iterator[tuple[EvidenceKey, tup
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    given = value if isinstance(value, list) else [value]
-    return tuple(one.strip() for one in given if isinstance(one, str) and one.strip())
+    raw_label = value if isinstance(value, list) else [value]
+    return tuple(one.strip() for one in raw_label if isinstance(one, str) and one.strip())
 
 
 class _SentenceRow(BaseModel):

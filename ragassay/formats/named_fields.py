@@ -43,26 +43,28 @@ class NamedFields:
     unread: tuple[str, ...] = ()
 
 
-def rename_fields(given: Mapping[str, object]) -> NamedFields:
+def rename_fields(raw_fields: Mapping[str, object]) -> NamedFields:
     """Return the fields of an answer, recognised by their names."""
     names: dict[str, str] = {}
     for own, known in _NAMES.items():
-        name = own if given.get(own) is not None else find_name(given, known) or own
-        if name not in given:
+        name = own if raw_fields.get(own) is not None else find_name(raw_fields, known) or own
+        if name not in raw_fields:
             continue
         if name not in names.values():
             names[own] = name
-    left = {key: value for key, value in given.items() if key not in names.values()}
+    left = {key: value for key, value in raw_fields.items() if key not in names.values()}
     source = find_sources(left)
     if source is not None:
         names["sources"] = source
     own_names = {name: own for own, name in names.items()}
-    rest = {key: value for key, value in given.items() if key not in own_names}
-    renamed = {own_names.get(key, key): value for key, value in given.items() if key in own_names}
+    rest = {key: value for key, value in raw_fields.items() if key not in own_names}
+    renamed = {
+        own_names.get(key, key): value for key, value in raw_fields.items() if key in own_names
+    }
     if source is not None and is_one_passage(source):
-        renamed["sources"] = _with_passage_id(source_rows(given[source]), source, rest)
+        renamed["sources"] = _with_passage_id(source_rows(raw_fields[source]), source, rest)
     # Fields stay in their order, which messages show.
-    shown = [own_names.get(key, key) for key in given if key in own_names or key in rest]
+    shown = [own_names.get(key, key) for key in raw_fields if key in own_names or key in rest]
     fields = {key: (renamed | rest)[key] for key in shown}
     return NamedFields(fields, names, find_unread(rest, has_sources=source is not None))
 
@@ -164,8 +166,8 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
     read = ", ".join(f"`{_escape_name(fields[own])}` as {own}" for own in order)
     notes = [f"Read {read}."] if read else []
     counts: dict[str, int] = {}
-    given = list(records)
-    for record in given:
+    raw_fields = list(records)
+    for record in raw_fields:
         for name in record.unread:
             counts[name] = counts.get(name, 0) + 1
     for name, n in counts.items():
@@ -174,7 +176,7 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
             f"{answers} texts in `{_escape_name(name)}` that were not read; "
             f"name it with --map sources={_escape_name(name)}"
         )
-    notes += filter(None, [turns_note(sum(bool(record.turns) for record in given))])
+    notes += filter(None, [turns_note(sum(bool(record.turns) for record in raw_fields))])
     return tuple(notes)
 
 

@@ -140,10 +140,10 @@ def _listed_rows(answers: Any) -> list[Any]:
     """Return one answer, or those of a list or of a dataset of ragas or DeepEval, as rows."""
     if isinstance(answers, Record) or _is_sample(answers) or _has(answers, _RESPONSE):
         return [_row(answers)]
-    given = answers if isinstance(answers, Iterable) else getattr(answers, "test_cases", None)
-    if given is None or isinstance(given, bytes):
+    cases = answers if isinstance(answers, Iterable) else getattr(answers, "test_cases", None)
+    if cases is None or isinstance(cases, bytes):
         raise InputError(f"answers are of type {type(answers).__name__}: give {ACCEPTED}")
-    rows = list(given)
+    rows = list(cases)
     read = [_row(row) for row in rows]
     if read and not any(is_mapping(row) or isinstance(row, Record) for row in read):
         raise InputError(f"answers are a list of {type(rows[0]).__name__}: give {ACCEPTED}")

@@ -212,8 +212,12 @@ _MARKER = re.compile(r"\[[^\[\]]*\]")
 
 def empty_answer(record: Record, else_read: str = "") -> Problem | None:
     """Return a problem where an answer is blank, or nothing but markers and marks."""
-    given = record.answer
-    text = given if isinstance(given, str) else " ".join(sentence.text for sentence in given)
+    raw_answer = record.answer
+    text = (
+        raw_answer
+        if isinstance(raw_answer, str)
+        else " ".join(sentence.text for sentence in raw_answer)
+    )
     if _MARKER.sub("", text).strip(punctuation + whitespace):
         return None
     expected = f"text; {else_read}" if else_read else "text"

@@ -35,7 +35,7 @@ from ragassay.records import (
     SentenceInput,
     Verdict,
     VerdictBase,
-    standing,
+    final_reviews,
 )
 
 REVIEWS = Format(
@@ -115,9 +115,9 @@ class ReviewedRun:
     file: Path
 
     @cached_property
-    def said(self) -> tuple[Review, ...]:
+    def final(self) -> tuple[Review, ...]:
         """The labels and ratings that stand; not those that their person rejected afterwards."""
-        stands = [review for review in standing(read_reviews(self.file)) if not review.undoes]
+        stands = [review for review in final_reviews(read_reviews(self.file)) if not review.undoes]
         last = {(one.who, *one.about[:3]): one for one in stands if one.field != "note"}
         return tuple(
             one
@@ -149,7 +149,7 @@ class ReviewedRun:
 
     def labels(self) -> tuple[HumanLabel, ...]:
         """Return the labels of the tasks that judges are measured on."""
-        found = (self._label(one, TASKS[one.evaluator]) for one in self.said if self._fits(one))
+        found = (self._label(one, TASKS[one.evaluator]) for one in self.final if self._fits(one))
         return tuple(label for label in found if label is not None)
 
     def _fits(self, review: Review) -> bool:
@@ -158,7 +158,7 @@ class ReviewedRun:
     @property
     def n_other(self) -> int:
         """The number of reviews that are of no task."""
-        return sum(not self._fits(one) for one in self.said)
+        return sum(not self._fits(one) for one in self.final)
 
     def _label(self, review: Review, task: LabelTask) -> HumanLabel | None:
         sentence, _, rest = review.item.partition("/")
@@ -229,19 +229,19 @@ class ReviewedRun:
 
         Pairs are positions among the gold nuggets and among the answer's. The last word counts.
         """
-        said: dict[str, dict[int, int]] = {}
-        for review in self.said:
+        final: dict[str, dict[int, int]] = {}
+        for review in self.final:
             if review.evaluator == MATCH and isinstance(review.value, int):
-                said.setdefault(review.record, {})[int(review.item)] = review.value
+                final.setdefault(review.record, {})[int(review.item)] = review.value
         n_gold = {name: len(one.gold_nuggets) for name, one in self.evaluations.items()}
         return {
             record: frozenset(pair for pair in pairs.items() if pair[1] >= 0)
-            for record, pairs in said.items()
+            for record, pairs in final.items()
             if len(pairs) == n_gold.get(record)
         }
 
     def _verdicts(self) -> Iterator[tuple[Review, VerdictBase, Evaluation]]:
-        last = {one.about[:3]: one for one in self.said}
+        last = {one.about[:3]: one for one in self.final}
         for (evaluator, record, item), review in last.items():
             evaluation = self.evaluations.get(record)
             for verdict in evaluation.by(evaluator) if evaluation else ():

@@ -13,7 +13,7 @@ from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.graphs.base import failure_of, pause_before_retry
 from ragassay.graphs.case import question_key
-from ragassay.judges import BaseJudge, Question, Reply
+from ragassay.judges import BaseJudge, JudgeReply, Question
 from ragassay.metrics.stats.uncertainty import Condition
 from ragassay.records import Failure, Usage, VerdictBase
 from ragassay.records.evaluation import AnyVerdict
@@ -29,16 +29,16 @@ class CaseQuestion(Question):
     Attributes:
         evaluator: Whose question it is.
         item: What it is about, as its verdict names it.
-        subject: What the evaluator's `ask` takes for that item.
-        file: The answer.
+        content: What the evaluator's `ask` takes for that item.
+        open_case: The answer.
         run: The run.
         tell: Receives progress: calls expected and done, and their usage.
     """
 
     evaluator: Evaluator[Any]
     item: str
-    subject: Any
-    file: OpenCase
+    content: Any
+    open_case: OpenCase
     run: Run
     tell: Callable[[dict[str, Any]], None]
 
@@ -51,15 +51,15 @@ class CaseQuestion(Question):
         """Return the hash of everything that a judge's verdicts depend on."""
         run = self.run.with_judge(judge)
         parts = (self.evaluator.name, self.item, self._role(judge))
-        more = self.evaluator.depends_on(self.subject, self.file, run)
-        return question_key(run, self.file, *parts, *more)
+        more = self.evaluator.depends_on(self.content, self.open_case, run)
+        return question_key(run, self.open_case, *parts, *more)
 
     def _role(self, judge: BaseJudge) -> str:
         if self.run.second is not None and judge is self.run.second.judge:
             return "second"
         return judge.name if judge in self.run.judge.members else ""
 
-    async def ask(self, judge: BaseJudge) -> Reply:
+    async def ask(self, judge: BaseJudge) -> JudgeReply:
         """Ask one judge; return its verdicts, or why there are none.
 
         Raises:
@@ -77,7 +77,7 @@ class CaseQuestion(Question):
                 async with self.run.store.once(key, VERDICTS) as work:
                     if work.is_new:
                         with step_span("ask", evaluator.name, self.item, role):
-                            work.result = await evaluator.ask(self.subject, self.file, run)
+                            work.result = await evaluator.ask(self.content, self.open_case, run)
             except Exception as error:
                 pause_s = pause_before_retry(error, n_attempts, run.settings.judge.max_attempts)
                 if pause_s is None:
@@ -92,12 +92,12 @@ class CaseQuestion(Question):
 
     def make_unscored(self, failure: Failure) -> Sequence[VerdictBase]:
         """Return what stands where a judge gave no verdict."""
-        return self.evaluator.make_unscored(self.subject, self.file, self.run, failure)
+        return self.evaluator.make_unscored(self.content, self.open_case, self.run, failure)
 
     def second_round(self, verdicts: Sequence[VerdictBase]) -> dict[str, Question]:
         """Return what a panel's members are asked once they know the others' verdicts."""
-        again = self.evaluator.second_round(self.subject, verdicts, self.run)
-        return {name: replace(self, subject=subject) for name, subject in again.items()}
+        again = self.evaluator.second_round(self.content, verdicts, self.run)
+        return {name: replace(self, content=content) for name, content in again.items()}
 
     def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
         """Return the verdict of a panel."""
@@ -106,12 +106,12 @@ class CaseQuestion(Question):
     def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
         """Return whether a second judge is asked about a verdict; citations may share one item."""
         is_own = self.evaluator.is_weighed and verdict.evaluator == self.evaluator.name
-        is_item = is_own and verdict.item in self.evaluator.known_items(self.file, self.run)
+        is_item = is_own and verdict.item in self.evaluator.known_items(self.open_case, self.run)
         return is_item and condition.is_unsure(verdict)
 
     def alone(self, verdict: VerdictBase) -> Question:
         """Return the question about one verdict of a batch."""
-        subject = self.evaluator.alone(
-            self.evaluator.known_items(self.file, self.run)[verdict.item]
+        content = self.evaluator.alone(
+            self.evaluator.known_items(self.open_case, self.run)[verdict.item]
         )
-        return replace(self, item=verdict.item, subject=subject)
+        return replace(self, item=verdict.item, content=content)

@@ -63,7 +63,7 @@ class State:
     found: tuple[Found, ...] = ()
     cited: tuple[Cited, ...] = ()
     searches: tuple[EvidenceSearch, ...] = ()
-    notices: tuple[Finding, ...] = ()
+    citation_warnings: tuple[Finding, ...] = ()
     signals: Signals | None = None
     readings: dict[str, Reading] = field(default_factory=dict)
     verdicts: Annotated[dict[VerdictKey, VerdictBase], merge_verdicts] = field(default_factory=dict)
@@ -93,15 +93,15 @@ def fingerprint(run: Run, record: Record) -> str:
     return hash_of(run.identity, record.model_dump_json())
 
 
-def question_key(run: Run, file: OpenCase, *parts: str | None) -> str:
+def question_key(run: Run, open_case: OpenCase, *parts: str | None) -> str:
     """Hash everything that one verdict depends on, but the endpoint: a server may move.
 
     Args:
         run: With the judge that is asked.
-        file: The case.
+        open_case: The case.
         parts: Evaluator, item, the judge's role, and what the evaluator names.
     """
-    return hash_of(*_asking(run), file.context_sha256, *(part or "" for part in parts))
+    return hash_of(*_asking(run), open_case.context_sha256, *(part or "" for part in parts))
 
 
 def query_key(run: Run, node: str, task: QueryTask, context: str) -> str:
@@ -120,9 +120,9 @@ def sufficiency_key(run: Run, task: SufficiencyTask, context: str) -> str:
     return hash_of(*_asking(run), context, "judge_sufficiency", str(task.item), *task.passages)
 
 
-def reading_key(run: Run, judge: str, file: OpenCase) -> str:
+def reading_key(run: Run, judge: str, open_case: OpenCase) -> str:
     """Hash everything that a judge's reading of an answer depends on."""
-    return hash_of(run.identity, "reading", judge, file.case_sha256)
+    return hash_of(run.identity, "reading", judge, open_case.case_sha256)
 
 
 def _asking(run: Run) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def file_of(record: Record, run: Run) -> OpenCase:
     return OpenCase(fingerprint(run, record), record, case)
 
 
-async def open_file(record: Record, run: Run) -> OpenCase:
+async def open_case_of(record: Record, run: Run) -> OpenCase:
     """Open the file of a record.
 
     Raises:
@@ -184,24 +184,24 @@ async def open_file(record: Record, run: Run) -> OpenCase:
     return run.files.open(await in_thread(file_of, record, run))
 
 
-def opened_file(case: str, run: Run) -> OpenCase:
+def find_open_case(case: str, run: Run) -> OpenCase:
     """Return the file of a case.
 
     Raises:
         InputError: It is not open.
     """
-    file = run.files.get(case)
-    if file is None:
+    open_case = run.files.get(case)
+    if open_case is None:
         raise InputError(
             "this evaluation was begun in another process: call the graph with its record again"
         )
-    return file
+    return open_case
 
 
-def updated_file(state: State, run: Run) -> OpenCase:
+def update_open_case(state: State, run: Run) -> OpenCase:
     """Bring the file of a case up to date, and return it."""
     known = {name: getattr(state, name) for name in _FROM_STATE}
-    return run.files.open(replace(opened_file(state.case, run), **known))
+    return run.files.open(replace(find_open_case(state.case, run), **known))
 
 
 _FROM_STATE = ("found", "cited", "signals", "readings", "verdicts")

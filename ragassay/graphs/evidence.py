@@ -21,7 +21,7 @@ from ragassay.evaluators.build_run import run_of
 from ragassay.evaluators.cases import OpenCase
 from ragassay.graphs import evidence_nodes as nodes
 from ragassay.graphs.base import add_call, make_drawn
-from ragassay.graphs.case import opened_file, query_key, sufficiency_key
+from ragassay.graphs.case import find_open_case, query_key, sufficiency_key
 from ragassay.graphs.evidence_state import (
     EvidenceInput,
     EvidenceOutput,
@@ -85,31 +85,31 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
 def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]:
     """Read citations and look for other evidence, as far as the settings ask for either."""
     run = run_of(runtime)
-    file = opened_file(state.case, run)
-    if not file.case.sentences:
+    open_case = find_open_case(state.case, run)
+    if not open_case.case.sentences:
         return [END]
     cited = ["read_citations"] if run.settings.evaluation.wants("citations") else []
-    sought = _search(file, runtime) if run.settings.evaluation.looks_for_evidence else []
+    sought = _search(open_case, runtime) if run.settings.evaluation.looks_for_evidence else []
     return [*cited, *sought] or [END]
 
 
-def _search(file: OpenCase, runtime: Runtime[Run]) -> list[Send | str]:
+def _search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str]:
     """Search if there is a corpus, and ask a model if the settings say so."""
     run = run_of(runtime)
     if not run.retrieval.has_corpus:
         return ["choose_passages"]
-    tasks = [QueryTask(file.id, sentence.index) for sentence in file.case.sentences]
+    tasks = [QueryTask(open_case.id, sentence.index) for sentence in open_case.case.sentences]
     if run.settings.retrieval.evidence == "agent":
-        return _sends("run_agent", tasks, file, runtime)
+        return _sends("run_agent", tasks, open_case, runtime)
     if not run.settings.query_rounds:
         return ["retrieve"]
-    return _sends("write_query", tasks, file, runtime)
+    return _sends("write_query", tasks, open_case, runtime)
 
 
 def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
     """Have passages judged that were not, for the sentences whose search may go on."""
     run = run_of(runtime)
-    context = opened_file(state.case, run).case.context
+    context = find_open_case(state.case, run).case.context
     known = {judgment.key for judgment in state.judgments if not judgment.failure}
     tasks: list[SufficiencyTask] = []
     for search in _open_searches(state):
@@ -139,7 +139,7 @@ def route_on(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | 
         _next_task(state, QueryTask(state.case, search.sentence, state.round + 1))
         for search in _open_searches(state)
     ]
-    return _sends("write_query", tasks, opened_file(state.case, run), runtime) or END
+    return _sends("write_query", tasks, find_open_case(state.case, run), runtime) or END
 
 
 def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
@@ -152,14 +152,14 @@ def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
 
 
 def _sends(
-    node: str, tasks: list[QueryTask], file: OpenCase, runtime: Runtime[Run]
+    node: str, tasks: list[QueryTask], open_case: OpenCase, runtime: Runtime[Run]
 ) -> list[Send | str]:
-    run, context = run_of(runtime), file.case.context
+    run, context = run_of(runtime), open_case.case.context
     runtime.stream_writer({"expected": len(tasks)})
     return [Send(node, replace(task, key=query_key(run, node, task, context))) for task in tasks]
 
 
-def n_most_searches(file: OpenCase, run: Run) -> int:
+def n_most_searches(open_case: OpenCase, run: Run) -> int:
     """Return how many model calls the search for evidence takes at most."""
     if not (run.settings.evaluation.looks_for_evidence and run.retrieval.has_corpus):
         return 0
@@ -168,4 +168,4 @@ def n_most_searches(file: OpenCase, run: Run) -> int:
         "search": run.settings.query_rounds * n_calls_a_round,
         "agent": run.settings.retrieval.evidence_turns,
     }
-    return n_calls[run.settings.retrieval.evidence] * len(file.case.sentences)
+    return n_calls[run.settings.retrieval.evidence] * len(open_case.case.sentences)

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import run_of
 from ragassay.graphs.base import Update
-from ragassay.graphs.case import opened_file
+from ragassay.graphs.case import find_open_case
 from ragassay.graphs.evidence_state import (
     Answered,
     Draft,
@@ -50,7 +50,7 @@ QUESTION_CHARS = 300
 async def read_citations(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """Choose the part of each cited document to compare with the citing sentence."""
     run = run_of(runtime)
-    case = opened_file(state.case, run).case
+    case = find_open_case(state.case, run).case
     runtime.stream_writer({"phase": "reading sources"})
     return {"cited": await in_thread(cited_of, case, run)}
 
@@ -58,7 +58,7 @@ async def read_citations(state: EvidenceState, runtime: Runtime[Run]) -> Update:
 async def write_query(task: QueryTask, runtime: Runtime[Run]) -> Update:
     """Have the model write queries for a sentence."""
     run = run_of(runtime)
-    case = opened_file(task.case, run).case
+    case = find_open_case(task.case, run).case
 
     with step_span("write_query", item=task.item):
         async with run.store.once(task.key, DRAFT) as work:
@@ -84,7 +84,7 @@ def leave_unasked(task: QueryTask, failure: Failure) -> Update:
 async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
     """Let an agent search for evidence on a sentence."""
     run = run_of(runtime)
-    case = opened_file(task.case, run).case
+    case = find_open_case(task.case, run).case
     sentence = case.sentences[task.item - 1]
     notebook = _Notebook(run.retrieval.corpus, task.round, known={d.id for d in case.sources})
 
@@ -119,7 +119,7 @@ def leave_unsearched(task: QueryTask, failure: Failure) -> Update:
 async def retrieve(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """Send this round's queries to the corpus, each once."""
     run, this = run_of(runtime), state.round + 1
-    case = opened_file(state.case, run).case
+    case = find_open_case(state.case, run).case
     known = {*state.pool, *(source.id for source in case.sources)}
     notebook = _Notebook(run.retrieval.corpus, this, known)
     runtime.stream_writer({"phase": "searching"})
@@ -150,7 +150,11 @@ class _Notebook:
         """Return the documents for a query, without retracted ones."""
         hits = await asyncio.to_thread(self._corpus.search, text, N_CANDIDATES)
         documents = [hit.document for hit in hits]
-        found = [d for d in documents if not (isinstance(d, Article) and "retracted" in d.notices)]
+        found = [
+            d
+            for d in documents
+            if not (isinstance(d, Article) and "retracted" in d.citation_warnings)
+        ]
         new = [document for document in found if document.id not in self._known]
         self._known.update(document.id for document in new)
         self.pool.update((document.id, document) for document in new)
@@ -185,7 +189,7 @@ def plain_query(sentence: AnswerSentence, case: Case) -> str:
 async def choose_passages(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """Choose the passages for each sentence, and record the search."""
     run = run_of(runtime)
-    case = opened_file(state.case, run).case
+    case = find_open_case(state.case, run).case
     done = {search.sentence: search for search in state.searches if search.end == "enough"}
     sought = [sentence for sentence in case.sentences if sentence.index not in done]
     runtime.stream_writer({"phase": "choosing passages"})
@@ -204,7 +208,7 @@ async def choose_passages(state: EvidenceState, runtime: Runtime[Run]) -> Update
 async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Run]) -> Update:
     """Have the judge say whether a sentence's passages are enough."""
     run = run_of(runtime)
-    case = opened_file(task.case, run).case
+    case = find_open_case(task.case, run).case
     with step_span("judge_sufficiency", item=task.item):
         async with run.store.once(task.key, JUDGMENT) as work:
             if work.is_new:

@@ -17,7 +17,14 @@ from ragassay.evaluators.cases import OpenCase, Task, VerdictKey
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.graphs.asking import CaseQuestion
 from ragassay.graphs.base import Update
-from ragassay.graphs.case import Input, State, open_file, opened_file, reading_key, updated_file
+from ragassay.graphs.case import (
+    Input,
+    State,
+    find_open_case,
+    open_case_of,
+    reading_key,
+    update_open_case,
+)
 from ragassay.judges import BaseJudge
 from ragassay.process import in_thread
 from ragassay.records import Reading, Record
@@ -27,7 +34,11 @@ from ragassay.tracing import step_span
 
 READING = TypeAdapter(Reading)
 
-PREPARED_BY = {"passages": "find_evidence", "measures": "measure", "notices": "check_citations"}
+PREPARED_BY = {
+    "passages": "find_evidence",
+    "signals": "measure",
+    "citation_warnings": "check_citations",
+}
 """Nodes that prepare a case, by what evaluators need."""
 
 
@@ -36,8 +47,8 @@ async def segment(given: Input, runtime: Runtime[Run]) -> Update:
     if given.case:
         return {"case": given.case}
     # LangGraph's own tools hand in plain JSON.
-    file = await open_file(Record.model_validate(given.record), await ready_run(runtime))
-    return {"case": file.id}
+    open_case = await open_case_of(Record.model_validate(given.record), await ready_run(runtime))
+    return {"case": open_case.id}
 
 
 async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
@@ -48,22 +59,24 @@ async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
     """
     run = run_of(runtime)
     _raise_fatal(run, state.case)
-    file = updated_file(state, run)
+    open_case = update_open_case(state, run)
     unprepared = [name for name in _preparations(run) if name not in state.prepared]
-    tasks = open_tasks(file, run, unprepared)
+    tasks = open_tasks(open_case, run, unprepared)
     sends = [Send(node_of(task), task) for task in tasks]
     nodes = [PREPARED_BY[name] for name in unprepared]
     return Command(update={"prepared": unprepared}, goto=[*nodes, *sends] or "aggregate")
 
 
-def open_tasks(file: OpenCase, run: Run, unprepared: list[str]) -> list[Task]:
+def open_tasks(open_case: OpenCase, run: Run, unprepared: list[str]) -> list[Task]:
     """Return the questions that have no verdict yet and whose needs are met."""
     unfinished, tasks = set(unprepared), list[Task]()
     for evaluator in run.evaluators:
         if not unfinished.isdisjoint(evaluator.needs):
             unfinished.add(evaluator.name)
             continue
-        own = [task for task in evaluator.tasks(file, run) if task.key not in file.verdicts]
+        own = [
+            task for task in evaluator.tasks(open_case, run) if task.key not in open_case.verdicts
+        ]
         if own:
             unfinished.add(evaluator.name)
         tasks += own
@@ -73,8 +86,8 @@ def open_tasks(file: OpenCase, run: Run, unprepared: list[str]) -> list[Task]:
 def _preparations(run: Run) -> list[str]:
     """Return the preparations that the run's evaluators need."""
     needed = {need for evaluator in run.evaluators for need in evaluator.needs}
-    if not (run.measures or run.readers):
-        needed.discard("measures")
+    if not (run.computes_signals or run.readers):
+        needed.discard("signals")
     return [name for name in PREPARED_BY if name in needed]
 
 
@@ -90,9 +103,9 @@ async def ask(task: Task, runtime: Runtime[Run]) -> Update:
     would break off the questions beside this one, which are paid for.
     """
     run = run_of(runtime)
-    file, evaluator = opened_file(task.case, run), run.evaluator(task.evaluator)
-    subject = evaluator.known_items(file, run)[task.item]
-    question = CaseQuestion(evaluator, task.item, subject, file, run, runtime.stream_writer)
+    open_case, evaluator = find_open_case(task.case, run), run.evaluator(task.evaluator)
+    subject = evaluator.known_items(open_case, run)[task.item]
+    question = CaseQuestion(evaluator, task.item, subject, open_case, run, runtime.stream_writer)
     rounds: Any = run.judges.rounds(question)
     replies: Any = None
     try:
@@ -113,38 +126,42 @@ async def check_citations(state: State, runtime: Runtime[Run]) -> Update:
     run = run_of(runtime)
     corpus = run.retrieval.corpus
     if not can_look_up(corpus):
-        return {"notices": ()}
-    file = opened_file(state.case, run)
-    written = file.record.date or ""
-    return {"notices": await in_thread(citation_findings, file.case, corpus, written)}
+        return {"citation_warnings": ()}
+    open_case = find_open_case(state.case, run)
+    written = open_case.record.date or ""
+    return {
+        "citation_warnings": await in_thread(citation_findings, open_case.case, corpus, written)
+    }
 
 
 async def measure(state: State, runtime: Runtime[Run]) -> Update:
     """Measure the answer, and have fine-tuned judges read it, before its rubrics are judged."""
     run = run_of(runtime)
-    file = opened_file(state.case, run)
+    open_case = find_open_case(state.case, run)
     runtime.stream_writer({"phase": "measuring"})
-    meter = run.models.meter if run.measures else None
+    signal_extractor = run.models.signal_extractor if run.computes_signals else None
     with step_span("measure"):
         readings = {
             judge.name: reading
             for judge in run.readers
-            if (reading := await _reading(file, judge, run))
+            if (reading := await _reading(open_case, judge, run))
         }
-        signals = await in_thread(meter.signals, file.case) if meter else None
+        signals = (
+            await in_thread(signal_extractor.signals, open_case.case) if signal_extractor else None
+        )
     return {"signals": signals, "readings": readings}
 
 
-async def _reading(file: OpenCase, judge: BaseJudge, run: Run) -> Reading | None:
+async def _reading(open_case: OpenCase, judge: BaseJudge, run: Run) -> Reading | None:
     """Return what a judge sees in an answer; None where it failed.
 
     The ratings ask for it again then, each with its own tries, and say what is wrong.
     """
-    key = reading_key(run, judge.name, file)
+    key = reading_key(run, judge.name, open_case)
     with suppress(ModelError):
         async with run.store.once(key, READING) as work:
             if work.is_new:
-                work.result = await judge.read(file.case, run.agents)
+                work.result = await judge.read(open_case.case, run.agents)
         return work.result
     return None
 
@@ -158,9 +175,9 @@ async def aggregate(state: State, runtime: Runtime[Run]) -> Update:
     """
     run = run_of(runtime)
     _raise_fatal(run, state.case)
-    outcome = await in_thread(outcome_of, updated_file(state, run), run)
+    outcome = await in_thread(outcome_of, update_open_case(state, run), run)
     run.files.close(state.case)
-    return {"evaluation": evaluation_of(outcome, state.searches, state.notices)}
+    return {"evaluation": evaluation_of(outcome, state.searches, state.citation_warnings)}
 
 
 def _raise_fatal(run: Run, case: str) -> None:

@@ -135,10 +135,12 @@ class EncoderVerifier:
         confidence = round(shares[best], 4)
         doubt = self._doubt(best, verdict, confidence, claim, sentences, difference)
         words = difference.words if difference and best == CONTRADICTS else ""
-        said = None if doubt else verdict
-        leaning = verdict if doubt else None
+        decided = None if doubt else verdict
+        tentative_label = verdict if doubt else None
         spans = unsupported_spans(self.model, (claim, passage))
-        return Comparison(said, confidence, Usage(), bits, leaning, doubt, words, absent, spans)
+        return Comparison(
+            decided, confidence, Usage(), bits, tentative_label, doubt, words, absent, spans
+        )
 
     def _doubt(
         self,

@@ -194,15 +194,17 @@ class EmbeddedExamGrader(ExamInstrument):
         weights = self._model.kinds[item.kind]
         reached = weights.reach_probabilities(measured.signals)
         is_covered = reached[0] >= 0.5
-        leaning = "yes" if is_covered else "no"
+        tentative_label = "yes" if is_covered else "no"
         confidence = round(max(reached[0], 1 - reached[0]), 4)
         bits = rounded_bits((reached[0], 1 - reached[0]))
-        bound = bound_of(weights.bounds, leaning, "verdict")
-        doubt = explain_undecided(bound, leaning, confidence) if bound else None
+        bound = bound_of(weights.bounds, tentative_label, "verdict")
+        doubt = explain_undecided(bound, tentative_label, confidence) if bound else None
         rating = sum(share >= 0.5 for share in reached)
         told = {"exam_item": item.id, "confidence": confidence, "entropy_bits": bits}
         if doubt:
-            return ExamGrade(**told, leaning=leaning, leaning_rating=rating, failure=doubt)
+            return ExamGrade(
+                **told, tentative_label=tentative_label, tentative_rating=rating, failure=doubt
+            )
         return ExamGrade(
             **told,
             rating=rating,

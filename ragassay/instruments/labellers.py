@@ -91,7 +91,7 @@ class HeadLabeller:
         bound = bound_of(self._model.bounds, label, "verdict")
         doubt = explain_undecided(bound, label, shares[best]) if bound else None
         if doubt:
-            return SentenceLabel(sentence=sentence.index, leaning=label, failure=doubt)
+            return SentenceLabel(sentence=sentence.index, tentative_label=label, failure=doubt)
         return SentenceLabel(sentence=sentence.index, label=label)
 
 

@@ -128,7 +128,7 @@ class EmbeddedPairRater:
         )
         told = {"pair": pair.id, "reason": reason, "confidence": confidence}
         if failure is not None:
-            told |= {"leaning": str(rating), "leaning_rating": rating, "failure": failure}
+            told |= {"tentative_label": str(rating), "tentative_rating": rating, "failure": failure}
         else:
             told |= {"rating": rating, "score": rating}
         return RacarRating.model_validate({"dimension": "relevance", **told})
@@ -151,8 +151,8 @@ def _accuracy(pair: QAPair, source: SourceNumbers) -> RacarRating:
     if astray:
         why = f"the paper has {', '.join(astray)} with another unit or among other words"
         return _open("accuracy", pair, LOW, why)
-    said = "its numbers are in the paper" if numbers else "it has no number"
-    return _open("accuracy", pair, HIGH, f"{said}; the rest only a judge can tell")
+    numbers_text = "its numbers are in the paper" if numbers else "it has no number"
+    return _open("accuracy", pair, HIGH, f"{numbers_text}; the rest only a judge can tell")
 
 
 def _lowest(dimension: RacarDimension, pair: QAPair, reason: str) -> RacarRating:
@@ -160,13 +160,13 @@ def _lowest(dimension: RacarDimension, pair: QAPair, reason: str) -> RacarRating
 
 
 def _open(
-    dimension: RacarDimension, pair: QAPair, leaning: int | None = None, why: str = ""
+    dimension: RacarDimension, pair: QAPair, tentative_label: int | None = None, why: str = ""
 ) -> RacarRating:
     failure = Failure.undecided(why) if why else _NOBODY
     return RacarRating(
         pair=pair.id,
         dimension=dimension,
-        leaning="" if leaning is None else str(leaning),
-        leaning_rating=leaning,
+        tentative_label="" if tentative_label is None else str(tentative_label),
+        tentative_rating=tentative_label,
         failure=failure,
     )

@@ -65,10 +65,12 @@ class Question(ABC):
         """Return the question about one verdict of several."""
 
 
-Reply = Sequence[VerdictBase] | Failure
+JudgeReply = Sequence[VerdictBase] | Failure
 """A judge's verdicts on a question, or why there are none."""
 
-Rounds = Generator[Sequence[tuple[Question, "BaseJudge"]], Sequence[Reply], Sequence[VerdictBase]]
+Rounds = Generator[
+    Sequence[tuple[Question, "BaseJudge"]], Sequence[JudgeReply], Sequence[VerdictBase]
+]
 """Yields which judges are asked what, together; is sent their replies; returns the verdicts."""
 
 

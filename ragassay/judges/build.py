@@ -28,7 +28,7 @@ def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
         SettingsError: There is a rubric that neither the judge nor signals can rate.
         ExtraError: A published judge's words are not installed.
     """
-    signals = SignalJudge(shipped_rater()) if settings.measures else None
+    signals = SignalJudge(shipped_rater()) if settings.computes_signals else None
     if not settings.judge.names_model:
         judge: BaseJudge = signals or NoJudge()
     else:

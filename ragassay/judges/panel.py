@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragassay.judges.base import BaseJudge, Question, Reply, Rounds
+from ragassay.judges.base import BaseJudge, JudgeReply, Question, Rounds
 from ragassay.metrics.stats.joint_judgments import is_disputed
 from ragassay.metrics.stats.uncertainty import Condition
 from ragassay.models.gateway import JudgeLM
@@ -117,7 +117,7 @@ class Panel(BaseJudge):
         return f"a panel of {', '.join(one.name for one in self._members)}"
 
 
-def _verdicts_of(question: Question, reply: Reply) -> Sequence[VerdictBase]:
+def _verdicts_of(question: Question, reply: JudgeReply) -> Sequence[VerdictBase]:
     return question.make_unscored(reply) if isinstance(reply, Failure) else reply
 
 
@@ -154,9 +154,9 @@ def others_text(others: Sequence[Judgment]) -> str:
 def _line(judgment: Judgment) -> str:
     words = load_prompts().panel
     low, high = judgment.scale
-    said = [words.rating.format(rating=judgment.rating, low=low, high=high)]
+    lines = [words.rating.format(rating=judgment.rating, low=low, high=high)]
     if judgment.sentences:
-        said.append(words.sentences.format(numbers=", ".join(map(str, judgment.sentences))))
+        lines.append(words.sentences.format(numbers=", ".join(map(str, judgment.sentences))))
     if judgment.rationale:
-        said.append(words.reason.format(reason=" ".join(judgment.rationale.split())))
-    return " ".join(said)
+        lines.append(words.reason.format(reason=" ".join(judgment.rationale.split())))
+    return " ".join(lines)

@@ -195,10 +195,12 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
         The parameters, and the options that the user gave besides, which win. A bound on tokens
         that the user gave is among the former: some calls carry a multiple of it.
     """
-    given = {} if is_local(settings.judge.model) else parse_options(settings.judge.model_options)
-    bound = given.pop("max_tokens", settings.prompting.max_reply_tokens)
-    if "max_completion_tokens" in given:  # The user knows how the endpoint names it.
-        bound = given.pop("max_completion_tokens")
+    own_names = (
+        {} if is_local(settings.judge.model) else parse_options(settings.judge.model_options)
+    )
+    bound = own_names.pop("max_tokens", settings.prompting.max_reply_tokens)
+    if "max_completion_tokens" in own_names:  # The user knows how the endpoint names it.
+        bound = own_names.pop("max_completion_tokens")
         learn(settings.judge.model, settings.judge.api_base, "max_tokens")
     options = {
         "temperature": 0,
@@ -206,14 +208,14 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
         "logprobs": True,
         "top_logprobs": N_TOP_LOGPROBS,
     }
-    return options, given
+    return options, own_names
 
 
 def parameters_of(
     settings: Settings, supported: Collection[str], litellm: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what all calls of a model carry, and what its user gave besides, which wins."""
-    options, given = base_parameters(settings)
+    options, own_names = base_parameters(settings)
     if litellm.supports_reasoning(settings.judge.model):
         has_bound = any("tokens" in name for name in parse_options(settings.judge.model_options))
         options = {"temperature": None, "max_tokens": options["max_tokens"] if has_bound else None}
@@ -225,7 +227,7 @@ def parameters_of(
         options["api_base"] = settings.judge.api_base
     if "seed" in supported and not is_local(settings.judge.model):
         options["seed"] = settings.prompting.judge_seed
-    return options, given
+    return options, own_names
 
 
 _LEARNT: dict[tuple[str, str], list[str]] = {}

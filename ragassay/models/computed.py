@@ -150,8 +150,8 @@ def computed_once(
     return store.fill(kind, digest, inputs, compute)
 
 
-def _key(kind: str, digest: str, given: Any) -> str:
-    text = json.dumps([kind, digest, *_versions(), given])
+def _key(kind: str, digest: str, arguments: Any) -> str:
+    text = json.dumps([kind, digest, *_versions(), arguments])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -82,8 +82,8 @@ def _question(field: str, labels: Sequence[str]) -> dict[str, Any]:
 def _shares(answers: Sequence[Any], field: str, labels: Sequence[str]) -> dict[str, float] | None:
     """Return the probabilities in the answer to one question, renormalised over its labels."""
     answer = next((one for one in answers if getattr(one, "name", None) == field), None)
-    given = {str(one.value): one.probability for one in getattr(answer, "probabilities", ())}
-    shares = {label: given.get(label, 0.0) for label in labels}
+    by_value = {str(one.value): one.probability for one in getattr(answer, "probabilities", ())}
+    shares = {label: by_value.get(label, 0.0) for label in labels}
     total = math.fsum(shares.values())
     is_usable = all(math.isfinite(share) and share >= 0 for share in shares.values()) and total > 0
     return {label: share / total for label, share in shares.items()} if is_usable else None

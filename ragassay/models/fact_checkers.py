@@ -319,8 +319,8 @@ def _n_tokens(tokenizer: Any, text: str, **options: bool) -> int:
 
 def _fitted_tokens(tokenizer: Any, form: CheckerForm, claim: str, passage: str) -> Any:
     """Return the tokens of a claim and as much of its passage as fits."""
-    said = _without_marks(claim, tokenizer)
-    before, after = around_passage(form.text, claim=said, end=tokenizer.eos_token)
+    claim_text = _without_marks(claim, tokenizer)
+    before, after = around_passage(form.text, claim=claim_text, end=tokenizer.eos_token)
     excess = _n_tokens(tokenizer, f"{before}{passage}{after}") - form.n_tokens
     if excess > 0:
         found = tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True)

@@ -26,7 +26,7 @@ class Recipe:
     """A model, told to another process: its class, or what builds it, and the arguments."""
 
     kind: Callable[..., Any]
-    given: tuple[Hashable, ...]
+    arguments: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Encoded:
 class ModelHost(Protocol):
     """Computes with models of another process."""
 
-    def submit(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Future[Any]:
+    def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
         """Return what a model's method will return; its error is the one of a local run."""
         ...
 
@@ -78,11 +78,11 @@ def computed_by_host(method: Method) -> Method:
     """
 
     @functools.wraps(method)
-    def compute_by_host(self: Any, *given: Any) -> Any:
+    def compute_by_host(self: Any, *arguments: Any) -> Any:
         host = current_host()
         if host is None:
-            return method(self, *given)
-        return host.submit(Recipe(type(self), self.made_of), method.__name__, given).result()
+            return method(self, *arguments)
+        return host.submit(Recipe(type(self), self.made_of), method.__name__, arguments).result()
 
     return cast(Method, compute_by_host)
 
@@ -95,14 +95,14 @@ def own_model(recipe: Recipe) -> Any:
     """Return a model of this process, made once, however many threads ask for it at once."""
     with _MAKING:
         if recipe not in _MADE:
-            _MADE[recipe] = recipe.kind(*recipe.given)
+            _MADE[recipe] = recipe.kind(*recipe.arguments)
         return _MADE[recipe]
 
 
 class OwnModels:
     """The models of this process, for others."""
 
-    def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
+    def compute(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Any:
         """Return what a model's method returns, or its future's result."""
-        found = getattr(own_model(recipe), method)(*given)
+        found = getattr(own_model(recipe), method)(*arguments)
         return found.result() if isinstance(found, Future) else found

@@ -149,8 +149,8 @@ def _start_shares(
         decoder_input_ids=torch.cat([first, words[:, :-1]], 1).repeat(n_prompts, 1),
     ).logits
     logs = logits.float().log_softmax(-1)
-    said = logs.gather(-1, words.repeat(n_prompts, 1)[..., None])[..., 0]
-    return (said * is_word.repeat(n_prompts, 1)).sum(-1).exp().view(n_prompts, n_words)
+    word_logs = logs.gather(-1, words.repeat(n_prompts, 1)[..., None])[..., 0]
+    return (word_logs * is_word.repeat(n_prompts, 1)).sum(-1).exp().view(n_prompts, n_words)
 
 
 N_ANSWER_TOKENS = 30

@@ -135,17 +135,17 @@ def as_url(text: str, port: int = 80) -> str:
         >>> as_url("0.0.0.0:11434"), as_url("localhost", 11434), as_url("http://gpu:8000/v1/")
         ('http://127.0.0.1:11434', 'http://localhost:11434', 'http://gpu:8000')
     """
-    given = text.strip().strip("\"'")
-    has_scheme = "://" in given
+    address = text.strip().strip("\"'")
+    has_scheme = "://" in address
     try:
-        parts = urlsplit(given if has_scheme else f"http://{given}")
+        parts = urlsplit(address if has_scheme else f"http://{address}")
         host = EVERYWHERE.get(parts.hostname or "", parts.hostname or "")
         chosen = parts.port or (None if has_scheme else port)
     except ValueError as error:
         raise InputError(f"{text!r} is no address: write http://HOST:PORT ({error})") from error
-    if parts.scheme not in ("http", "https") or any(map(str.isspace, given)):
+    if parts.scheme not in ("http", "https") or any(map(str.isspace, address)):
         raise InputError(f"{text!r} is no address: write http://HOST:PORT")
-    keep_address(given)
+    keep_address(address)
     shown = f"[{host}]" if ":" in host else host
     user = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
     return f"{parts.scheme}://{user}{shown}" + (f":{chosen}" if chosen else "")

@@ -54,8 +54,8 @@ class MiniLM:
         """Return the last states of texts of one length, shape (n_texts, n_tokens, 384)."""
         import numpy as np
 
-        given = {"ids": np.array(ids, dtype=np.int64), "types": np.array(types, dtype=np.int64)}
-        states: Any = self._session.run(None, given)[0]
+        inputs = {"ids": np.array(ids, dtype=np.int64), "types": np.array(types, dtype=np.int64)}
+        states: Any = self._session.run(None, inputs)[0]
         return states
 
 

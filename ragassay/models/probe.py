@@ -125,15 +125,15 @@ def _check(settings: Settings) -> None:
     base = address_of(known, judge.api_base)
     if not base:
         raise FatalModelError(f"{judge.model}: it has no endpoint: name it with --api-base URL")
-    options, given = base_parameters(settings)
-    wanted = options | {"response_format": PROBE_FORMAT} | given | {"max_tokens": 1}
+    options, own_names = base_parameters(settings)
+    wanted = options | {"response_format": PROBE_FORMAT} | own_names | {"max_tokens": 1}
     while True:  # Each refusal teaches one parameter to leave out.
         learnt = learnt_of(judge.model, judge.api_base)
         options = apply_learnt(wanted, [name for name in learnt if name != REASONING])
         status, words = _answer_by_http(judge.model, base, known, options)
         meaning = meaning_of(status, words) if status >= 400 else None
         refused = "" if meaning else refused_parameter(status, words, options)
-        if not refused or set(options_of(refused)) & set(given):
+        if not refused or set(options_of(refused)) & set(own_names):
             break
         learn(judge.model, judge.api_base, *lessons_of(refused, words))
     if meaning == "quota":
@@ -162,14 +162,14 @@ def _answer_by_http(
             refuse_elsewhere(found)
             status = found.status_code
             # An error's words stand at its start; of anything else, nothing is read.
-            said = next(found.iter_raw(), b"") if status >= 400 else b""
+            error_body = next(found.iter_raw(), b"") if status >= 400 else b""
     except FatalModelError as error:
         raise FatalModelError(f"{model}: {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         if why := unreachable(error, base):
             raise FatalModelError(f"{model}: {why}") from error
         return 0, ""
-    return status, said[:MOST_ERROR_BYTES].decode("utf-8", "replace")
+    return status, error_body[:MOST_ERROR_BYTES].decode("utf-8", "replace")
 
 
 def _check_by_litellm(settings: Settings) -> None:

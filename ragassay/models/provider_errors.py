@@ -134,10 +134,10 @@ def _wrong_addresses() -> tuple[type[Exception], ...]:
     return httpx.UnsupportedProtocol, httpx.InvalidURL
 
 
-def trim_error(said: BaseException | str) -> str:
+def trim_error(reply_text: BaseException | str) -> str:
     """Return an error's words in one line of at most 300 characters, without secrets."""
     # Before it is cut: half a key is still half a key.
-    text = without_secrets(with_whole_characters(" ".join(str(said).split())))
+    text = without_secrets(with_whole_characters(" ".join(str(reply_text).split())))
     return text if len(text) <= 300 else text[:297] + "..."
 
 
@@ -213,7 +213,7 @@ def no_key(names: Sequence[str]) -> str:
     return f"no key for this model: set {wanted} in the environment ({ANY_KEY})"
 
 
-def refusal(status: int, said: str, model: str, base: str) -> str:
+def refusal(status: int, reply_text: str, model: str, base: str) -> str:
     """Return what to do about a 401, 403 or 404."""
     known = PROVIDERS.get(provider_of(model))
     at = base or "its provider"
@@ -221,7 +221,7 @@ def refusal(status: int, said: str, model: str, base: str) -> str:
         names = " or ".join(known.keys) if known else "the provider's key"
         return f"{at} refuses the key ({status}): set {names} to a valid one that may use it"
     name = model.partition("/")[2] or model
-    if name in said or "model" in said.lower():
+    if name in reply_text or "model" in reply_text.lower():
         return f"{at} has no model {name!r} (404): check the name of --model"
     wanted = f"{at}/chat/completions" if base else at
     return f"nothing is found at {wanted} (404): check --api-base, which often ends in /v1"

@@ -112,7 +112,7 @@ class SummaC:
         document = _long_enough(passage.split("\n"))[:N_DOCUMENT_SENTENCES]
         claims = _long_enough(sentences_of(claim))
         # An inference model reads a passage as a title, here none, and its sentences.
-        pairs = [(said, f"\n{sentence}") for sentence in document for said in claims]
+        pairs = [(claim_text, f"\n{sentence}") for sentence in document for claim_text in claims]
         shares = self._model.probabilities(pairs) if pairs else np.zeros((0, 3))
         image = shares.reshape(len(document), len(claims), 3)
         if self._weights is not None:
@@ -164,16 +164,18 @@ class AlignScore:
 
         document = [line for line in passage.split("\n") if line.strip()]
         chunks, claims = chunks_of(document), sentences_of(claim)
-        found = [[self._align_chunk(chunk, said) for said in claims] for chunk in chunks]
+        found = [
+            [self._align_chunk(chunk, claim_text) for claim_text in claims] for chunk in chunks
+        ]
         return align_score(np.array(found).reshape(len(chunks), len(claims)))
 
-    def _align_chunk(self, chunk: str, said: str) -> float:
+    def _align_chunk(self, chunk: str, claim_text: str) -> float:
         with self.model.lend() as (tokenizer, encoder, head):
-            n_said = len(tokenizer(said, split_special_tokens=True).input_ids)
-            is_short = n_said < tokenizer.model_max_length // 2
+            n_claim_tokens = len(tokenizer(claim_text, split_special_tokens=True).input_ids)
+            is_short = n_claim_tokens < tokenizer.model_max_length // 2
             cut = "only_first" if is_short else "longest_first"
             tokens = tokenizer(
-                chunk, said, truncation=cut, split_special_tokens=True, return_tensors="pt"
+                chunk, claim_text, truncation=cut, split_special_tokens=True, return_tensors="pt"
             )
             pooled = encoder(**tokens.to(encoder.device)).pooler_output
             return float(head(pooled)[0].softmax(-1)[0])

@@ -215,8 +215,8 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
     except SettingsError:
         raise
     except (ValueError, RecursionError) as error:  # what a model's library says of a broken one
-        said = str(error).strip().partition("\n")[0]
-        raise SettingsError(f"verifier {name} cannot be loaded: {said}") from error
+        first_line = str(error).strip().partition("\n")[0]
+        raise SettingsError(f"verifier {name} cannot be loaded: {first_line}") from error
 
 
 def _refusal(name: str, kind: str, model: str) -> str:

@@ -131,8 +131,8 @@ class WrittenLabels:
             before, after = self._prompt.around(claim)
             prompts.append((before, " ".join(passage.split()), after))
         words = [(word, _COLUMN[label]) for label, w in self._prompt.words.items() for word in w]
-        said = self._model.shares(prompts, [word for word, _ in words])
-        found = said @ np.eye(3)[[column for _, column in words]]
+        word_shares = self._model.shares(prompts, [word for word, _ in words])
+        found = word_shares @ np.eye(3)[[column for _, column in words]]
         mass = found.sum(axis=1, keepdims=True)
         return np.where(mass >= LEAST_MASS, found / np.maximum(mass, LEAST_MASS), np.nan)
 

@@ -1,26 +1,26 @@
 """Damage answers or mislead a judge, by pure seeded functions."""
 
 from ragassay.perturbations.attack import Attack, Rephrase
-from ragassay.perturbations.damage import (
+from ragassay.perturbations.lexicon import Side
+from ragassay.perturbations.perturb import (
     ATTACKS,
-    Damaged,
     Inversion,
+    PerturbedAnswers,
     attacks_of,
-    damage_answers,
     mode_rating,
+    perturb_answers,
     perturbed_rating,
 )
-from ragassay.perturbations.lexicon import Side
 
 __all__ = [
     "ATTACKS",
     "Attack",
-    "Damaged",
     "Inversion",
+    "PerturbedAnswers",
     "Rephrase",
     "Side",
     "attacks_of",
-    "damage_answers",
     "mode_rating",
+    "perturb_answers",
     "perturbed_rating",
 ]

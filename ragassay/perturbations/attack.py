@@ -116,9 +116,9 @@ class CutAnswer:
     def changed_sentences(self, sources: Sequence[Document]) -> tuple[int, ...]:
         """Return the numbers (from 1) of added and changed sentences of the joined text."""
         if self.is_listed:
-            said = [piece for piece in self.pieces if piece.written.strip()]
+            non_empty = [piece for piece in self.pieces if piece.written.strip()]
             stand = stand_alone(find_statements(self.join_pieces(), sources))
-            alone = [piece for piece, stands in zip(said, stand, strict=True) if stands]
+            alone = [piece for piece, stands in zip(non_empty, stand, strict=True) if stands]
             return tuple(n for n, piece in enumerate(alone, 1) if piece.is_changed)
         ranges, start = [], 0
         for piece in self.pieces:
@@ -242,14 +242,14 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Damage:
+class Perturbation:
     """The damaged answer, and the genre of a text that came from a pool."""
 
     answer: CutAnswer
     pool: str = ""
 
 
-Apply = Callable[[CutAnswer, Material], Damage | None]
+Apply = Callable[[CutAnswer, Material], Perturbation | None]
 """Damages an answer of at least one sentence; returns None where it does not apply."""
 
 

@@ -12,8 +12,8 @@ from ragassay.perturbations.attack import (
     Apply,
     Attack,
     CutAnswer,
-    Damage,
     Material,
+    Perturbation,
     rubrics,
 )
 from ragassay.perturbations.counterfactuals import (
@@ -42,7 +42,7 @@ class _Cited:
     is_listed: bool
 
 
-def move_citation(answer: CutAnswer, material: Material) -> Damage | None:
+def move_citation(answer: CutAnswer, material: Material) -> Perturbation | None:
     """Point one citation to another source of the record, or to an article of another record.
 
     Among the record's sources it picks one that shares fewer words with the sentence than the cited
@@ -56,11 +56,11 @@ def move_citation(answer: CutAnswer, material: Material) -> Damage | None:
             other = _other(one.item, piece, [c.item for c in cited], material)
             moved = _with_item(piece, one, other) if other else None
             if moved:
-                return Damage(answer.with_piece(place, moved))
+                return Perturbation(answer.with_piece(place, moved))
     return None
 
 
-def cite_retracted(answer: CutAnswer, material: Material) -> Damage | None:
+def cite_retracted(answer: CutAnswer, material: Material) -> Perturbation | None:
     """Cite a retracted article, next to what a sentence already cites or alone."""
     cited = {bare(c.item) for piece in answer.pieces for c in _citations(piece)}
     pmids = [pmid for pmid in material.retracted if pmid not in cited]
@@ -78,7 +78,7 @@ def cite_retracted(answer: CutAnswer, material: Material) -> Damage | None:
         n_before = piece.text[:at].count(MASK)
         markers = (*piece.markers[:n_before], f"[{marker}]", *piece.markers[n_before:])
         other = replace(piece.with_text(text), markers=markers)
-    return Damage(answer.with_piece(place, other))
+    return Perturbation(answer.with_piece(place, other))
 
 
 def _citations(piece: AnswerPiece) -> list[_Cited]:
@@ -163,13 +163,13 @@ def _overlap(sentence: str, source: Document) -> float:
 def _one_sentence(change_for: Callable[[Material], Change]) -> Apply:
     """Make one change in one sentence, the first of a drawn order that it fits."""
 
-    def apply(answer: CutAnswer, material: Material) -> Damage | None:
+    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
         change = change_for(material)
         for place in material.rng.sample(answer.places, len(answer.places)):
             piece = answer.pieces[place]
             text = change(piece.text, material.rng)
             if text and text != piece.text and any(c.isalnum() for c in text):
-                return Damage(answer.with_piece(place, piece.with_text(text)))
+                return Perturbation(answer.with_piece(place, piece.with_text(text)))
         return None
 
     return apply

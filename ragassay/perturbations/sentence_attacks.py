@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ragassay.perturbations.attack import Apply, Attack, CutAnswer, Damage, Material, rubrics
+from ragassay.perturbations.attack import Apply, Attack, CutAnswer, Material, Perturbation, rubrics
 from ragassay.perturbations.lexicon import PoolName, draw_text
 from ragassay.records import Severity
 
@@ -13,7 +13,7 @@ _MISPLACED = rubrics("relevancy", "correctness", "informativeness", "coherence")
 
 
 def _from_pool(pool: PoolName, inside: bool) -> Apply:
-    def apply(answer: CutAnswer, material: Material) -> Damage | None:
+    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
         drawn = draw_text(pool, material.side, material.rng)
         return _add_sentence(answer, drawn.text, material, inside, drawn.genre)
 
@@ -21,7 +21,7 @@ def _from_pool(pool: PoolName, inside: bool) -> Apply:
 
 
 def _same_domain(inside: bool) -> Apply:
-    def apply(answer: CutAnswer, material: Material) -> Damage | None:
+    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
         piece = material.neighbours.sentence(material.record, material.rng)
         if piece is None:
             return None
@@ -48,14 +48,14 @@ def _add_sentence(
     inside: bool,
     pool: str = "",
     citations: tuple[str, ...] = (),
-) -> Damage | None:
+) -> Perturbation | None:
     places = answer.places
     if not inside:
-        return Damage(answer.with_text(places[-1] + 1, text, citations), pool)
+        return Perturbation(answer.with_text(places[-1] + 1, text, citations), pool)
     # Before any sentence but the first: an answer that opens off topic is easy to spot.
     if len(places) < 2:
         return None
-    return Damage(answer.with_text(material.rng.choice(places[1:]), text, citations), pool)
+    return Perturbation(answer.with_text(material.rng.choice(places[1:]), text, citations), pool)
 
 
 _READABLE = rubrics("readability")
@@ -74,30 +74,32 @@ ADDED: tuple[Attack, ...] = tuple(
 )
 
 
-def _drop(answer: CutAnswer, material: Material, *, last: bool) -> Damage | None:
+def _drop(answer: CutAnswer, material: Material, *, last: bool) -> Perturbation | None:
     places = answer.places
     if len(places) < 2:
         return None
-    return Damage(answer.without(places[-1] if last else material.rng.choice(places[:-1])))
+    return Perturbation(answer.without(places[-1] if last else material.rng.choice(places[:-1])))
 
 
-def _drop_last_off_topic(answer: CutAnswer, material: Material) -> Damage | None:
+def _drop_last_off_topic(answer: CutAnswer, material: Material) -> Perturbation | None:
     places = answer.places
     if len(places) < 2:
         return None
     drawn = draw_text("off_topic", material.side, material.rng)
     # Inserted first: the white space before the last sentence is removed with it.
-    return Damage(answer.with_text(places[-1] + 1, drawn.text).without(places[-1]), drawn.genre)
+    return Perturbation(
+        answer.with_text(places[-1] + 1, drawn.text).without(places[-1]), drawn.genre
+    )
 
 
-def _swap_last(answer: CutAnswer, material: Material) -> Damage | None:
+def _swap_last(answer: CutAnswer, material: Material) -> Perturbation | None:
     places = answer.places
     if len(places) < 2:
         return None
-    return Damage(answer.reorder([*places[:-2], places[-1], places[-2]]))
+    return Perturbation(answer.reorder([*places[:-2], places[-1], places[-2]]))
 
 
-def _shuffle(answer: CutAnswer, material: Material) -> Damage | None:
+def _shuffle(answer: CutAnswer, material: Material) -> Perturbation | None:
     places = answer.places
     # The only other order of two sentences is that of swap_last, and as subtle.
     if len(places) < 3:
@@ -105,7 +107,7 @@ def _shuffle(answer: CutAnswer, material: Material) -> Damage | None:
     order = list(places)
     while order == places:
         material.rng.shuffle(order)
-    return Damage(answer.reorder(order))
+    return Perturbation(answer.reorder(order))
 
 
 _COMPLETE, _COHESIVE = rubrics("completeness"), rubrics("cohesion")
@@ -136,10 +138,10 @@ def injections(targets: tuple[str, ...]) -> tuple[Attack, ...]:
 def _inject_text(genre: str, *, at_end: bool = False) -> Apply:
     """Insert a text of a genre, at the end or anywhere."""
 
-    def apply(answer: CutAnswer, material: Material) -> Damage | None:
+    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
         drawn = draw_text("injection", material.side, material.rng, f"{genre}_")
         ends = [0, *(place + 1 for place in answer.places)]
         index = ends[-1] if at_end else material.rng.choice(ends)
-        return Damage(answer.with_text(index, drawn.text), drawn.genre)
+        return Perturbation(answer.with_text(index, drawn.text), drawn.genre)
 
     return apply

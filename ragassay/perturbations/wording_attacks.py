@@ -15,8 +15,8 @@ from ragassay.perturbations.attack import (
     AnswerPiece,
     Attack,
     CutAnswer,
-    Damage,
     Material,
+    Perturbation,
     rubrics,
 )
 from ragassay.perturbations.lexicon import (
@@ -78,16 +78,18 @@ def _capitalise(text: str) -> str:
     return text[0].upper() + text[1:] if word and word[0].islower() else text
 
 
-def _drop_connectives(answer: CutAnswer, material: Material, *, first_only: bool) -> Damage | None:
-    damaged = answer
+def _drop_connectives(
+    answer: CutAnswer, material: Material, *, first_only: bool
+) -> Perturbation | None:
+    perturbed = answer
     for place in answer.places:
         piece = answer.pieces[place]
         text = without_connectives(piece.text, first_only=first_only)
         if text != piece.text:
-            damaged = damaged.with_piece(place, piece.with_text(text))
+            perturbed = perturbed.with_piece(place, piece.with_text(text))
             if first_only:
                 break
-    return Damage(damaged)
+    return Perturbation(perturbed)
 
 
 _INTEGRATED = rubrics("integration")
@@ -191,7 +193,7 @@ def _repeat(
     choose: Callable[[list[int], random.Random], Sequence[int]],
     answer: CutAnswer,
     material: Material,
-) -> Damage | None:
+) -> Perturbation | None:
     """Say some sentences again, each behind itself; none where none is chosen."""
     chosen = choose(answer.places, material.rng)
     if not chosen:
@@ -200,10 +202,10 @@ def _repeat(
     known = " ".join([*texts, *(document.text for document in material.record.sources)])
     frames = frames_in_turn(material.side, material.rng)
     again = {i: _redundant(answer.pieces[i], frames, material, known) for i in chosen}
-    damaged = answer
+    perturbed = answer
     for place in reversed(chosen):
-        damaged = damaged.with_text(place + 1, again[place], answer.pieces[place].citations)
-    return Damage(damaged)
+        perturbed = perturbed.with_text(place + 1, again[place], answer.pieces[place].citations)
+    return Perturbation(perturbed)
 
 
 def _inside(places: list[int], rng: random.Random) -> Sequence[int]:

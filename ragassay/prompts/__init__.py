@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 
-class ContextWords(Frozen):
+class ContextTexts(Frozen):
     """The headings of a context."""
 
     question: str
@@ -69,7 +69,7 @@ class ContextWords(Frozen):
     questions: str
 
 
-class PanelWords(Frozen):
+class PanelTexts(Frozen):
     """Wording that tells a panel's judge another judge's rating."""
 
     rating: str
@@ -109,8 +109,8 @@ class Prompts(Frozen):
 
     version: int
     system: str
-    context: ContextWords
-    panel: PanelWords
+    context: ContextTexts
+    panel: PanelTexts
     agents: dict[str, AgentPrompt]
 
 

@@ -117,8 +117,8 @@ class CompiledPrompt(Frozen):
     @property
     def sha256(self) -> str:
         """A hash of the prompt and its target, without other metadata."""
-        said = {name: part.sha256 for name, part in sorted(self.predictors.items())}
-        return _hash([self.agent, list(self.rubrics), said])
+        prompts = {name: part.sha256 for name, part in sorted(self.predictors.items())}
+        return _hash([self.agent, list(self.rubrics), prompts])
 
     @property
     def fingerprint(self) -> PromptFingerprint:
@@ -197,5 +197,5 @@ def demo_of(fields: Mapping[str, DemoValue | list[str] | list[int]]) -> dict[str
     return {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}  # type: ignore[misc]
 
 
-def _hash(said: object) -> str:
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+def _hash(prompts: object) -> str:
+    return hashlib.sha256(json.dumps(prompts, ensure_ascii=False).encode()).hexdigest()

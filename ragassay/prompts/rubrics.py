@@ -59,8 +59,8 @@ class RubricExample(Frozen):
     def render(self) -> str:
         """Render the example as a prompt shows it."""
         names = ("question", "sources", "answer", "rating", "reason")
-        given = ((name, str(getattr(self, name))) for name in names)
-        return "\n".join(f"{name}: {text}" for name, text in given if text)
+        lines = ((name, str(getattr(self, name))) for name in names)
+        return "\n".join(f"{name}: {text}" for name, text in lines if text)
 
 
 class Rubric(Frozen):

@@ -37,7 +37,7 @@ def _fill_fields(part: str, texts: Mapping[str, str]) -> str:
     return _FIELD.sub(lambda found: texts[found[1]], part)
 
 
-class PrometheusWords(Frozen):
+class PrometheusTexts(Frozen):
     """The prompt of Prometheus 2 without its package.
 
     Attributes:
@@ -52,9 +52,9 @@ class PrometheusWords(Frozen):
 
 
 @functools.cache
-def load_prometheus_words() -> PrometheusWords:
+def load_prometheus_texts() -> PrometheusTexts:
     """Load what Prometheus 2 is told without its package."""
-    return PrometheusWords(**yaml.safe_load(prompt_text("published.yaml"))["prometheus"])
+    return PrometheusTexts(**yaml.safe_load(prompt_text("published.yaml"))["prometheus"])
 
 
 @functools.cache
@@ -63,7 +63,7 @@ def published_sha256() -> str:
     return hashlib.sha256(prompt_text("published.yaml").encode()).hexdigest()
 
 
-class ImproveWords(Frozen):
+class ImproveTexts(Frozen):
     """The request for a better instruction, and the headings of the cases shown."""
 
     task: str
@@ -73,7 +73,7 @@ class ImproveWords(Frozen):
     remark: str
 
 
-class FeedbackWords(Frozen):
+class FeedbackTexts(Frozen):
     """Feedback on a reply. Names in braces stand for what was found and what is right."""
 
     right: str
@@ -87,7 +87,7 @@ class FeedbackWords(Frozen):
     distance: str
 
 
-class ProposalWords(Frozen):
+class ProposalTexts(Frozen):
     """All prompts for writing instructions.
 
     Attributes:
@@ -96,16 +96,16 @@ class ProposalWords(Frozen):
     """
 
     version: int
-    improve: ImproveWords
+    improve: ImproveTexts
     again: str
-    feedback: FeedbackWords
+    feedback: FeedbackTexts
     labels: dict[str, str]
 
 
 @functools.cache
-def load_proposals() -> ProposalWords:
+def load_proposals() -> ProposalTexts:
     """Load the texts that the package ships."""
-    return ProposalWords.model_validate(yaml.safe_load(prompt_text("proposals.yaml")))
+    return ProposalTexts.model_validate(yaml.safe_load(prompt_text("proposals.yaml")))
 
 
 _FILE = "graders.yaml"
@@ -173,7 +173,7 @@ HIGH, LOW = 4, 2
 """Ratings from and up to which an undamaged answer is called good or bad."""
 
 
-class WholeWords(Frozen):
+class UnperturbedTexts(Frozen):
     """Reasons for the rating of an undamaged answer."""
 
     high: str
@@ -186,7 +186,7 @@ class Rationales(Frozen):
 
     Attributes:
         verbs: Plurals by singular.
-        whole: By rubric.
+        unperturbed: By rubric.
         damaged: By attack.
         marks: What is wrong with the sentences that an attack inserted, by attack; other sentences
             are fine.
@@ -194,13 +194,13 @@ class Rationales(Frozen):
 
     version: int
     verbs: dict[str, str]
-    whole: dict[str, WholeWords]
+    unperturbed: dict[str, UnperturbedTexts]
     damaged: dict[str, str]
     marks: dict[str, Mark]
 
-    def of_whole(self, rubric: str, rating: int) -> str:
+    def of_unperturbed(self, rubric: str, rating: int) -> str:
         """Return why an undamaged answer got a rating."""
-        words = self.whole[rubric]
+        words = self.unperturbed[rubric]
         return words.high if rating >= HIGH else words.low if rating <= LOW else words.middle
 
     def of_damaged(self, attack: str, sentences: Sequence[int]) -> str:
@@ -267,7 +267,7 @@ class RubricSignals(Frozen):
     needs_sources: bool = False
 
 
-class ReasonWords(Frozen):
+class ReasonTexts(Frozen):
     """Wording of the embedded judge's reasons.
 
     Attributes:
@@ -283,7 +283,7 @@ class ReasonWords(Frozen):
     answer: dict[str, str]
 
 
-class SignalWords(Frozen):
+class SignalTexts(Frozen):
     """All texts about signals.
 
     Attributes:
@@ -299,10 +299,10 @@ class SignalWords(Frozen):
     answer: dict[str, AnswerSignal]
     gap: str
     rubrics: dict[str, RubricSignals]
-    reasons: ReasonWords
+    reasons: ReasonTexts
 
 
 @functools.cache
-def load_signals() -> SignalWords:
+def load_signals() -> SignalTexts:
     """Load the signals that the package ships."""
-    return SignalWords.model_validate(yaml.safe_load(prompt_text(SIGNALS_FILE)))
+    return SignalTexts.model_validate(yaml.safe_load(prompt_text(SIGNALS_FILE)))

@@ -31,7 +31,7 @@ SKIPPED = "evaluates an answer: run pytest with --ragassay"
 _NOTES = pytest.StashKey[Path]()
 """The folder in which the processes of a session note what they evaluated."""
 _ANSWERS: pytest.StashKey[Answers] = pytest.StashKey()
-_SAID = pytest.StashKey[list[str]]()
+_SUMMARY_LINES = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -146,12 +146,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
         lines = write_report(config.stash[_NOTES], _out(config))
         page = os.path.relpath(_out(config) / "report.html", config.invocation_params.dir)
-        config.stash[_SAID] = [*lines, f"Report: {page}"]
+        config.stash[_SUMMARY_LINES] = [*lines, f"Report: {page}"]
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say what the answers came to, and where the report is."""
-    for n, line in enumerate(config.stash.get(_SAID, [])):
+    for n, line in enumerate(config.stash.get(_SUMMARY_LINES, [])):
         if not n:
             terminalreporter.section("ragassay")
         terminalreporter.line(line)

@@ -107,8 +107,8 @@ class Answers:
     def _open(self, record: Record, options: Mapping[str, Any]) -> EvaluationRequest:
         key = repr(sorted(options.items(), key=lambda item: item[0]))
         if key not in self._opened:
-            given = cast("RunKeywords", options)
-            request = EvaluationRequest.of([record], given, options.get("settings"), Presenter())
+            keywords = cast("RunKeywords", options)
+            request = EvaluationRequest.of([record], keywords, options.get("settings"), Presenter())
             # The options live on with it, so no other object gets an id that is in the key.
             self._opened[key] = options, request
         return self._opened[key][1]
@@ -169,15 +169,15 @@ class Assay:
             RagassayError: The answer could not be evaluated.
         """
         __tracebackhide__ = True
-        given: dict[str, Any] = dict(self.options) | options
-        check_options({k: v for k, v in given.items() if k != "settings"}, EvaluateKeywords)
+        keywords: dict[str, Any] = dict(self.options) | options
+        check_options({k: v for k, v in keywords.items() if k != "settings"}, EvaluateKeywords)
         self.n += 1
         name = f"{self.test}#{self.n}" if self.n > 1 else self.test
         try:
-            for unknown in (one for one in OF_MANY if given.get(one) is not None):
+            for unknown in (one for one in OF_MANY if keywords.get(one) is not None):
                 raise InputError(f"`{unknown}=` is for files of answers, and this is one answer")
             record = record_of(answer, question, sources, nuggets, reference)
-            return self.answers.evaluate(name, record, given)
+            return self.answers.evaluate(name, record, keywords)
         except RagassayError as error:
             # Frames of graphs, and the notes that they add, say nothing to a user.
             error.__dict__.pop("__notes__", None)

@@ -140,7 +140,7 @@ def verdict_on(
     evaluation: Evaluation, demands: Sequence[Demand], no_findings: bool
 ) -> tuple[str, str]:
     """Return `MET`, `MISSED` or `UNKNOWN` of an answer, and the words for it."""
-    serious = [finding for finding in evaluation.heads if is_serious(finding.kind)]
+    serious = [finding for finding in evaluation.primary_findings if is_serious(finding.kind)]
     rows = [_row(demand, evaluation.scores.get(demand.key)) for demand in demands]
     if no_findings:
         lacks = any(finding.kind in UNSCORED_KINDS for finding in evaluation.findings)

@@ -12,8 +12,8 @@ from ragassay.errors import InputError
 from ragassay.perturbations.counterfactuals import turn_negation
 from ragassay.perturbations.lexicon import Side, draw_text
 from ragassay.perturbations.numbers import WRONG
-from ragassay.qa.evaluate import GivenPairs, records_job
-from ragassay.records import DamagedAnswer, Paper, Record, Severity
+from ragassay.qa.evaluate import InputPairs, records_job
+from ragassay.records import Paper, PerturbedAnswer, Record, Severity
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import RacarDimension, paper_record
 from ragassay.runs.audit_job import Ask, AuditJob, AuditOptions, spread
@@ -138,7 +138,7 @@ PAIR_ATTACKS: dict[str, PairAttack] = {
 """The attacks, by name: each with the dimension that should fall."""
 
 
-def damage_pair(
+def perturb_pair(
     pair: QAPair, attack: str, seed: int = 0, others: Sequence[QAPair] = (), side: Side = "audit"
 ) -> QAPair | None:
     """Damage a pair; the result depends on the seed, the attack, the pair and the others alone.
@@ -187,37 +187,39 @@ def _telling(question: str) -> set[str]:
 PART = "racar"
 
 
-def pairs_audit_job(given: GivenPairs, options: AuditOptions) -> AuditJob:
+def pairs_audit_job(input_pairs: InputPairs, options: AuditOptions) -> AuditJob:
     """Choose pairs and damage them; each is rated alone with its paper.
 
     Raises:
         InputError: An attack is unknown, or none changes a pair.
     """
-    papers = {paper.id: paper for paper in given.papers}
-    every = [paper_record(papers[pair.paper], [pair], pair.id) for pair in given.pairs]
+    papers = {paper.id: paper for paper in input_pairs.papers}
+    every = [paper_record(papers[pair.paper], [pair], pair.id) for pair in input_pairs.pairs]
     records = spread(every, options.limit, options.seed)
-    damaged: list[DamagedAnswer] = []
+    perturbed: list[PerturbedAnswer] = []
     n_unchanged: dict[str, int] = {}
     for name in _choose_attacks(options.attacks):
         for record in records:
-            hurt = _damage_record(record, papers[record.pairs[0].paper], name, given, options.seed)
+            hurt = _perturb_record(
+                record, papers[record.pairs[0].paper], name, input_pairs, options.seed
+            )
             if hurt is None:
                 n_unchanged[name] = n_unchanged.get(name, 0) + 1
             else:
-                damaged.append(hurt)
-    if not damaged:
+                perturbed.append(hurt)
+    if not perturbed:
         raise InputError(f"no attack changes any of {len(records)} pairs: name more pairs")
-    hurt_of: dict[str, list[DamagedAnswer]] = {}
-    for one in damaged:
+    hurt_of: dict[str, list[PerturbedAnswer]] = {}
+    for one in perturbed:
         hurt_of.setdefault(one.original, []).append(one)
     asks = tuple(
         Ask(record, (PART,))
-        for whole in records
-        if whole.id in hurt_of
-        for record in (whole, *(one.record for one in hurt_of[whole.id]))
+        for unperturbed in records
+        if unperturbed.id in hurt_of
+        for record in (unperturbed, *(one.record for one in hurt_of[unperturbed.id]))
     )
-    job = records_job(records, given)
-    return AuditJob(job, tuple(damaged), asks, options, n_unchanged)
+    job = records_job(records, input_pairs)
+    return AuditJob(job, tuple(perturbed), asks, options, n_unchanged)
 
 
 def _choose_attacks(names: Sequence[str]) -> tuple[str, ...]:
@@ -227,14 +229,14 @@ def _choose_attacks(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names) or tuple(PAIR_ATTACKS)
 
 
-def _damage_record(
-    record: Record, paper: Paper, attack: str, given: GivenPairs, seed: int
-) -> DamagedAnswer | None:
+def _perturb_record(
+    record: Record, paper: Paper, attack: str, input_pairs: InputPairs, seed: int
+) -> PerturbedAnswer | None:
     (pair,) = record.pairs
-    hurt = damage_pair(pair, attack, seed, given.pairs)
+    hurt = perturb_pair(pair, attack, seed, input_pairs.pairs)
     if hurt is None or hurt == pair:
         return None
-    return DamagedAnswer(
+    return PerturbedAnswer(
         record=paper_record(paper, [hurt], f"{pair.id}~{attack}"),
         original=record.id,
         attack=attack,

@@ -42,7 +42,7 @@ from ragassay.settings import Settings
 
 
 @dataclass(frozen=True)
-class GivenPairs:
+class InputPairs:
     """Papers that have a pair, in the order of the input, and their pairs.
 
     Name and SHA-256 are of the file of pairs, empty for pairs in memory; unused are the ids of
@@ -64,7 +64,7 @@ class GivenPairs:
     def _pairs(self) -> dict[str, list[QAPair]]:
         return _by_paper(self.pairs)
 
-    def first(self, n_papers: int | None) -> GivenPairs:
+    def first(self, n_papers: int | None) -> InputPairs:
         """Return the first papers with their pairs; all without a number."""
         if n_papers is None:
             return self
@@ -72,14 +72,14 @@ class GivenPairs:
         return replace(self, papers=first.papers, pairs=first.pairs)
 
 
-def pair_with_papers(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> GivenPairs:
+def pair_with_papers(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> InputPairs:
     """Put pairs to their papers; papers without a pair, and pairs without a paper, are left out."""
-    given, by_paper = list(papers), _by_paper(pairs)
-    used = tuple(paper for paper in given if paper.id in by_paper)
-    return GivenPairs(
+    input_pairs, by_paper = list(papers), _by_paper(pairs)
+    used = tuple(paper for paper in input_pairs if paper.id in by_paper)
+    return InputPairs(
         papers=used,
         pairs=tuple(pair for paper in used for pair in by_paper[paper.id]),
-        unused=tuple(paper.id for paper in given if paper.id not in by_paper),
+        unused=tuple(paper.id for paper in input_pairs if paper.id not in by_paper),
     )
 
 
@@ -92,7 +92,7 @@ def _by_paper(pairs: Iterable[QAPair]) -> dict[str, list[QAPair]]:
 
 def read_paper_pairs(
     pairs: str | Path | Sequence[QAPair], papers: str | Path | Sequence[Paper] | None = None
-) -> GivenPairs:
+) -> InputPairs:
     """Read pairs and their papers.
 
     Args:
@@ -146,16 +146,18 @@ def _papers(
     return found.papers, found.rejections
 
 
-def pairs_job(given: GivenPairs) -> Job:
+def pairs_job(input_pairs: InputPairs) -> Job:
     """Return the job of judging pairs: one record a paper."""
-    return records_job([paper_record(paper, given.of(paper)) for paper in given.papers], given)
+    return records_job(
+        [paper_record(paper, input_pairs.of(paper)) for paper in input_pairs.papers], input_pairs
+    )
 
 
-def records_job(records: Sequence[Record], given: GivenPairs) -> Job:
+def records_job(records: Sequence[Record], input_pairs: InputPairs) -> Job:
     """Return a job of records that were made of papers and pairs."""
-    job = job_of(records, Corpus(), given.rejections)
-    name = given.name or job.answers.name
-    told = {"name": name, "n_items": len(given.pairs), "format": "pairs"}
+    job = job_of(records, Corpus(), input_pairs.rejections)
+    name = input_pairs.name or job.answers.name
+    told = {"name": name, "n_items": len(input_pairs.pairs), "format": "pairs"}
     fingerprint = job.answers.model_copy(update=told)
     return replace(job, answers=fingerprint)
 
@@ -173,7 +175,7 @@ CUT = "sources_cut"
 class JudgedPairs:
     """Pairs with all that was found of them: by measuring papers, and by a run of the judge."""
 
-    given: GivenPairs
+    input_pairs: InputPairs
     measures: tuple[PaperMeasures, ...]
     run: RunResult
     report: QAReport
@@ -202,7 +204,7 @@ def pairs_settings(
 
 
 async def judge_pairs(
-    given: GivenPairs,
+    input_pairs: InputPairs,
     tools: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
@@ -216,13 +218,13 @@ async def judge_pairs(
     kept = KeptVectors(tools.models.embedder)
     if tools.models.pair_rater is not None and kept.name == MINILM:
         tools = tools.with_models(pair_rater=EmbeddedPairRater(kept))
-    found = await run(pairs_job(given), tools, folder, listen, has_reports=False)
+    found = await run(pairs_job(input_pairs), tools, folder, listen, has_reports=False)
     compared = tools.settings.grading.qa_coverage
-    measures = await in_thread(_measure_pairs, given, kept, compared, folder, listen)
+    measures = await in_thread(_measure_pairs, input_pairs, kept, compared, folder, listen)
     report = QAReport(
-        name=given.name or "pairs",
-        papers=given.papers,
-        pairs=given.pairs,
+        name=input_pairs.name or "pairs",
+        papers=input_pairs.papers,
+        pairs=input_pairs.pairs,
         measures=measures,
         ratings=_select_judge_ratings(found, tools),
         intents=tuple(v for one in found.evaluations for v in one.of(IntentSimilarity)),
@@ -231,11 +233,11 @@ async def judge_pairs(
         else "",
         embedder=tools.models.embedder.name,
         cards=_cards(found.manifest),
-        notes=_notes(given, found),
+        notes=_notes(input_pairs, found),
     )
     if folder is not None:
         write_qa_report(report, folder.path)
-    return JudgedPairs(given, measures, found, report)
+    return JudgedPairs(input_pairs, measures, found, report)
 
 
 def write_qa_report(report: QAReport, folder: Path) -> None:
@@ -263,8 +265,8 @@ def _cards(manifest: Manifest) -> tuple[str, ...]:
     return tuple(f"{card.model}: {card.description}" for card in cards if card is not None)
 
 
-def _notes(given: GivenPairs, found: RunResult) -> tuple[str, ...]:
-    notes = [f"{one.file}, line {one.line}: {one.problem}" for one in given.rejections]
+def _notes(input_pairs: InputPairs, found: RunResult) -> tuple[str, ...]:
+    notes = [f"{one.file}, line {one.line}: {one.problem}" for one in input_pairs.rejections]
     notes += [
         f"{one.record_id}: {finding.message}"
         for one in found.evaluations
@@ -272,13 +274,13 @@ def _notes(given: GivenPairs, found: RunResult) -> tuple[str, ...]:
         if finding.kind == CUT
     ]
     notes += [f"{one.record_id} was not judged: {one.failure.detail}" for one in found.failures]
-    if given.unused:
-        notes.append(f"Papers without a pair: {', '.join(given.unused)}")
+    if input_pairs.unused:
+        notes.append(f"Papers without a pair: {', '.join(input_pairs.unused)}")
     return tuple(notes)
 
 
 def _measure_pairs(
-    given: GivenPairs,
+    input_pairs: InputPairs,
     embedder: KeptVectors,
     compared: Compared,
     folder: RunFolder | None,
@@ -288,11 +290,11 @@ def _measure_pairs(
     file = folder.path / MEASURES if folder else None
     if file and file.exists():
         kept = read_lines(file, PaperMeasures)
-        if [one.paper for one in kept] == [paper.id for paper in given.papers]:
+        if [one.paper for one in kept] == [paper.id for paper in input_pairs.papers]:
             return tuple(kept)
     encode = RoleEncoder(embedder.name, embedder)
-    listen(Event(n_expected=len(given.papers), phase="measuring"))
-    work = [(paper, given.of(paper)) for paper in given.papers]
+    listen(Event(n_expected=len(input_pairs.papers), phase="measuring"))
+    work = [(paper, input_pairs.of(paper)) for paper in input_pairs.papers]
     found: list[PaperMeasures] = []
     for group in measured_groups(work, encode, compared):
         found += group

@@ -156,8 +156,8 @@ def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> P
 
 
 def _rating(rating: RacarRating) -> RatingView:
-    leaning = None if rating.leaning_rating is None else str(rating.leaning_rating)
-    word = unscored_text(rating.failure, leaning)
+    tentative_label = None if rating.tentative_rating is None else str(rating.tentative_rating)
+    word = unscored_text(rating.failure, tentative_label)
     tone = label_tone(None, rating.failure)
     if rating.rating is not None:
         word, tone = f"{rating.rating} of {RACAR_SCALE[1]}", TONES[rating.rating]

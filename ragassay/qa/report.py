@@ -152,8 +152,8 @@ def _rating_cells(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
     if rating is None:
         return None, None, None
     if rating.rating is None:
-        leaning = None if rating.leaning_rating is None else str(rating.leaning_rating)
-        return None, unscored_text(rating.failure, leaning), rating.reason
+        tentative_label = None if rating.tentative_rating is None else str(rating.tentative_rating)
+        return None, unscored_text(rating.failure, tentative_label), rating.reason
     return rating.rating if rating.score is None else rating.score, None, rating.reason
 
 

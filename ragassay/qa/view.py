@@ -269,11 +269,17 @@ def _facts(report: QAReport) -> list[_PaperFacts]:
 
 def _describe_unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> str:
     """Say what the judge could not tell; empty where it told everything."""
-    missing = [one.failure for one in verdicts if one.value is None and one.said is None]
+    missing = [one.failure for one in verdicts if one.value is None and one.missing_text is None]
     n_undecided = sum(bool(one and one.is_undecided) for one in missing)
-    said = join_words(count_missing(n_undecided, len(missing) - n_undecided, "not to be had"))
+    missing_text = join_words(
+        count_missing(n_undecided, len(missing) - n_undecided, "not to be had")
+    )
     of = count_text(len(verdicts), "judgment")
-    return f"Of {of}, {said}: left out of every mean, never counted as zero." if said else ""
+    return (
+        f"Of {of}, {missing_text}: left out of every mean, never counted as zero."
+        if missing_text
+        else ""
+    )
 
 
 def _headline(report: QAReport, n_papers: int) -> str:
@@ -292,5 +298,5 @@ def _headline(report: QAReport, n_papers: int) -> str:
         (n_bound, "question needs the paper", "questions need the paper"),
         (n_astray, f"answer has a number {astray}", f"answers have a number {astray}"),
     )
-    said = join_words(count_text(n, one, several) for n, one, several in clauses if n)
-    return f"{who}: {said or 'nothing was found wrong'}."
+    missing_text = join_words(count_text(n, one, several) for n, one, several in clauses if n)
+    return f"{who}: {missing_text or 'nothing was found wrong'}."

@@ -9,8 +9,8 @@ from ragassay.records.audit import (
     AttackFamily,
     AttackFigure,
     Audit,
-    DamagedAnswer,
     Paraphrase,
+    PerturbedAnswer,
     RepeatFigure,
     Repeats,
     Severity,
@@ -88,7 +88,15 @@ from ragassay.records.inputs import (
     Turn,
     without_spans,
 )
-from ragassay.records.labels import BANK, MATCH, HumanLabel, LabelTask, OwnTask, Review, standing
+from ragassay.records.labels import (
+    BANK,
+    MATCH,
+    HumanLabel,
+    LabelTask,
+    OwnTask,
+    Review,
+    final_reviews,
+)
 from ragassay.records.qa import (
     MOST_INTENT,
     PROSE,
@@ -131,6 +139,7 @@ from ragassay.records.signals import (
 from ragassay.records.verdicts import (
     CORRECTNESS,
     FAILED_CALLS,
+    Assessment,
     AttributionVerdict,
     CitationVerdict,
     Comparison,
@@ -144,7 +153,6 @@ from ragassay.records.verdicts import (
     NuggetMatch,
     NuggetVerdict,
     OwnVerdict,
-    Said,
     SentenceCorrectness,
     SentenceLabel,
     SentenceNuggets,
@@ -178,6 +186,7 @@ __all__ = [
     "ApplicationUse",
     "Article",
     "ArticleLink",
+    "Assessment",
     "Assignment",
     "AttackFamily",
     "AttackFigure",
@@ -196,7 +205,6 @@ __all__ = [
     "Compact",
     "CompactEvaluations",
     "Comparison",
-    "DamagedAnswer",
     "DirectGrader",
     "Document",
     "DocumentFacts",
@@ -249,6 +257,7 @@ __all__ = [
     "PaperMeasures",
     "PaperSection",
     "Paraphrase",
+    "PerturbedAnswer",
     "QAPair",
     "RacarDimension",
     "RacarRating",
@@ -261,7 +270,6 @@ __all__ = [
     "RepeatFigure",
     "Repeats",
     "Review",
-    "Said",
     "Score",
     "SearchEnd",
     "SearchQuery",
@@ -283,7 +291,7 @@ __all__ = [
     "Verdict",
     "VerdictBase",
     "VerdictState",
+    "final_reviews",
     "outlines_of",
-    "standing",
     "without_spans",
 ]

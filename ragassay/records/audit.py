@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ragassay.records.base import Frozen
+from ragassay.records.base import Frozen, renamed_field
 from ragassay.records.evaluation import Score
 from ragassay.records.inputs import Record
 from ragassay.records.verdicts import Failure, Usage
@@ -31,7 +31,7 @@ DESIRED_RATING: dict[Severity, float] = {"subtle": 3.0, "extreme": 1.0}
 """The highest rating that a damaged answer should get (YESciEval, section 5)."""
 
 
-class DamagedAnswer(Frozen):
+class PerturbedAnswer(Frozen):
     """An answer after an attack.
 
     Attributes:
@@ -89,7 +89,7 @@ class AttackFigure(Frozen):
     severity: Severity
     target: str
     benign: Score
-    damaged: Score
+    perturbed: Score = renamed_field("perturbed", "damaged")
     detection: Score
     auroc: Score
     lift: Score
@@ -145,7 +145,7 @@ class Audit(Frozen):
     seed: int
     pools: str
     n_unchanged: dict[str, int] = Field(default_factory=dict)
-    n_damaged: int = Field(default=0, ge=0)
+    n_perturbed: int = renamed_field("n_perturbed", "n_damaged", default=0, ge=0)
     n_failed: int = Field(default=0, ge=0)
     figures: tuple[AttackFigure, ...] = ()
     ratings: dict[str, dict[Variant, Score]] = Field(default_factory=dict)

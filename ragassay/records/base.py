@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 Importance = Literal["vital", "okay"]
 NuggetOrigin = Literal["gold", "answer", "reference"]
@@ -93,3 +93,12 @@ class Frozen(BaseModel):
     """An immutable record that refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+SchemaVersion = Literal[2]
+"""The version of the JSON written. Files of version 1, which do not name theirs, are read."""
+
+
+def renamed_field(name: str, name_in_version_1: str, **options: Any) -> Any:
+    """Return a field that is also read under its name in files of version 1."""
+    return Field(validation_alias=AliasChoices(name, name_in_version_1), **options)

@@ -27,8 +27,8 @@ class Outline:
     system: str | None
     topic: str | None
     scores: Mapping[str, Score]
-    heads: tuple[Finding, ...]
-    looks: tuple[Finding, ...]
+    primary_findings: tuple[Finding, ...]
+    secondary_findings: tuple[Finding, ...]
 
 
 Outlined = Outline | Evaluation
@@ -56,8 +56,8 @@ class Compact:
             evaluation.system,
             evaluation.topic,
             {key: _slim(**score.__dict__) for key, score in evaluation.scores.items()},
-            evaluation.heads,
-            evaluation.looks,
+            evaluation.primary_findings,
+            evaluation.secondary_findings,
         )
         return cls(outline, zlib.compress(evaluation.model_dump_json().encode(), FASTEST))
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, model_validator
 
-from ragassay.records.base import Frozen
+from ragassay.records.base import Frozen, SchemaVersion
 from ragassay.records.inputs import AnswerSentence, Document, ExamItem, Nugget, QAPair
 from ragassay.records.signals import EvidenceSearch, Signals
 from ragassay.records.verdicts import (
@@ -58,7 +58,7 @@ class Score(Frozen):
 
     Attributes:
         value: None where nothing was scored, or where too much is unscored to know it: see
-            `settled`.
+            `reported`.
         decided: The mean over what was scored, however much is missing.
         n_unscored: Number of failed verdicts, which are left out.
         low: Lower end of the 95 % interval; None where undefined.
@@ -81,11 +81,11 @@ class Score(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_decided(cls, given: Any) -> Any:
+    def _fill_decided(cls, raw: Any) -> Any:
         """Take the value for the mean over what was scored where that is not given."""
-        if isinstance(given, Mapping) and given.get("decided") is None:
-            return {**given, "decided": given.get("value")}
-        return given
+        if isinstance(raw, Mapping) and raw.get("decided") is None:
+            return {**raw, "decided": raw.get("value")}
+        return raw
 
     @property
     def range(self) -> tuple[float, float] | None:
@@ -108,7 +108,7 @@ class Score(Frozen):
         return not is_known and first[0] <= second[1] and second[0] <= first[1]
 
     @property
-    def settled(self) -> Score:
+    def reported(self) -> Score:
         """Without its value where its range is wide: what is undecided is not missing at random."""
         ends, (low, high) = self.range, self.scale
         if self.value is None or ends is None or ends[1] - ends[0] < WIDE * (high - low):
@@ -116,17 +116,24 @@ class Score(Frozen):
         return self.model_copy(update={"value": None})
 
 
-def settle(scores: Mapping[str, Score]) -> dict[str, Score]:
+def withhold_wide(scores: Mapping[str, Score]) -> dict[str, Score]:
     """Return scores without the values of those whose range is wide."""
-    return {key: score.settled for key, score in scores.items()}
+    return {key: score.reported for key, score in scores.items()}
 
 
-Scores = Annotated[dict[str, Score], AfterValidator(settle)]
+Scores = Annotated[dict[str, Score], AfterValidator(withhold_wide)]
 """Scores of a report: none has a value where its range is wide."""
 
 
-FindingLevel = Literal["head", "look"]
+FindingLevel = Literal["primary", "secondary"]
 """What leads a report, or what is worth a look: not sure enough to lead."""
+
+_LEVELS_IN_VERSION_1 = {"head": "primary", "look": "secondary"}
+
+
+def _read_level(level: Any) -> Any:
+    return _LEVELS_IN_VERSION_1.get(level, level) if isinstance(level, str) else level
+
 
 UNMEASURED = 0.5
 """What a confidence counts beside a measured precision."""
@@ -151,7 +158,7 @@ class Finding(Frozen):
     kind: str
     message: str
     sentence: int | None = None
-    level: FindingLevel = "head"
+    level: Annotated[FindingLevel, BeforeValidator(_read_level)] = "primary"
     precision: float | None = Field(default=None, ge=0, le=1)
     precision_low: float | None = Field(default=None, ge=0, le=1)
     precision_high: float | None = Field(default=None, ge=0, le=1)
@@ -176,6 +183,7 @@ class Evaluation(Frozen):
             earlier versions.
     """
 
+    schema_version: SchemaVersion = 2
     record_id: str
     question: str
     answer: str
@@ -201,15 +209,15 @@ class Evaluation(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_old_form(cls, given: Any) -> Any:
+    def _read_old_form(cls, raw: Any) -> Any:
         """Read an evaluation of an earlier version, which had a list for each evaluator."""
-        if not isinstance(given, Mapping) or OLD_FIELDS.keys().isdisjoint(given):
-            return given
-        verdicts = list(given.get("verdicts", ()))
+        if not isinstance(raw, Mapping) or OLD_FIELDS.keys().isdisjoint(raw):
+            return raw
+        verdicts = list(raw.get("verdicts", ()))
         for name, evaluator in OLD_FIELDS.items():
-            for one in given.get(name, ()):
+            for one in raw.get(name, ()):
                 verdicts.append({"evaluator": evaluator, **one} if isinstance(one, dict) else one)
-        kept = {name: value for name, value in given.items() if name not in OLD_FIELDS}
+        kept = {name: value for name, value in raw.items() if name not in OLD_FIELDS}
         return kept | {"verdicts": tuple(verdicts)}
 
     def of(self, kind: type[V]) -> tuple[V, ...]:
@@ -225,14 +233,14 @@ class Evaluation(Frozen):
         return next((v for v in self.by(finding.evaluator) if v.item == finding.item), None)
 
     @property
-    def heads(self) -> tuple[Finding, ...]:
+    def primary_findings(self) -> tuple[Finding, ...]:
         """The findings that lead a report."""
-        return tuple(finding for finding in self.findings if finding.level == "head")
+        return tuple(finding for finding in self.findings if finding.level == "primary")
 
     @property
-    def looks(self) -> tuple[Finding, ...]:
+    def secondary_findings(self) -> tuple[Finding, ...]:
         """The findings that are worth a look, most likely first."""
-        found = [finding for finding in self.findings if finding.level == "look"]
+        found = [finding for finding in self.findings if finding.level == "secondary"]
         return tuple(sorted(found, key=self.likelihood_of, reverse=True))
 
     def likelihood_of(self, finding: Finding) -> float:
@@ -244,7 +252,7 @@ class Evaluation(Frozen):
         if finding.precision is not None:
             return finding.precision
         verdict = self.verdict_of(finding)
-        label = getattr(verdict, "leaning", None) or getattr(verdict, "value", None)
+        label = getattr(verdict, "tentative_label", None) or getattr(verdict, "value", None)
         if verdict is None or label == "supports":
             return 0.0
         return UNMEASURED * (getattr(verdict, "confidence", None) or 0.0)

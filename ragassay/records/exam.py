@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ragassay.records.base import renamed_field
 from ragassay.records.verdicts import WeighedVerdict
 
 ExamGrader = Literal["rating", "extraction"]
@@ -40,7 +41,9 @@ class ExamGrade(WeighedVerdict):
     score: float | None = Field(default=None, ge=0, le=MOST_EXAM_RATING)
     answer: str = ""
     is_correct: bool | None = None
-    leaning_rating: int | None = Field(default=None, ge=0, le=MOST_EXAM_RATING)
+    tentative_rating: int | None = renamed_field(
+        "tentative_rating", "leaning_rating", default=None, ge=0, le=MOST_EXAM_RATING
+    )
 
     @property
     def scale(self) -> tuple[int, int]:
@@ -55,7 +58,7 @@ class ExamGrade(WeighedVerdict):
         return None if self.is_correct is None else ("no", "yes")[self.is_correct]
 
     @property
-    def said(self) -> int | str | None:
+    def choice(self) -> int | str | None:
         """See `VerdictBase`."""
         return self.rating if self.grader == "rating" else self.value  # type: ignore[return-value]
 

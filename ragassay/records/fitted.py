@@ -17,7 +17,7 @@ class Bound(Frozen):
 
     Attributes:
         kind: Of contradictions "number", another value of the same quantity, "words", another
-            difference, or "leaning", none that a rule finds; of neutral ones "not_relevant", about
+            difference, or "tentative", found by no rule; of neutral ones "not_relevant", about
             something else. Empty for all verdicts of the label without a bound of their kind.
         threshold: Least confidence; None where none keeps the risk: such a verdict never counts.
         least_cosine: Least cosine of the claim with the closest sentence of what it was compared

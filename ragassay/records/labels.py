@@ -94,7 +94,7 @@ class Review(Frozen):
         return self.evaluator, self.record, self.item, self.field
 
 
-def standing(reviews: Iterable[Review]) -> tuple[Review, ...]:
+def final_reviews(reviews: Iterable[Review]) -> tuple[Review, ...]:
     """Return what stands: each person's last word on each thing that was not taken back."""
     taken_back = set[str]()
     known = tuple(reviews)

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from ragassay.records.base import Frozen
+from ragassay.records.base import Frozen, renamed_field
 from ragassay.records.inputs import Document, QAPair, Record
 from ragassay.records.verdicts import EvidenceSpan, RatingVerdict, WeighedVerdict
 
@@ -41,7 +41,9 @@ class RacarRating(RatingVerdict):
     score: float | None = Field(default=None, ge=1, le=3)
     reason: str = ""
     evidence: tuple[EvidenceSpan, ...] = ()
-    leaning_rating: int | None = Field(default=None, ge=1, le=3)
+    tentative_rating: int | None = renamed_field(
+        "tentative_rating", "leaning_rating", default=None, ge=1, le=3
+    )
 
     @property
     def scale(self) -> tuple[int, int]:
@@ -70,7 +72,7 @@ class IntentSimilarity(WeighedVerdict):
         return 0, MOST_INTENT
 
     @property
-    def said(self) -> int | None:
+    def choice(self) -> int | None:
         """The closest of `choices`."""
         return None if self.score is None else round(self.score / 25) * 25
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ragassay.records.base import CALL_FAULTS, Frozen
+from ragassay.records.base import CALL_FAULTS, Frozen, SchemaVersion, renamed_field
 from ragassay.records.evaluation import Score, Scores
 from ragassay.records.fitted import Bound
 from ragassay.records.verdicts import Failure, Usage
@@ -256,7 +256,7 @@ class PanelAgreement(Frozen):
     exact_alone: Score
     exact: Score
     n_disputed: int = Field(ge=0)
-    n_settled: int = Field(ge=0)
+    n_resolved: int = renamed_field("n_resolved", "n_settled", ge=0)
     n_heard_again: int = Field(ge=0)
     n_moved: int = Field(ge=0)
     pairs: tuple[PanelPair, ...] = ()
@@ -299,7 +299,7 @@ class Summary(Frozen):
             Empty in runs of earlier versions.
         systems: Means over answers for each system, where records name one.
         findings: Number of findings of each kind that lead the report.
-        looks: Number of those of each kind that are worth a look.
+        secondary_findings: Number of those of each kind that are worth a look.
         n_undecided: Verdicts that the judge left open; they are unscored, not failed.
         unscored: Number of verdicts that failed, by reason; the most frequent first.
         n_judged: Verdicts that a judge gave, or left open; not those that follow from a rule.
@@ -310,6 +310,7 @@ class Summary(Frozen):
             names, texts that were not read.
     """
 
+    schema_version: SchemaVersion = 2
     n_records: int = Field(ge=0)
     n_evaluated: int = Field(ge=0)
     n_failed: int = Field(ge=0)
@@ -319,7 +320,9 @@ class Summary(Frozen):
     pooled: Scores = Field(default_factory=dict)
     systems: dict[str, Scores] = Field(default_factory=dict)
     findings: dict[str, int] = Field(default_factory=dict)
-    looks: dict[str, int] = Field(default_factory=dict)
+    secondary_findings: dict[str, int] = renamed_field(
+        "secondary_findings", "looks", default_factory=dict
+    )
     n_undecided: int = Field(default=0, ge=0)
     unscored: dict[str, int] = Field(default_factory=dict)
     n_judged: int = Field(default=0, ge=0)

@@ -114,8 +114,8 @@ class EvidenceSearch(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_unjudged_end(cls, given: Any) -> Any:
+    def _read_unjudged_end(cls, raw: Any) -> Any:
         """Read what earlier versions called enough: passages above a cosine, which none judged."""
-        if not isinstance(given, dict) or given.get("end") != "enough":
-            return given
-        return given if given.get("n_judgments") else {**given, "end": "closest_passages"}
+        if not isinstance(raw, dict) or raw.get("end") != "enough":
+            return raw
+        return raw if raw.get("n_judgments") else {**raw, "end": "closest_passages"}

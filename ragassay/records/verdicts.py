@@ -20,6 +20,7 @@ from ragassay.records.base import (
     RelevanceLabel,
     Verdict,
     VerdictState,
+    renamed_field,
 )
 from ragassay.records.inputs import Citation, Nugget
 
@@ -149,9 +150,10 @@ class Comparison:
     """A verifier's verdict on a claim and a text; its fields are those of the verdicts made of it.
 
     Attributes:
-        confidence: Its probability among the labels, or the leaning's; None where not given.
+        confidence: Its probability among the labels; of the tentative one, where undecided; None
+            where not given.
         entropy_bits: Entropy of the distribution over the labels; None where not given.
-        leaning: The likeliest label, where that is not enough for a verdict.
+        tentative_label: The likeliest label, where that is not enough for a verdict.
         difference: The claim's words that the text does not support, if a rule found some.
         absent_numbers: The claim's numbers that the text does not state, nor another value for.
         spans: The parts of the claim that the text does not support, from a verifier of tokens.
@@ -161,7 +163,7 @@ class Comparison:
     confidence: float | None
     usage: Usage
     entropy_bits: float | None = None
-    leaning: Verdict | None = None
+    tentative_label: Verdict | None = None
     failure: Failure | None = None
     difference: str = ""
     absent_numbers: tuple[str, ...] = ()
@@ -173,9 +175,9 @@ class VerdictBase(Frozen):
 
     Attributes:
         judge: The panel's judge that gave it; "" without a panel.
-        leaning: The label that an undecided verdict leant to.
-        confidence: Probability of the value, or of the leaning, among those possible; None where
-            not given.
+        tentative_label: The likeliest label of an undecided verdict.
+        confidence: Probability of the value, or of the tentative label, among those possible; None
+            where not given.
         entropy_bits: Entropy of that distribution; None where not given.
         escalation: Set where the first judge was not sure and a second one was asked.
         usage: Tokens and cost, who answered, and where the distribution comes from.
@@ -184,7 +186,7 @@ class VerdictBase(Frozen):
 
     evaluator: str
     judge: str = ""
-    leaning: str | None = None
+    tentative_label: str | None = renamed_field("tentative_label", "leaning", default=None)
     confidence: float | None = Field(default=None, ge=0, le=1)
     entropy_bits: float | None = Field(default=None, ge=0)
     escalation: Escalation | None = None
@@ -218,7 +220,7 @@ class VerdictBase(Frozen):
         return getattr(self, self.value_field) if self.value_field else None
 
     @property
-    def said(self) -> str | float | None:
+    def choice(self) -> str | float | None:
         """The value as one of `choices`; None where unscored."""
         return self.value
 
@@ -254,7 +256,7 @@ class RatingVerdict(WeighedVerdict):
     value_field = "score"
 
     @property
-    def said(self) -> int | None:
+    def choice(self) -> int | None:
         """The rating that the judge wrote; None where unscored."""
         return getattr(self, "rating", None)
 
@@ -474,7 +476,7 @@ class NuggetAssignment(WeighedVerdict):
     assignment: Assignment | None = None
 
 
-class Said(Frozen):
+class Assessment(Frozen):
     """A reply of a user's own evaluator, with a reason.
 
     Attributes:

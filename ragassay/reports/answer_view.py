@@ -30,7 +30,7 @@ from ragassay.reports.display import (
     unscored_text,
 )
 from ragassay.reports.labels import (
-    N_LOOKS,
+    N_SECONDARY,
     finding_rank,
     shown_findings,
 )
@@ -142,8 +142,8 @@ class AnswerView:
     number: int
     evaluation: Evaluation
     findings: tuple[Finding, ...]
-    looks: tuple[Finding, ...]
-    n_more_looks: int
+    secondary_findings: tuple[Finding, ...]
+    n_more_secondary: int
     rubrics: tuple[RubricView, ...]
     scores: Sheet
     sentences: tuple[SentenceView, ...]
@@ -159,9 +159,9 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
     return AnswerView(
         number=number,
         evaluation=evaluation,
-        findings=_rank_findings(evaluation.heads),
-        looks=_rank_findings(shown_findings(evaluation, "look")),
-        n_more_looks=max(0, len(evaluation.looks) - N_LOOKS),
+        findings=_rank_findings(evaluation.primary_findings),
+        secondary_findings=_rank_findings(shown_findings(evaluation, "secondary")),
+        n_more_secondary=max(0, len(evaluation.secondary_findings) - N_SECONDARY),
         rubrics=tuple(_rubric(judgment, evaluation.scores) for judgment in evaluation.judgments),
         scores=_score_sheet(evaluation),
         sentences=view_sentences(evaluation),

@@ -137,7 +137,7 @@ def basis_text(audit: Audit) -> str:
     source = "held by the file" if audit.pools == "given" else f"made with seed {audit.seed}"
     is_of_pairs = any(trust.family == "pair" for trust in audit.certificate)
     whole = count_text(audit.n_answers, f"whole {'pair' if is_of_pairs else 'answer'}")
-    hurt = count_text(audit.n_damaged, "damaged one")
+    hurt = count_text(audit.n_perturbed, "damaged one")
     parts = [
         f"Judge: {audit.judge}{', told what was measured of each answer' * audit.is_measured}",
         f"{whole} and {hurt}, {source}",

@@ -80,10 +80,12 @@ def reason_text(reason: str) -> str:
     return {**FAILURE_REASONS}.get(reason, label_text(reason))
 
 
-def unscored_text(failure: Failure | None, leaning: str | None = None) -> str:
+def unscored_text(failure: Failure | None, tentative_label: str | None = None) -> str:
     """Return the text in place of a missing verdict: "unscored (time-out)", or "undecided"."""
     if failure and failure.is_undecided:
-        return f"{UNDECIDED}, leans to {label_text(leaning)}" if leaning else UNDECIDED
+        return (
+            f"{UNDECIDED}, leans to {label_text(tentative_label)}" if tentative_label else UNDECIDED
+        )
     return f"{UNSCORED} ({reason_text(failure.reason)})" if failure else NOT_JUDGED
 
 
@@ -117,8 +119,8 @@ def decided_text(verdict: VerdictBase) -> str:
         reason = reason_text(escalation.failure.reason)
         return f"{escalation.judge} was to decide, and did not ({reason})"
     before: VerdictBase | None = getattr(verdict, "escalated_from", None)
-    said = f"; the first judge had said {value_text(before)}" if before is not None else ""
-    return f"decided by {escalation.judge}{said}"
+    before_text = f"; the first judge had said {value_text(before)}" if before is not None else ""
+    return f"decided by {escalation.judge}{before_text}"
 
 
 def detail_text(verdict: VerdictBase) -> str:
@@ -131,7 +133,7 @@ def value_text(verdict: VerdictBase) -> str:
     """Return a verdict's value: a label in words, a number on its scale, or that it failed."""
     value = verdict.value
     if value is None:
-        return unscored_text(verdict.failure, verdict.leaning)
+        return unscored_text(verdict.failure, verdict.tentative_label)
     if isinstance(value, str):
         return label_text(value)
     low, high = getattr(verdict, "scale", SHARE_SCALE)

@@ -20,7 +20,7 @@ from ragassay.records import (
 from ragassay.reports.display import UNDECIDED, precision_text, reason_text
 from ragassay.reports.labels import (
     JUDGED,
-    N_LOOKS,
+    N_SECONDARY,
     REFUSAL,
     Severity,
     finding_rank,
@@ -30,7 +30,7 @@ from ragassay.reports.labels import (
     place_text,
     shown_findings,
 )
-from ragassay.reports.mark_places import Piece, mark_places, marked_claim, marked_passage
+from ragassay.reports.marked import Piece, mark_places, marked_claim, marked_passage
 from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
 from ragassay.reports.sheets import Sheet, Shown, words
 from ragassay.reports.text import count_text, findings_text, headline, join_words, verdict_title
@@ -59,7 +59,7 @@ class FindingCard:
     title: str
     severity: Severity
     sentence: int
-    said: tuple[Piece, ...]
+    pieces: tuple[Piece, ...]
     marker: str
     passage: PassageView | None
     shown: tuple[Piece, ...]
@@ -69,13 +69,13 @@ class FindingCard:
 
 
 def view_cards(
-    evaluations: Sequence[Evaluation], level: FindingLevel = "head"
+    evaluations: Sequence[Evaluation], level: FindingLevel = "primary"
 ) -> tuple[FindingCard, ...]:
     """Return the findings of a level as `ranked` orders them."""
     found = [
         card
         for number, outline in enumerate(outlines_of(evaluations), start=1)
-        if (outline.heads if level == "head" else outline.looks)
+        if (outline.primary_findings if level == "primary" else outline.secondary_findings)
         for card in cards_of(number, evaluations[number - 1], level)
     ]
     return rank_cards(found)
@@ -97,14 +97,14 @@ def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingC
     n = finding.sentence or 0
     text = next((one.text for one in evaluation.sentences if one.index == n), "")
     verdict = evaluation.verdict_of(finding)
-    span, difference, marker, said = None, "", "", mark_places(text, ())
+    span, difference, marker, pieces = None, "", "", mark_places(text, ())
     if isinstance(verdict, CitationVerdict | EvidenceVerdict):
         span, difference = verdict.evidence, verdict.difference
         places = [(one.start, one.end) for one in verdict.spans]
         if difference:
-            said = marked_claim(text, difference)
+            pieces = marked_claim(text, difference)
         elif places:
-            said = mark_places(text, places, "unsupported")
+            pieces = mark_places(text, places, "unsupported")
     if isinstance(verdict, CitationVerdict):
         marker = verdict.citation.marker
     return FindingCard(
@@ -112,16 +112,16 @@ def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingC
         record=evaluation.record_id,
         system=evaluation.system or "",
         kind=finding.kind,
-        title=finding_title(finding.kind, 1) + ("?" if finding.level == "look" else ""),
-        severity=finding_severity(finding.kind) if finding.level == "head" else "caution",
+        title=finding_title(finding.kind, 1) + ("?" if finding.level == "secondary" else ""),
+        severity=finding_severity(finding.kind) if finding.level == "primary" else "caution",
         sentence=n,
-        said=said,
+        pieces=pieces,
         marker=marker,
         passage=view_passage(span, titles_of(evaluation)),
         shown=marked_passage(span.text, text, difference) if span else (),
         why=finding.message,
         sure=sure_text(finding),
-        likelihood=evaluation.likelihood_of(finding) if finding.level == "look" else 0.0,
+        likelihood=evaluation.likelihood_of(finding) if finding.level == "secondary" else 0.0,
     )
 
 
@@ -130,9 +130,9 @@ def sure_text(finding: Finding) -> str:
     if finding.precision is not None:
         data = f", on {finding.data}" if finding.data else ""
         n = f"{finding.n_measured:,} " if finding.n_measured else ""
-        seldom = ": not enough to lead" if finding.level == "look" else ""
+        seldom = ": not enough to lead" if finding.level == "secondary" else ""
         return f"Right in {precision_text(finding)} of {n}such findings{data}{seldom}"
-    return "Too unsure to lead" if finding.level == "look" else ""
+    return "Too unsure to lead" if finding.level == "secondary" else ""
 
 
 UNMEASURED = "How often such findings of this judge are right was not measured."
@@ -167,7 +167,7 @@ class FindingGroup:
 
 
 def view_findings(
-    summary: Summary, evaluations: Sequence[Outlined], level: FindingLevel = "head"
+    summary: Summary, evaluations: Sequence[Outlined], level: FindingLevel = "primary"
 ) -> tuple[FindingGroup, ...]:
     """Return findings of a level by kind, the worst kind first, in the order of the answers.
 
@@ -177,7 +177,7 @@ def view_findings(
     for evaluation in evaluations:
         for finding in shown_findings(evaluation, level):
             listed[finding.kind].append((evaluation.record_id, finding))
-    counts = summary.findings if level == "head" else summary.looks
+    counts = summary.findings if level == "primary" else summary.secondary_findings
     kinds = {*listed, *(kind for kind, n in counts.items() if n)}
     groups: list[FindingGroup] = []
     for kind in sorted(kinds, key=finding_rank):
@@ -197,7 +197,7 @@ def view_findings(
 def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
     """Return what is wrong, in a sentence that leads the page."""
     serious = {kind: n for kind, n in summary.findings.items() if is_serious(kind)}
-    n_wrong = sum(any(is_serious(f.kind) for f in e.heads) for e in evaluations)
+    n_wrong = sum(any(is_serious(f.kind) for f in e.primary_findings) for e in evaluations)
     n = len(evaluations)
     if not n or summary.judged_nothing:
         return headline(summary)
@@ -207,7 +207,11 @@ def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
         where = f"{n_wrong:,} of {count_text(n, 'answer')}" if n > 1 else "this answer"
         return f"{findings_text(serious)} in {where}{'; ' if refused else ''}{refused}."
     rest = [refused] if refused else []
-    rest += [f"{count_text(n, 'finding')} worth a look" for n in [sum(summary.looks.values())] if n]
+    rest += [
+        f"{count_text(n, 'finding')} worth a look"
+        for n in [sum(summary.secondary_findings.values())]
+        if n
+    ]
     if summary.n_undecided:
         rest.append(count_text(summary.n_undecided, f"{UNDECIDED} verdict"))
     where = f"{n:,} answers" if n > 1 else "this answer"
@@ -219,7 +223,7 @@ def measured_text(findings: Sequence[Finding]) -> str:
     parts = list(dict.fromkeys(_measured_part(f) for f in findings if f.precision is not None))
     if not parts:
         return ""
-    seldom = "" if any(f.level == "head" for f in findings) else ": not enough to lead"
+    seldom = "" if any(f.level == "primary" for f in findings) else ": not enough to lead"
     return f"Measured: right in {' or '.join(parts)}{seldom}."
 
 
@@ -230,8 +234,8 @@ def _measured_part(finding: Finding) -> str:
 
 def unmeasured_text(evaluations: Iterable[Outlined]) -> str:
     """Say once that nobody measured how often the judge's leading findings are right."""
-    heads = (finding for evaluation in evaluations for finding in evaluation.heads)
-    return UNMEASURED if any(f.kind in JUDGED and f.precision is None for f in heads) else ""
+    primary = (finding for evaluation in evaluations for finding in evaluation.primary_findings)
+    return UNMEASURED if any(f.kind in JUDGED and f.precision is None for f in primary) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,20 +287,22 @@ def undecided_note(summary: Summary) -> str:
     )
 
 
-def looks_text(summary: Summary, evaluations: Iterable[Outlined] = ()) -> str:
+def secondary_text(summary: Summary, evaluations: Iterable[Outlined] = ()) -> str:
     """Name what is worth a look, in a line of the terminal; empty where nothing is."""
-    if not summary.looks:
+    if not summary.secondary_findings:
         return ""
-    n_more = sum(len(one.looks) - len(shown_findings(one, "look")) for one in evaluations)
-    more = f" {more_looks_text(n_more)}" if n_more else ""
-    return f"Worth a look: {findings_text(summary.looks)}.{more}"
+    n_more = sum(
+        len(one.secondary_findings) - len(shown_findings(one, "secondary")) for one in evaluations
+    )
+    more = f" {more_secondary_text(n_more)}" if n_more else ""
+    return f"Worth a look: {findings_text(summary.secondary_findings)}.{more}"
 
 
-def more_looks_text(n_more: int) -> str:
+def more_secondary_text(n_more: int) -> str:
     """Say how many findings worth a look are not shown; empty where all are."""
     if not n_more:
         return ""
-    return f"The likeliest {N_LOOKS} of each answer are shown, {n_more:,} more are not."
+    return f"The likeliest {N_SECONDARY} of each answer are shown, {n_more:,} more are not."
 
 
 def undecided_text(summary: Summary) -> str:

@@ -33,7 +33,7 @@ from ragassay.reports.findings_view import (
     FindingCard,
     cards_of,
     lead_text,
-    more_looks_text,
+    more_secondary_text,
     rank_cards,
 )
 from ragassay.reports.index import (
@@ -142,7 +142,7 @@ def _pack_members(members: Sequence[object]) -> str:
     return base64.b64encode(zlib.compress(text.encode(errors="replace"), 9)).decode("ascii")
 
 
-SAID = {
+TEXTS = {
     "explanation": EXPLANATION,
     "not_audited": NOT_AUDITED,
     "averages_note": AVERAGES_NOTE,
@@ -159,11 +159,11 @@ N_STATIC = 10
 
 PAGE, STYLE, SCRIPT = "report.html.j2", "report_style.html.j2", "script.html.j2"
 
-LEVELS: tuple[FindingLevel, ...] = ("head", "look")
+LEVELS: tuple[FindingLevel, ...] = ("primary", "secondary")
 
 STATES = (
-    ("heads", "a finding that leads"),
-    ("looks", "something worth a look"),
+    ("primary", "a finding that leads"),
+    ("secondary", "something worth a look"),
     *((state, f"{state} verdicts") for state in (UNDECIDED, UNSCORED)),
     ("none", "nothing found"),
 )
@@ -207,9 +207,11 @@ def html_pieces(
         n_answers=count_text(len(evaluations), "answer"),
         lines=lines,
         is_bounded=any(bar.worst is not None for line in lines for bar in line.bars),
-        heads=cards["head"],
-        looks=cards["look"],
-        more_looks=more_looks_text(sum(group.n_unlisted for group in report.looks)),
+        primary=cards["primary"],
+        secondary=cards["secondary"],
+        more_secondary=more_secondary_text(
+            sum(group.n_unlisted for group in report.secondary_findings)
+        ),
         n_static=N_STATIC,
         unlisted=sum(group.n_unlisted for group in report.findings),
         systems=list(dict.fromkeys(e.system for e in outlines if e.system)),
@@ -326,5 +328,5 @@ def page_environment() -> Environment:
         "severity": finding_severity,
         "judged_by": judged_by_text,
     }
-    environment.globals |= {**SAID, "UNDECIDED": UNDECIDED}
+    environment.globals |= {**TEXTS, "UNDECIDED": UNDECIDED}
     return environment

@@ -59,9 +59,9 @@ def index_answer(
 ) -> dict[str, object]:
     """Return an answer's entry.
 
-    It has id, system, question; kinds of the findings that lead (`heads`) and that are worth a
-    look (`looks`); numbers of `undecided` and `unscored` verdicts; `scores` with their `texts`, in
-    the order of the columns, None where unscored; `shown` are the texts of the main ones, `sources`
+    It has id, system, question; kinds of `primary` and `secondary` findings; numbers of `undecided`
+    and `unscored` verdicts; `scores` with their `texts`, in the order of the columns, None where
+    unscored; `shown` are the texts of the main ones, `sources`
     the positions of its sources among all.
     """
     e = evaluation
@@ -69,8 +69,8 @@ def index_answer(
         "id": e.record_id,
         "system": e.system or "",
         "question": e.question,
-        "heads": [finding.kind for finding in e.heads],
-        "looks": [finding.kind for finding in e.looks],
+        "primary": [finding.kind for finding in e.primary_findings],
+        "secondary": [finding.kind for finding in e.secondary_findings],
         UNDECIDED: len(e.undecided),
         UNSCORED: sum(verdict.state == UNSCORED for verdict in e.verdicts),
         "scores": [_value(e, key) for key in columns],
@@ -167,7 +167,7 @@ def view_lines(summary: Summary, evaluations: Sequence[Outlined]) -> tuple[Syste
 
 def is_wrong(evaluation: Outlined) -> bool:
     """Return whether a serious finding leads an answer."""
-    return any(is_serious(finding.kind) for finding in evaluation.heads)
+    return any(is_serious(finding.kind) for finding in evaluation.primary_findings)
 
 
 def view_bar(title: str, score: Score | None) -> Bar:

@@ -12,7 +12,7 @@ from ragassay.safe_text import CONTROLS, REORDERING
 Severity = Literal["serious", "caution", "note"]
 
 
-class FindingWording(NamedTuple):
+class FindingDisplay(NamedTuple):
     """Singular, plural and severity of a kind of finding."""
 
     singular: str
@@ -23,110 +23,110 @@ class FindingWording(NamedTuple):
 REFUSAL = "refusal"
 
 # In reading order.
-FINDINGS: dict[str, FindingWording] = {
-    "other_language": FindingWording(
+FINDINGS: dict[str, FindingDisplay] = {
+    "other_language": FindingDisplay(
         "Answer in another language than its question",
         "Answers in another language than their questions",
         "serious",
     ),
-    "cut_off_answer": FindingWording(
+    "cut_off_answer": FindingDisplay(
         "Answer that stops within a sentence", "Answers that stop within a sentence", "serious"
     ),
-    REFUSAL: FindingWording(
+    REFUSAL: FindingDisplay(
         "Answer that says it has none", "Answers that say they have none", "caution"
     ),
-    "inappropriate_sentence": FindingWording(
+    "inappropriate_sentence": FindingDisplay(
         "Inappropriate sentence", "Inappropriate sentences", "serious"
     ),
-    "contradicted_citation": FindingWording(
+    "contradicted_citation": FindingDisplay(
         "Contradicted citation", "Contradicted citations", "serious"
     ),
-    "contradicted_sentence": FindingWording(
+    "contradicted_sentence": FindingDisplay(
         "Contradicted sentence", "Contradicted sentences", "serious"
     ),
-    "contradicted_evidence": FindingWording(
+    "contradicted_evidence": FindingDisplay(
         "Sentence against the evidence", "Sentences against the evidence", "serious"
     ),
-    "retracted_citation": FindingWording(
+    "retracted_citation": FindingDisplay(
         "Citation of a retracted article", "Citations of retracted articles", "serious"
     ),
-    "invalid_citation": FindingWording("Invalid citation", "Invalid citations", "serious"),
-    "unresolved_citation": FindingWording(
+    "invalid_citation": FindingDisplay("Invalid citation", "Invalid citations", "serious"),
+    "unresolved_citation": FindingDisplay(
         "Citation that could not be resolved", "Citations that could not be resolved", "caution"
     ),
-    "ambiguous_citation": FindingWording(
+    "ambiguous_citation": FindingDisplay(
         "Number of a citation with two meanings",
         "Numbers of citations with two meanings",
         "caution",
     ),
-    "irrelevant_citation": FindingWording(
+    "irrelevant_citation": FindingDisplay(
         "Citation about something else", "Citations about something else", "serious"
     ),
-    "number_not_in_source": FindingWording(
+    "number_not_in_source": FindingDisplay(
         "Sentence with a number that its sources do not state",
         "Sentences with numbers that their sources do not state",
         "caution",
     ),
-    "missed_nugget": FindingWording(
+    "missed_nugget": FindingDisplay(
         "Answer that misses facts", "Answers that miss facts", "caution"
     ),
-    "one_source_cited": FindingWording(
+    "one_source_cited": FindingDisplay(
         "Answer that cites one source for everything",
         "Answers that cite one source for everything",
         "caution",
     ),
-    "uncited_sentence": FindingWording(
+    "uncited_sentence": FindingDisplay(
         "Answer with sentences that cite nothing",
         "Answers with sentences that cite nothing",
         "note",
     ),
-    "later_citation": FindingWording(
+    "later_citation": FindingDisplay(
         "Citation of an article younger than the answer",
         "Citations of articles younger than the answer",
         "serious",
     ),
-    "concern_citation": FindingWording(
+    "concern_citation": FindingDisplay(
         "Citation under an expression of concern",
         "Citations under an expression of concern",
         "caution",
     ),
     # A corpus may be a part of PubMed, and the answer's own sources may include the article.
-    "unknown_citation": FindingWording("Unknown citation", "Unknown citations", "caution"),
-    "corrected_citation": FindingWording(
+    "unknown_citation": FindingDisplay("Unknown citation", "Unknown citations", "caution"),
+    "corrected_citation": FindingDisplay(
         "Citation of a corrected article", "Citations of corrected articles", "note"
     ),
-    "preprint_citation": FindingWording("Citation of a preprint", "Citations of preprints", "note"),
-    "unscored": FindingWording("Unscored verdict", "Unscored verdicts", "caution"),
-    "escalation_failed": FindingWording(
+    "preprint_citation": FindingDisplay("Citation of a preprint", "Citations of preprints", "note"),
+    "unscored": FindingDisplay("Unscored verdict", "Unscored verdicts", "caution"),
+    "escalation_failed": FindingDisplay(
         "Answer with verdicts that the second judge did not give",
         "Answers with verdicts that the second judge did not give",
         "caution",
     ),
-    "no_evidence": FindingWording(
+    "no_evidence": FindingDisplay(
         "Answer with claims without a passage", "Answers with claims without a passage", "note"
     ),
-    "nowhere_to_search": FindingWording(
+    "nowhere_to_search": FindingDisplay(
         "Answer without anything to search", "Answers without anything to search", "caution"
     ),
-    "search_without_queries": FindingWording(
+    "search_without_queries": FindingDisplay(
         "Search without the model's queries", "Searches without the model's queries", "caution"
     ),
-    "search_not_judged": FindingWording(
+    "search_not_judged": FindingDisplay(
         "Search whose passages were not judged",
         "Searches whose passages were not judged",
         "caution",
     ),
-    "withdrawn_evidence": FindingWording(
+    "withdrawn_evidence": FindingDisplay(
         "Answer whose retracted evidence was left out",
         "Answers whose retracted evidence was left out",
         "note",
     ),
-    "empty_answer": FindingWording("Empty answer", "Empty answers", "caution"),
-    "source_speaks_to_judge": FindingWording(
+    "empty_answer": FindingDisplay("Empty answer", "Empty answers", "caution"),
+    "source_speaks_to_judge": FindingDisplay(
         "Source that speaks to a judge", "Sources that speak to a judge", "caution"
     ),
-    "sources_cut": FindingWording("Cut source list", "Cut source lists", "caution"),
-    "extractive_nugget": FindingWording("Extractive nugget", "Extractive nuggets", "note"),
+    "sources_cut": FindingDisplay("Cut source list", "Cut source lists", "caution"),
+    "extractive_nugget": FindingDisplay("Extractive nugget", "Extractive nuggets", "note"),
 }
 
 JUDGED = frozenset(
@@ -163,8 +163,8 @@ def finding_severity(kind: str) -> Severity:
 def place_text(finding: Finding) -> str:
     """Return the sentence that a finding is about, as "sentence 4"; "" if its message names it."""
     place = f"sentence {finding.sentence}" if finding.sentence else ""
-    said = re.search(rf"\b{place}\b", finding.message, re.IGNORECASE)
-    return "" if said else place
+    is_named = re.search(rf"\b{place}\b", finding.message, re.IGNORECASE)
+    return "" if is_named else place
 
 
 def is_serious(kind: str) -> bool:
@@ -172,13 +172,17 @@ def is_serious(kind: str) -> bool:
     return finding_severity(kind) == "serious"
 
 
-N_LOOKS = 5
+N_SECONDARY = 5
 """Findings worth a look that are shown of an answer."""
 
 
 def shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, ...]:
     """Return the findings of a level that are shown: all that lead, the likeliest `N_LOOKS`."""
-    return evaluation.heads if level == "head" else evaluation.looks[:N_LOOKS]
+    return (
+        evaluation.primary_findings
+        if level == "primary"
+        else evaluation.secondary_findings[:N_SECONDARY]
+    )
 
 
 def finding_rank(kind: str) -> tuple[int, str]:

@@ -42,9 +42,9 @@ class MemberView:
     @property
     def line(self) -> str:
         """The rating on one line."""
-        said = f"{self.judge} {self.text}{f' ({self.before})' if self.before else ''}"
+        rating = f"{self.judge} {self.text}{f' ({self.before})' if self.before else ''}"
         reason = " ".join(part for part in (self.rationale, self.detail) if part)
-        return f"{said}{self.sentences}: {reason}" if reason else f"{said}{self.sentences}"
+        return f"{rating}{self.sentences}: {reason}" if reason else f"{rating}{self.sentences}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
     disputes = (
         f"On {count_text(agreement.n_disputed, 'judgment')} two were {points}. They heard each "
         f"other once: {count_text(agreement.n_heard_again, 'rating')} given again, "
-        f"{agreement.n_moved:,} of them changed, {agreement.n_settled:,} of the "
+        f"{agreement.n_moved:,} of them changed, {agreement.n_resolved:,} of the "
         f"{agreement.n_disputed:,} settled."
     )
     final = f"In the end, {_describe_agreement(agreement.exact, agreement.alpha)}"

@@ -11,7 +11,7 @@ from typing import Literal
 from ragassay.records import Evaluation
 from ragassay.reports.display import UNDECIDED, UNSCORED, Tone
 from ragassay.reports.findings_view import FindingCard
-from ragassay.reports.mark_places import Piece, mark_places, marked_passage
+from ragassay.reports.marked import Piece, mark_places, marked_passage
 from ragassay.reports.sentence_view import (
     Chip,
     PassageView,
@@ -45,7 +45,7 @@ _STATE_OF: dict[Tone, State] = {"good": "good", UNDECIDED: "open", UNSCORED: "un
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Remark:
     """A verdict on a sentence: of what, in a word, and why.
 
     `unsupported` are the sentence's words that the passage does not support.
@@ -68,7 +68,7 @@ class Quoted:
     passage: PassageView | None
     shown: tuple[Piece, ...]
     target: str
-    said: tuple[Said, ...]
+    remarks: tuple[Remark, ...]
     source: int | None
 
 
@@ -124,7 +124,7 @@ def view_prose(evaluation: Evaluation, found: Sequence[FindingCard]) -> tuple[Pr
     cards: dict[int, list[FindingCard]] = defaultdict(list)
     for card in found:
         cards[card.sentence].append(card)
-    n_heads = {finding.sentence for finding in evaluation.heads}
+    n_heads = {finding.sentence for finding in evaluation.primary_findings}
     places = {source.id: place for place, source in enumerate(evaluation.sources)}
     sentences = {
         view.index: _sentence(view, cards[view.index], view.index in n_heads, places)
@@ -231,8 +231,8 @@ def _quote_passages(view: SentenceView, places: Mapping[str, int]) -> Iterator[Q
             if first.passage
             else (),
             target=first.target,
-            said=tuple(
-                Said(subject, one.chip, one.difference, one.nuggets, _words(view.text, one))
+            remarks=tuple(
+                Remark(subject, one.chip, one.difference, one.nuggets, _words(view.text, one))
                 for subject, one in group
             ),
             source=places.get(first.passage.document) if first.passage else None,

@@ -50,7 +50,7 @@ class JudgeView:
     role: str
     card: str
     description: str
-    notice: str
+    warning: str
     figures: Sheet
     limits: tuple[str, ...]
     bounds: Sheet
@@ -97,7 +97,7 @@ def _judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
         role=role,
         card="" if card.model == model else card.model,
         description=card.description,
-        notice="" if card.figures else NO_FIGURES,
+        warning="" if card.figures else NO_FIGURES,
         figures=figures_sheet(card.figures),
         limits=card.limits,
         bounds=bounds_sheet(card.bounds),

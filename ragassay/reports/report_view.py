@@ -57,7 +57,7 @@ class ReportView:
     shortfall: str
     findings: tuple[FindingGroup, ...]
     unmeasured: str
-    looks: tuple[FindingGroup, ...]
+    secondary_findings: tuple[FindingGroup, ...]
     unscored: tuple[str, ...]
     undecided: tuple[str, ...]
     undecided_note: str
@@ -98,7 +98,7 @@ def view_report(
         shortfall=shortfall(summary),
         findings=view_findings(summary, outlines),
         unmeasured=unmeasured_text(outlines),
-        looks=view_findings(summary, outlines, "look"),
+        secondary_findings=view_findings(summary, outlines, "secondary"),
         unscored=open_lines.unscored,
         undecided=open_lines.undecided,
         undecided_note=undecided_note(summary),

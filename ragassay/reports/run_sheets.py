@@ -191,8 +191,10 @@ def answer_sheet(evaluations: Sequence[Outlined]) -> Sheet:
             *(_rubric_cell(one.scores) for _ in range(has_rubrics)),
             *(score_cell(one.scores.get(key), has_interval=False) for key in shares),
             Shown(
-                f"{len(one.heads):,}",
-                style="bad" if any(is_serious(finding.kind) for finding in one.heads) else "",
+                f"{len(one.primary_findings):,}",
+                style="bad"
+                if any(is_serious(finding.kind) for finding in one.primary_findings)
+                else "",
             ),
         )
         for one in evaluations

@@ -148,7 +148,7 @@ class Sheet:
     sections: Mapping[int, Shown] = field(default_factory=dict)
 
     @property
-    def heads(self) -> tuple[Column, ...]:
+    def column_heads(self) -> tuple[Column, ...]:
         """The columns that people see."""
         return tuple(column for column in self.columns if column.title)
 
@@ -266,7 +266,7 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
     table = Table(title=cell_text(sheet.title), title_justify="left", box=box.SIMPLE_HEAD)
     table.show_edge = False
     table.pad_edge = False
-    for column in sheet.heads:
+    for column in sheet.column_heads:
         justify = "right" if column.is_number else "left"
         # rich would break numbers to make room: their columns are as narrow as they get instead.
         is_unbroken = column.is_unbroken or column.is_number
@@ -280,12 +280,13 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
         if place and place in sheet.sections:
             table.add_section()
         is_same = [
-            c.is_once and row[i : i + 1] == above[i : i + 1] for i, c in enumerate(sheet.heads)
+            c.is_once and row[i : i + 1] == above[i : i + 1]
+            for i, c in enumerate(sheet.column_heads)
         ]
         table.add_row(
             *(
                 "" if same else _rich(cell, NUMBER_WIDTH if column.is_number else 0)
-                for cell, same, column in zip(row, is_same, sheet.heads, strict=True)
+                for cell, same, column in zip(row, is_same, sheet.column_heads, strict=True)
             )
         )
         above = row
@@ -334,8 +335,8 @@ def _unbroken_text() -> type[Text]:
 
 def sheet_markdown(sheet: Sheet) -> str:
     """Return a sheet as a table of GitHub's Markdown, without its title, ending in a newline."""
-    rows = [[escape(column.title) for column in sheet.heads]]
-    rows.append(["---:" if column.is_number else "---" for column in sheet.heads])
+    rows = [[escape(column.title) for column in sheet.column_heads]]
+    rows.append(["---:" if column.is_number else "---" for column in sheet.column_heads])
     rows += ([_marked_up(cell) for cell in row] for row in sheet.shown)
     head, rule, *body = (" | ".join(row) for row in rows)
     lines = (f"| {head} |", f"|{rule.replace(' ', '')}|", *(f"| {row} |" for row in body))
@@ -369,8 +370,11 @@ def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
     """
     label = "".join(c if c.isascii() and (c.isalnum() or c in ".:-") else "-" for c in label)
     caption = caption or f"{'. '.join(filter(None, (sheet.title, sheet.caption)))}."
-    layout = "".join("r" if column.is_number else "l" for column in sheet.heads)
-    rows = ([column.title for column in sheet.heads], *([c.line for c in r] for r in sheet.shown))
+    layout = "".join("r" if column.is_number else "l" for column in sheet.column_heads)
+    rows = (
+        [column.title for column in sheet.column_heads],
+        *([c.line for c in r] for r in sheet.shown),
+    )
     head, *body = (" & ".join(map(latex_escape, row)) + r" \\" for row in rows)
     lines = [
         r"\begin{table}[htbp]",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 
-from ragassay.evaluators import OURS, Direction, Wording
+from ragassay.evaluators import OURS, Direction, ScoreDisplay
 from ragassay.metrics.stats.changes import SERIOUS_KEY
 from ragassay.model_names import SIGNALS
 from ragassay.records import UNSCORED_KINDS, Score, Summary
@@ -21,13 +21,17 @@ AVERAGES_NOTE = (
 MAIN_SCORES = ("nuggets.recall", "nuggets.f1", "evidence.support", "citations.support")
 
 
-GROUPS = {e.words.group: Wording(e.words.title, e.words.direction) for e in OURS if e.words.title}
+GROUPS = {
+    e.display.group: ScoreDisplay(e.display.title, e.display.direction)
+    for e in OURS
+    if e.display.title
+}
 """Titles of groups of scores, by the part of their names before the dot."""
 
-SCORES = {name: wording for e in OURS for name, wording in e.words.scores.items()}
+SCORES = {name: wording for e in OURS for name, wording in e.display.scores.items()}
 """Titles of scores, by their full name."""
 
-QUESTIONS = {e.words.kind: e.words.question for e in OURS if e.words.kind}
+QUESTIONS = {e.display.kind: e.display.question for e in OURS if e.display.kind}
 """Titles of the kinds of questions to a judge."""
 
 _HEADLINE_SHARES = (
@@ -86,7 +90,7 @@ def question_title(kind: str) -> str:
 
 def verdict_title(evaluator: str, n: int = 1) -> str:
     """Return the noun for an evaluator's verdicts, one or several; for a user's, its name."""
-    known = next((e.words for e in OURS if e.name == evaluator), None)
+    known = next((e.display for e in OURS if e.name == evaluator), None)
     one = known.verdict if known else f"verdict of {evaluator}"
     several = (known and known.verdicts) or (f"{one}s" if known else f"verdicts of {evaluator}")
     return one if n == 1 else several
@@ -121,7 +125,7 @@ def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
         worst=low,
         best=high,
         scale=rubrics[0].scale,
-    ).settled
+    ).reported
 
 
 def rubric_mean_text(scores: Mapping[str, Score]) -> str:
@@ -218,10 +222,10 @@ def headline(summary: Summary) -> str:
         who += f" by {count_text(len(summary.systems), 'system')}"
     clauses = [_rubric_clause(summary.scores)]
     clauses += [_share_clause(summary.scores, key, words) for key, words in _HEADLINE_SHARES]
-    said = join_words(clause for clause in clauses if clause) or "no score is available"
+    scores_text = join_words(clause for clause in clauses if clause) or "no score is available"
     told = UNSCORED_KINDS if summary.unscored else ()
     found = findings_text({kind: n for kind, n in summary.findings.items() if kind not in told})
-    line = f"{who}: {said}" + (f"; look first at {found}." if found else ".")
+    line = f"{who}: {scores_text}" + (f"; look first at {found}." if found else ".")
     return " ".join(filter(None, (line, lost_text(summary))))
 
 

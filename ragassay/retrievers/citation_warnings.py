@@ -79,8 +79,8 @@ def _notice(article: Article, notice: Notice) -> tuple[str, str]:
     kind, words, link = _WORDS[notice]
     others = [other.id for other in article.links if other.kind == link and other.id]
     where = f" (PMID {', '.join(others)})" if others else ""
-    said = "; it appeared in a journal" if notice == "preprint" and others else ""
-    return kind, f"{words}{said}{where}"
+    elsewhere = "; it appeared in a journal" if notice == "preprint" and others else ""
+    return kind, f"{words}{elsewhere}{where}"
 
 
 def _is_later(published: str, written: str) -> bool:

@@ -69,8 +69,8 @@ class AccessControl:
         is_own = origin == f"http://{host}" or (origin is None and method in ("GET", "HEAD"))
         if not is_own:
             return "the request comes from another page"
-        given = cookies.get(self.cookie, "")
-        if not (self._is_token(token) or self._is_token(given)):
+        value = cookies.get(self.cookie, "")
+        if not (self._is_token(token) or self._is_token(value)):
             return "open the address that `ragassay review` printed: it holds the token"
         site = headers.get("sec-fetch-site", "none")
         # The address with the token may be opened from anywhere, by its owner.
@@ -78,8 +78,8 @@ class AccessControl:
             return "the request comes from another page"
         return ""
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self.token.encode())
+    def _is_token(self, value: str) -> bool:
+        return hmac.compare_digest(value.encode(), self.token.encode())
 
 
 def page_policy(nonce: str) -> str:

@@ -19,7 +19,7 @@ from ragassay.errors import InputError
 from ragassay.review import pages
 from ragassay.review.access import HEADERS, AccessControl, page_policy
 from ragassay.review.session import Filter, ReviewSession, queue
-from ragassay.review.submissions import LONGEST_NAME, read_said, review_of
+from ragassay.review.submissions import LONGEST_NAME, read_submission, review_of
 
 N_BYTES_MOST = 2**16
 N_ROWS_MOST = 200
@@ -116,19 +116,19 @@ class _Routes:
         body = await _body(request)
         if body is None:
             return PlainTextResponse(f"at most {N_BYTES_MOST:,} bytes", 413)
-        said = read_said(body)
-        if self._number(said.n) is None:
+        submission = read_submission(body)
+        if self._number(submission.n) is None:
             return PlainTextResponse("there is no such item", 404)
-        review = review_of(said, self.session.items[said.n], self.session.source)
+        review = review_of(submission, self.session.items[submission.n], self.session.source)
         await run_in_threadpool(self.session.add, review)
         return JSONResponse({"id": review.id, "n": self.session.number_of(review.about[:3])})
 
     async def tell_news(self, request: Request) -> Response:
         """Tell which items somebody said something of after the first `since` reviews."""
         n = await run_in_threadpool(self.session.refresh)
-        given = request.query_params.get("since", "")
-        since = int(given) if _is_number(given) else n
-        told = {"n": n, "changed": sorted(self.session.said_since(since))}
+        number_text = request.query_params.get("since", "")
+        since = int(number_text) if _is_number(number_text) else n
+        told = {"n": n, "changed": sorted(self.session.reviews_since(since))}
         return JSONResponse(told if since >= n else told | await self._in_numbers(request))
 
     async def finish(self, request: Request) -> Response:
@@ -146,8 +146,8 @@ class _Routes:
         told = {"total": found.n, "done": found.n_done, "left_s": found.left_s}
         return {**told, "order": numbers} if with_order else told
 
-    def _number(self, given: object) -> int | None:
-        text = str(given)
+    def _number(self, number_text: object) -> int | None:
+        text = str(number_text)
         return int(text) if _is_number(text) and int(text) < len(self.session.items) else None
 
 

@@ -65,14 +65,14 @@ class ReviewItem:
         field: What a choice says: "label", "rating" or "removed".
         place: Where it is: "sentence 2, citation 1"; empty for the whole.
         subject: What is judged, as a line of text.
-        said: What the model said, as one of the choices; None where it said nothing.
-        leaning: What it leant to instead.
+        model_choice: The model's value, as one of the choices; None where it gave none.
+        tentative_choice: The choice that an undecided verdict tends to.
         choices: What a person can say with one key.
         edits: What a person can write: "label", "text", "answers", "texts".
         written: The texts that a list has, where the verdict is one.
         confidence: The model's; empty where not given.
         states: What makes it worth a look.
-        worth: How much; the highest comes first.
+        priority: The highest comes first.
         because: The same in words.
         opinions: What each judge of a panel or grader said, where there are several.
         sentence: 1-based; None for the whole.
@@ -82,12 +82,12 @@ class ReviewItem:
     record: str
     item: str
     kind: str
-    subject: str
+    item_text: str
     field: str = "label"
     place: str = ""
     system: str = ""
-    said: Value | None = None
-    leaning: Value | None = None
+    model_choice: Value | None = None
+    tentative_choice: Value | None = None
     word: str = ""
     tone: Tone = "plain"
     choices: tuple[Choice, ...] = ()
@@ -96,7 +96,7 @@ class ReviewItem:
     confidence: str = ""
     why: str = ""
     states: tuple[State, ...] = ()
-    worth: float = 0.0
+    priority: float = 0.0
     because: tuple[str, ...] = ()
     opinions: tuple[Opinion, ...] = ()
     sentence: int | None = None

@@ -39,9 +39,9 @@ def _item(item: BankItem, bank: RubricBank) -> ReviewItem:
         item=item.id,
         field="removed",
         kind=KINDS[bank.kind],
-        subject=item.text,
+        item_text=item.text,
         place=bank.query_text or bank.query_id,
-        said=False,
+        model_choice=False,
         choices=KEEP_OR_REMOVE,
         edits=("text", "answers"),
     )

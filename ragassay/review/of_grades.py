@@ -193,7 +193,7 @@ class GradesSource(ReviewSource):
 
     def _same_item(self, item: ReviewItem) -> Iterator[Beside]:
         others = self._elsewhere[item.evaluator, item.item]
-        ranked = sorted(others, key=lambda one: str(one[1].said), reverse=True)
+        ranked = sorted(others, key=lambda one: str(one[1].choice), reverse=True)
         for record, verdict in ranked[:N_ELSEWHERE]:
             if record != item.record:
                 text = self.passages[record].paragraph.text

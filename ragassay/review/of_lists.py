@@ -49,14 +49,14 @@ def _item(asked: EditRequest, name: str, text: str, mark: str | None, reason: st
         field="importance",
         kind="Nugget",
         place=asked.question,
-        subject=text,
-        said=mark,
+        item_text=text,
+        model_choice=mark,
         word=LEFT_OUT if reason else (mark or "not rated"),
         tone="weak" if reason else ("good" if mark == "vital" else "plain"),
         choices=IMPORTANCE,
         edits=("importance", "text"),
         why=REASONS.get(reason, reason),
-        worth=0.0 if reason else 1.0,
+        priority=0.0 if reason else 1.0,
     )
 
 
@@ -72,7 +72,7 @@ class ListSource(ReviewSource):
         """Return the question, and the other nuggets of the list."""
         asked = self.lists[item.record]
         rows = tuple(
-            Beside(one.subject, "", one.word, one.tone, one.why, one.about, one.item == item.item)
+            Beside(one.item_text, "", one.word, one.tone, one.why, one.about, one.item == item.item)
             for one in _items(asked)
         )
         title = f"The list of {asked.topic}"
@@ -97,13 +97,13 @@ def rows_of(asked: EditRequest, session: ReviewSession) -> Rows:
     for item in session.items:
         if item.record != asked.topic:
             continue
-        said = {review.field: review.value for review in session.said_of(item)}
+        edits = {review.field: review.value for review in session.reviews_of(item)}
         # Removed, then given an importance, is taken in again.
-        last = [r for r in session.said_of(item) if r.field in ("removed", "importance")][-1:]
-        is_in = item.word != LEFT_OUT or bool({"importance", "text"} & said.keys())
+        last = [r for r in session.reviews_of(item) if r.field in ("removed", "importance")][-1:]
+        is_in = item.word != LEFT_OUT or bool({"importance", "text"} & edits.keys())
         if is_in and not any(r.field == "removed" and r.value for r in last):
-            text = str(said.get("text") or item.subject)
-            mark = said.get("importance", item.said)
+            text = str(edits.get("text") or item.item_text)
+            mark = edits.get("importance", item.model_choice)
             row = {"text": text, "importance": None if mark is None else str(mark)}
             found.setdefault(text.casefold(), row)
     return list(found.values())

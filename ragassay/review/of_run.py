@@ -89,7 +89,9 @@ def _items(
             if isinstance(verdict.value, str):
                 labels.setdefault(verdict.evaluator, {})[verdict.value] = None
     for evaluation in evaluations:
-        heads = {finding.sentence for finding in evaluation.heads if finding.kind in JUDGED}
+        leading_sentences = {
+            finding.sentence for finding in evaluation.primary_findings if finding.kind in JUDGED
+        }
         for verdict in evaluation.verdicts:
             if verdict.failure and verdict.failure.reason in NOTHING_TO_JUDGE:
                 continue
@@ -101,7 +103,7 @@ def _items(
                 labels=sorted(labels.get(verdict.evaluator, ())),
                 hints=rubrics.get(verdict.item, ("", {}))[1],
                 n_labels=n_labels,
-                leads=tone_of(verdict) == "bad" and sentence_of(verdict) in heads,
+                leads=tone_of(verdict) == "bad" and sentence_of(verdict) in leading_sentences,
             )
         yield from _matches(evaluation)
 
@@ -125,16 +127,16 @@ def _matches(evaluation: Evaluation) -> Iterator[ReviewItem]:
             field="match",
             kind="Gold nugget",
             place=gold.importance or "",
-            subject=gold.text,
+            item_text=gold.text,
             system=evaluation.system or "",
-            said=match.nugget if match else NO_NUGGET,
+            model_choice=match.nugget if match else NO_NUGGET,
             word="stated" if match else "missed",
             tone="good" if match else "weak",
             choices=choices,
             edits=("match",),
             why="" if near is None else f"similarity {near:.2f}",
             states=doubt.states,
-            worth=doubt.worth,
+            priority=doubt.priority,
             because=doubt.because,
             sentence=nuggets[match.nugget].sentence if match else None,
         )

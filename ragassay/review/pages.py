@@ -97,13 +97,13 @@ def nonce() -> str:
 def row_of(session: ReviewSession, n: int, who: str) -> str:
     """Return a row of the queue."""
     one = session.items[n]
-    said = session.said_of(one)
+    reviews = session.reviews_of(one)
     return render(
         "row.html.j2",
         n=n,
         item=one,
         is_done=session.is_done(one, who),
-        others=sorted({review.who for review in said if review.who != who}),
+        others=sorted({review.who for review in reviews if review.who != who}),
         differs=session.people_differ(one),
     )
 
@@ -116,19 +116,19 @@ def rows(session: ReviewSession, numbers: Sequence[int], who: str) -> list[str]:
 def item(session: ReviewSession, n: int, who: str) -> str:
     """Return an item with everything that stands around it."""
     one = session.items[n]
-    said = [describe_review(review, one, who) for review in session.said_of(one)]
+    reviews = [describe_review(review, one, who) for review in session.reviews_of(one)]
     return render(
         "item.html.j2",
         n=n,
         item=one,
         noun=session.source.noun,
         view=session.source.view(one),
-        said=said,
-        mine=[review.value for review in session.said_of(one) if review.who == who],
+        reviews=reviews,
+        mine=[review.value for review in session.reviews_of(one) if review.who == who],
         number_of=session.number_of,
         choices=[(_key(one, i), choice) for i, choice in enumerate(one.choices)],
         texts={"texts": list(one.written)}
-        | {review.field: review.value for review in session.said_of(one)},
+        | {review.field: review.value for review in session.reviews_of(one)},
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
-from ragassay.records import Review, standing
+from ragassay.records import Review, final_reviews
 from ragassay.reports.display import UNDECIDED, UNSCORED, label_text
 from ragassay.review.items import ReviewItem, ReviewSource
 
@@ -39,7 +39,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Reviews:
     """What stands, by what it is about; made anew when the journal grew."""
 
     fingerprint: tuple[int, int]
@@ -59,7 +59,7 @@ class ReviewSession:
         self.items: list[ReviewItem] = list(source.items)
         self._numbers = {item.about: n for n, item in enumerate(self.items)}
         self._lock = threading.RLock()
-        self._said = _Said((0, 0), (), {})
+        self._reviews = _Reviews((0, 0), (), {})
         self.refresh()
 
     def number_of(self, about: tuple[str, str, str] | None) -> int | None:
@@ -84,15 +84,15 @@ class ReviewSession:
         """
         with self._lock:
             fingerprint = self._fingerprint()
-            if fingerprint != self._said.fingerprint:
+            if fingerprint != self._reviews.fingerprint:
                 reviews = self.source.journal.read()
                 by_item: dict[tuple[str, str, str], tuple[Review, ...]] = {}
-                for review in standing(reviews):
+                for review in final_reviews(reviews):
                     about = review.about[:3]
                     by_item[about] = (*by_item.get(about, ()), review)
                     self._take_in(review)
-                self._said = _Said(fingerprint, reviews, by_item)
-            return len(self._said.reviews)
+                self._reviews = _Reviews(fingerprint, reviews, by_item)
+            return len(self._reviews.reviews)
 
     def _fingerprint(self) -> tuple[int, int]:
         try:
@@ -108,39 +108,39 @@ class ReviewSession:
             self._numbers[item.about] = len(self.items)
             self.items.append(item)
 
-    def said_of(self, item: ReviewItem) -> tuple[Review, ...]:
+    def reviews_of(self, item: ReviewItem) -> tuple[Review, ...]:
         """Return what stands of what people said of an item, the oldest first."""
-        return self._said.by_item.get(item.about, ())
+        return self._reviews.by_item.get(item.about, ())
 
-    def said_since(self, n: int) -> set[int]:
+    def reviews_since(self, n: int) -> set[int]:
         """Return the numbers of the items that reviews after the first `n` are about."""
-        known = {review.id: review for review in self._said.reviews}
-        new = [known.get(review.undoes, review) for review in self._said.reviews[n:]]
+        known = {review.id: review for review in self._reviews.reviews}
+        new = [known.get(review.undoes, review) for review in self._reviews.reviews[n:]]
         found = (self._numbers.get(review.about[:3]) for review in new)
         return {number for number in found if number is not None}
 
     def people_differ(self, item: ReviewItem) -> bool:
         """Return whether two people said different things of an item."""
         by_field: dict[str, set[str]] = {}
-        for review in self.said_of(item):
+        for review in self.reviews_of(item):
             by_field.setdefault(review.field, set()).add(repr(review.value))
         return any(len(values) > 1 for values in by_field.values())
 
     def is_done(self, item: ReviewItem, who: str) -> bool:
         """Return whether a person said something of an item; anybody, without a name."""
-        return any(not who or review.who == who for review in self.said_of(item))
+        return any(not who or review.who == who for review in self.reviews_of(item))
 
     def progress(self, numbers: Sequence[int], who: str) -> Progress:
         """Return how far a person is with some items."""
         n_done = sum(self.is_done(self.items[n], who) for n in numbers)
-        pace = pace_s(review.when for review in self._said.reviews if review.who == who)
+        pace = pace_s(review.when for review in self._reviews.reviews if review.who == who)
         left = len(numbers) - n_done
         return Progress(len(numbers), n_done, None if pace is None else round(pace * left))
 
     def last_of(self, who: str) -> list[tuple[str, int]]:
         """Return a person's last standing reviews with the numbers of their items, newest last."""
-        stands = {review.id for some in self._said.by_item.values() for review in some}
-        own = [r for r in self._said.reviews if r.who == who and r.id in stands]
+        stands = {review.id for some in self._reviews.by_item.values() for review in some}
+        own = [r for r in self._reviews.reviews if r.who == who and r.id in stands]
         found = [(r.id, self._numbers.get(r.about[:3])) for r in own]
         return [(name, n) for name, n in found if n is not None][-N_UNDO:]
 
@@ -176,7 +176,7 @@ STATES: Mapping[str, tuple[str, States]] = {
 }
 """What can be asked for beside a system and a verdict, in words."""
 
-ORDERS = {"worth": "most worth a look", "file": "order of the file"}
+ORDERS = {"priority": "most worth a look", "file": "order of the file"}
 
 
 @dataclass(frozen=True)
@@ -195,15 +195,15 @@ class Filter:
     verdict: str = ""
     state: str = ""
     text: str = ""
-    order: str = "worth"
+    order: str = "priority"
 
     @classmethod
     def of(cls, asked: Mapping[str, str]) -> Filter:
         """Read a filter from an address; what it does not know, it leaves out."""
-        given = {one.name: asked.get(one.name, "")[:LONGEST] for one in fields(cls)}
-        given["state"] = given["state"] if given["state"] in STATES else ""
-        given["order"] = given["order"] if given["order"] in ORDERS else "worth"
-        return cls(**given)
+        query = {one.name: asked.get(one.name, "")[:LONGEST] for one in fields(cls)}
+        query["state"] = query["state"] if query["state"] in STATES else ""
+        query["order"] = query["order"] if query["order"] in ORDERS else "priority"
+        return cls(**query)
 
     def passes(self, item: ReviewItem, session: ReviewSession, who: str) -> bool:
         """Return whether an item is wanted."""
@@ -218,15 +218,15 @@ class Filter:
             return False
         words = self.text.casefold().split()
         named = f"{item.record} {item.item} {item.system} {item.kind} {item.place}"
-        own = f"{named} {item.subject} {item.why}".casefold()
+        own = f"{named} {item.item_text} {item.why}".casefold()
         return not words or all(word in own for word in words)
 
 
 def queue(session: ReviewSession, wanted: Filter, who: str) -> list[int]:
     """Return the numbers of the wanted items in their order."""
     found = [n for n, item in enumerate(session.items) if wanted.passes(item, session, who)]
-    if wanted.order == "worth":
-        found.sort(key=lambda n: -session.items[n].worth)
+    if wanted.order == "priority":
+        found.sort(key=lambda n: -session.items[n].priority)
     return found
 
 

@@ -33,7 +33,7 @@ class Submission(Frozen):
     undoes: str = Field(default="", max_length=64)
 
 
-def read_said(body: bytes) -> Submission:
+def read_submission(body: bytes) -> Submission:
     """Read what a browser sent.
 
     Raises:
@@ -47,38 +47,38 @@ def read_said(body: bytes) -> Submission:
         raise InputError(f"{where}: {problem['msg']}") from error
 
 
-def review_of(said: Submission, item: ReviewItem, source: ReviewSource) -> Review:
+def review_of(submission: Submission, item: ReviewItem, source: ReviewSource) -> Review:
     """Return the review of an item; what the model said is read from the item.
 
     Raises:
         InputError: The value is none that can be said of the item.
     """
-    field = said.field or item.field
-    if not said.undoes:
-        problem = _problem(field, said.value, item)
+    field = submission.field or item.field
+    if not submission.undoes:
+        problem = _problem(field, submission.value, item)
         if problem:
             raise InputError(f"{field}: {problem}")
-    name, value = item.item, said.value
+    name, value = item.item, submission.value
     if field == "added" and isinstance(value, dict):
         name, value = source.addition(item, str(value["text"]))
     return Review(
-        id=said.id,
-        who=said.who,
-        why=said.why,
+        id=submission.id,
+        who=submission.who,
+        why=submission.why,
         evaluator=item.evaluator,
         record=item.record,
         item=name,
         field=field,
         was=_was(field, item),
-        value=None if said.undoes else value,
-        undoes=said.undoes,
+        value=None if submission.undoes else value,
+        undoes=submission.undoes,
     )
 
 
 def _was(field: str, item: ReviewItem) -> Value | None:
     if field == item.field:
-        return item.said
-    return item.subject if field == "text" else None
+        return item.model_choice
+    return item.item_text if field == "text" else None
 
 
 def _problem(field: str, value: JsonValue, item: ReviewItem) -> str:

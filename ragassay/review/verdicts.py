@@ -32,7 +32,7 @@ class Doubt:
     """The reasons for a second look at a verdict.
 
     Attributes:
-        confidence: Of the value or the leaning; None where not given.
+        confidence: Of the value or the tentative choice; None where not given.
         entropy_bits: Of the distribution; None where not given.
         spread: How far judges are apart: 0 where they agree, 1 where they could not be further.
         leads: Whether a finding that leads the report is about it.
@@ -53,8 +53,8 @@ class Doubt:
         return 0.0 if self.confidence is None else 1 - self.confidence
 
     @property
-    def worth(self) -> float:
-        """The worth of a look; 0 where nothing speaks for it."""
+    def priority(self) -> float:
+        """The priority of a review; 0 where nothing calls for one."""
         parts = (
             LEADS * self.leads,
             MISSING.get(self.state, 0.0),
@@ -88,11 +88,11 @@ def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
         >>> spread_of([1, 5], 5), spread_of(["yes", "no"]), spread_of(["yes"])
         (1.0, 1.0, 0.0)
     """
-    given = [value for value in values if value is not None]
-    if len(set(given)) < 2:
+    chosen = [value for value in values if value is not None]
+    if len(set(chosen)) < 2:
         return 0.0
-    numbers = [value for value in given if isinstance(value, int | float)]
-    if len(numbers) < len(given):
+    numbers = [value for value in chosen if isinstance(value, int | float)]
+    if len(numbers) < len(chosen):
         return 1.0
     return min(1.0, (max(numbers) - min(numbers)) / max(1, n_choices - 1))
 
@@ -109,7 +109,7 @@ LONGEST_PLACE = 24
 def item_of(
     verdict: VerdictBase,
     record: str,
-    subject: str,
+    item_text: str,
     *,
     system: str = "",
     labels: Sequence[str] = (),
@@ -123,7 +123,7 @@ def item_of(
     Args:
         verdict: The verdict that stands.
         record: The answer's id.
-        subject: What is judged, as text.
+        item_text: What is judged.
         system: Who wrote the answer.
         labels: Labels of the evaluator, where the verdict does not know them.
         hints: When to choose a value.
@@ -132,9 +132,9 @@ def item_of(
         opinions: Several graders' verdicts with their names, in place of the panel's.
     """
     choices = choices_of(verdict, labels, hints or {}, n_labels)
-    said: Value | None = verdict.said
+    chosen: Value | None = verdict.choice
     if choices == RIGHT and verdict.failure is None:
-        said = True
+        chosen = True
     voices = tuple(opinions) or tuple(_voices(verdict))
     doubt = Doubt(
         confidence=verdict.confidence,
@@ -151,10 +151,10 @@ def item_of(
         field=field_of(choices),
         kind=humanise(verdict_title(verdict.evaluator)),
         place=place_of(verdict),
-        subject=subject,
+        item_text=item_text,
         system=system,
-        said=said,
-        leaning=_leaning(verdict, choices),
+        model_choice=chosen,
+        tentative_choice=_tentative_choice(verdict, choices),
         word=word_of(verdict),
         tone=tone_of(verdict),
         choices=choices,
@@ -163,7 +163,7 @@ def item_of(
         confidence="" if verdict.confidence is None else format_share(verdict.confidence),
         why=reason_of(verdict),
         states=doubt.states,
-        worth=doubt.worth,
+        priority=doubt.priority,
         because=doubt.because,
         opinions=tuple(
             Opinion(name, word_of(one), tone_of(one), reason_of(one)) for name, one in voices
@@ -174,7 +174,7 @@ def item_of(
 
 def _spread(verdict: VerdictBase, voices: Sequence[VerdictBase], n_choices: int) -> float:
     """Return how far judges are apart on the same item, or on whether the passage covers it."""
-    same = [one.said for one in voices if one.item == verdict.item]
+    same = [one.choice for one in voices if one.item == verdict.item]
     covered = [getattr(one, "is_correct", None) for one in voices]
     return max(spread_of(same, n_choices), spread_of(covered))
 
@@ -209,20 +209,22 @@ def word_of(verdict: VerdictBase) -> str:
     """Return a verdict in a word or two: its label or rating, or why there is none."""
     if verdict.failure is not None:
         return unscored_text(verdict.failure)
-    if verdict.said is None:
+    if verdict.choice is None:
         texts = texts_of(verdict)
         return f"{len(texts)} written" if texts else "none"
-    if isinstance(verdict.said, str):
-        return label_text(verdict.said)
+    if isinstance(verdict.choice, str):
+        return label_text(verdict.choice)
     low, high = getattr(verdict, "scale", SHARE_SCALE)
-    return f"{verdict.said:g}" if (low, high) == SHARE_SCALE else f"{verdict.said:g} of {high:g}"
+    return (
+        f"{verdict.choice:g}" if (low, high) == SHARE_SCALE else f"{verdict.choice:g} of {high:g}"
+    )
 
 
 def tone_of(verdict: VerdictBase) -> Tone:
     """Return the colour of a verdict."""
     if verdict.failure is not None:
         return verdict.failure.state
-    return tone_of_value(verdict.said)
+    return tone_of_value(verdict.choice)
 
 
 def tone_of_value(value: Value | None) -> Tone:
@@ -232,9 +234,9 @@ def tone_of_value(value: Value | None) -> Tone:
     return label_tone(value) if isinstance(value, str) else "plain"
 
 
-def _leaning(verdict: VerdictBase, choices: Sequence[Choice]) -> Value | None:
+def _tentative_choice(verdict: VerdictBase, choices: Sequence[Choice]) -> Value | None:
     by_text = {str(choice.value): choice.value for choice in choices}
-    return by_text.get(verdict.leaning or "")
+    return by_text.get(verdict.tentative_label or "")
 
 
 def _voices(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
@@ -268,11 +270,11 @@ def place_of(verdict: VerdictBase) -> str:
 
 def reason_of(verdict: VerdictBase) -> str:
     """Return a verdict's reason, in the judge's words or by what it found."""
-    said = getattr(verdict, "rationale", "") or getattr(verdict, "reason", "")
+    reason = getattr(verdict, "rationale", "") or getattr(verdict, "reason", "")
     difference = getattr(verdict, "difference", "")
     answer = getattr(verdict, "answer", "")
     parts = [
-        said,
+        reason,
         f"not supported: {difference}" if difference else "",
         f"extracted: {answer}" if answer else "",
         verdict.failure.detail if verdict.failure else "",

@@ -12,8 +12,8 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.graphs.case import case_of
 from ragassay.options import AuditKeywords, several
-from ragassay.perturbations import ATTACKS, Attack, damage_answers
-from ragassay.records import PARTS, DamagedAnswer, Paraphrase, Record, Severity
+from ragassay.perturbations import ATTACKS, Attack, perturb_answers
+from ragassay.records import PARTS, Paraphrase, PerturbedAnswer, Record, Severity
 from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
@@ -25,7 +25,7 @@ GIVEN = "given"
 N_RETRACTED = 5
 RETRACTED = Filters(types=("Retracted Publication",))
 
-PART_OF = {e.words.group: e.part for e in OURS if e.words.group} | {"findings": "citations"}
+PART_OF = {e.display.group: e.part for e in OURS if e.display.group} | {"findings": "citations"}
 """The part of an evaluation that a score belongs to, by the word before its dot."""
 
 SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
@@ -73,7 +73,7 @@ class AuditJob:
     """
 
     job: Job
-    damaged: tuple[DamagedAnswer, ...]
+    perturbed: tuple[PerturbedAnswer, ...]
     asks: tuple[Ask, ...]
     options: AuditOptions = AuditOptions()
     n_unchanged: dict[str, int] = field(default_factory=dict)
@@ -110,29 +110,29 @@ def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = 
     if options.is_given and options.paraphraser:
         raise InputError("a paraphraser writes for damage that is made: not with given damage")
     if options.is_given:
-        records, damaged, n_unchanged = _read_damaged_answers(job.records, options)
+        records, perturbed, n_unchanged = _read_perturbed_answers(job.records, options)
     else:
         every = [record for record in job.records if is_whole(record)]
         records = spread(every, options.limit, options.seed)
-        found = damage_answers(
+        found = perturb_answers(
             records,
             attacks=chosen_attacks(options.attacks),
             seed=options.seed,
             retracted=_find_retracted(job.corpus, records),
             among=every,
         )
-        damaged, n_unchanged = found.answers, found.n_unchanged
+        perturbed, n_unchanged = found.answers, found.n_unchanged
     if not records:
         wanted = "whole answer with a damaged one" if options.is_given else "whole answer"
         raise InputError(f"{job.answers.name} has no {wanted}")
-    aimed = _choose_targets(damaged, records, tools)
+    aimed = _choose_targets(perturbed, records, tools)
     if not aimed:
         raise InputError(
             f"no attack changes any of {len(records)} answers in the requested parts: "
             "name other attacks, or more parts"
         )
-    whole = () if is_judged else _whole_asks(records, aimed)
-    asks = _together([*whole, *(Ask(d.record, parts_of(d.targets)) for d in aimed)], aimed)
+    unperturbed = () if is_judged else _unperturbed_asks(records, aimed)
+    asks = _together([*unperturbed, *(Ask(d.record, parts_of(d.targets)) for d in aimed)], aimed)
     return AuditJob(replace(job, records=tuple(records)), aimed, asks, options, n_unchanged)
 
 
@@ -189,23 +189,23 @@ def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
     return tuple(part for part in (*PARTS, *sorted(wanted.difference(PARTS))) if part in wanted)
 
 
-def _read_damaged_answers(
+def _read_perturbed_answers(
     records: Sequence[Record], options: AuditOptions
-) -> tuple[list[Record], tuple[DamagedAnswer, ...], dict[str, int]]:
+) -> tuple[list[Record], tuple[PerturbedAnswer, ...], dict[str, int]]:
     """Return whole answers, the file's damaged versions of them, and how many are undamaged.
 
     YESciEval's files have some "damaged" answers that equal the whole ones word for word: there was
     no connective to remove, or no second sentence.
     """
-    whole = {(r.topic or r.question, r.system): r for r in records if is_whole(r)}
-    hurt: dict[str, list[DamagedAnswer]] = {}
+    unperturbed = {(r.topic or r.question, r.system): r for r in records if is_whole(r)}
+    hurt: dict[str, list[PerturbedAnswer]] = {}
     unchanged: list[str] = []
     for record in records:
         severity = SEVERITIES.get(record.metadata.get("variant", ""))
         rubric = record.metadata.get("target_rubric", "").lower()
-        original = whole.get((record.topic or record.question, record.system))
+        original = unperturbed.get((record.topic or record.question, record.system))
         if severity and rubric and original:
-            damage = DamagedAnswer(
+            perturbation = PerturbedAnswer(
                 record=record.model_copy(update={"rubrics": (rubric,)}),
                 original=original.id,
                 attack=GIVEN,
@@ -216,12 +216,12 @@ def _read_damaged_answers(
             if _words(record) == _words(original):
                 unchanged.append(original.id)
             else:
-                hurt.setdefault(original.id, []).append(damage)
-    paired = [record for record in whole.values() if record.id in hurt]
+                hurt.setdefault(original.id, []).append(perturbation)
+    paired = [record for record in unperturbed.values() if record.id in hurt]
     chosen = spread(paired, options.limit, options.seed)
-    damaged = tuple(damage for record in chosen for damage in hurt[record.id])
+    perturbed = tuple(perturbation for record in chosen for perturbation in hurt[record.id])
     n_unchanged = sum(name in {record.id for record in chosen} for name in unchanged)
-    return chosen, damaged, {GIVEN: n_unchanged}
+    return chosen, perturbed, {GIVEN: n_unchanged}
 
 
 def _words(record: Record) -> list[str]:
@@ -239,19 +239,19 @@ def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
 
 
 def _choose_targets(
-    damaged: Sequence[DamagedAnswer], records: Sequence[Record], tools: Run
-) -> tuple[DamagedAnswer, ...]:
+    perturbed: Sequence[PerturbedAnswer], records: Sequence[Record], tools: Run
+) -> tuple[PerturbedAnswer, ...]:
     """Return damaged answers with the targets that are requested and apply to the answer."""
     wanted = {record.id: _targets_of(record, tools) for record in records}
-    found: list[DamagedAnswer] = []
-    for damage in damaged:
-        applies = wanted[damage.original]
-        aims = (*damage.targets, *_own_targets(damage, tools))
+    found: list[PerturbedAnswer] = []
+    for perturbation in perturbed:
+        applies = wanted[perturbation.original]
+        aims = (*perturbation.targets, *_own_targets(perturbation, tools))
         targets = tuple(t for t in aims if t in applies or t.partition(".")[0] in applies)
         if targets:
             rubrics = _rubrics_of(targets)
-            record = damage.record.model_copy(update={"rubrics": rubrics})
-            found.append(damage.model_copy(update={"targets": targets, "record": record}))
+            record = perturbation.record.model_copy(update={"rubrics": rubrics})
+            found.append(perturbation.model_copy(update={"targets": targets, "record": record}))
     return tuple(found)
 
 
@@ -274,20 +274,24 @@ def _targets_of(record: Record, tools: Run) -> frozenset[str]:
     return frozenset(names | groups | own)
 
 
-def _own_targets(damage: DamagedAnswer, tools: Run) -> list[str]:
+def _own_targets(perturbation: PerturbedAnswer, tools: Run) -> list[str]:
     """Return the scores of the user's own evaluators that declare to notice an attack."""
     own = (one for one in tools.evaluators if isinstance(one, OwnEvaluator))
-    return [f"{e.name}.score" for e in own if {damage.attack, damage.family} & set(e.attacks)]
+    return [
+        f"{e.name}.score"
+        for e in own
+        if {perturbation.attack, perturbation.family} & set(e.attacks)
+    ]
 
 
 def _rubrics_of(targets: Iterable[str]) -> tuple[str, ...]:
     return tuple(t.removeprefix(RUBRIC) for t in targets if t.startswith(RUBRIC))
 
 
-def _together(asks: Sequence[Ask], damaged: Sequence[DamagedAnswer]) -> tuple[Ask, ...]:
+def _together(asks: Sequence[Ask], perturbed: Sequence[PerturbedAnswer]) -> tuple[Ask, ...]:
     """Order each whole answer before its damaged versions, which reuse results on its sources."""
-    original = {damage.record.id: damage.original for damage in damaged}
-    place = {name: n for n, name in enumerate(dict.fromkeys(d.original for d in damaged))}
+    original = {perturbation.record.id: perturbation.original for perturbation in perturbed}
+    place = {name: n for n, name in enumerate(dict.fromkeys(d.original for d in perturbed))}
 
     def key(ask: Ask) -> int:
         return place[original.get(ask.record.id, ask.record.id)]
@@ -295,11 +299,11 @@ def _together(asks: Sequence[Ask], damaged: Sequence[DamagedAnswer]) -> tuple[As
     return tuple(sorted(asks, key=key))
 
 
-def _whole_asks(records: Sequence[Record], damaged: Sequence[DamagedAnswer]) -> list[Ask]:
+def _unperturbed_asks(records: Sequence[Record], perturbed: Sequence[PerturbedAnswer]) -> list[Ask]:
     """Ask each whole answer for every part that its damaged versions are asked for."""
     targets: dict[str, dict[str, None]] = {}
-    for damage in damaged:
-        targets.setdefault(damage.original, {}).update(dict.fromkeys(damage.targets))
+    for perturbation in perturbed:
+        targets.setdefault(perturbation.original, {}).update(dict.fromkeys(perturbation.targets))
     return [
         Ask(
             record.model_copy(update={"rubrics": tuple(sorted(_rubrics_of(targets[record.id])))}),

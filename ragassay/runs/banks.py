@@ -15,7 +15,7 @@ from ragassay.formats.workbench.bank_items import BankKind, RubricBank
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs
 from ragassay.records import BANK, ExamItem, Record, Rejection, Review
 from ragassay.records.base import Frozen
-from ragassay.runs.journal import journal_of, standing
+from ragassay.runs.journal import final_reviews, journal_of
 from ragassay.text.questions import is_one_question
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_Said = dict[tuple[str, str], list[Review]]
+ReviewsByItem = dict[tuple[str, str], list[Review]]
 """Reviews by the query and the item that they are about."""
 
 _YES = TypeAdapter(bool)
@@ -151,20 +151,20 @@ def apply_reviews(banks: Sequence[RubricBank], reviews: Iterable[Review]) -> tup
     Raises:
         InputError: The value of a review is none for its field.
     """
-    said = [review for review in reviews if review.evaluator == BANK]
-    stands, told = _by_item(standing(said)), _by_item(said)
+    bank_reviews = [review for review in reviews if review.evaluator == BANK]
+    stands, told = _by_item(final_reviews(bank_reviews)), _by_item(bank_reviews)
     found = (_edited_bank(bank, stands, told) for bank in _with_added(banks, stands))
     return _with_undone(tuple(found), told)
 
 
-def _by_item(reviews: Iterable[Review]) -> _Said:
-    found: _Said = {}
+def _by_item(reviews: Iterable[Review]) -> ReviewsByItem:
+    found: ReviewsByItem = {}
     for review in reviews:
         found.setdefault((review.record, review.item), []).append(review)
     return found
 
 
-def _with_added(banks: Sequence[RubricBank], stands: _Said) -> list[RubricBank]:
+def _with_added(banks: Sequence[RubricBank], stands: ReviewsByItem) -> list[RubricBank]:
     """Return banks with the items that people added; a query may get its first bank of a kind."""
     found = {bank.key: bank for bank in banks}
     texts = {bank.query_id: bank for bank in reversed(banks)}
@@ -187,7 +187,7 @@ def _with_added(banks: Sequence[RubricBank], stands: _Said) -> list[RubricBank]:
     return list(found.values())
 
 
-def _edited_bank(bank: RubricBank, stands: _Said, told: _Said) -> RubricBank:
+def _edited_bank(bank: RubricBank, stands: ReviewsByItem, told: ReviewsByItem) -> RubricBank:
     items: list[BankItem] = []
     history = list(bank.history)
     for item in bank.items:
@@ -219,7 +219,7 @@ def _change_item(item: BankItem, review: Review) -> BankItem:
     return item
 
 
-def _with_undone(banks: tuple[RubricBank, ...], told: _Said) -> tuple[RubricBank, ...]:
+def _with_undone(banks: tuple[RubricBank, ...], told: ReviewsByItem) -> tuple[RubricBank, ...]:
     """Add to a query's first bank what was said of items that were added and taken back."""
     known = {review.id for bank in banks for review in all_history(bank)}
     left: dict[str, list[Review]] = {}

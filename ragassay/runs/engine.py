@@ -19,7 +19,7 @@ from ragassay.errors import (
 )
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import OpenCases
-from ragassay.graphs.case import Input, fingerprint, open_file
+from ragassay.graphs.case import Input, fingerprint, open_case_of
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
 from ragassay.model_names import is_on_vllm, is_ours
 from ragassay.models.batches import batching
@@ -213,7 +213,7 @@ class AnswerJudge:
             meter, booked, values = Meter(), Usage(), dict[str, Any]()
             try:
                 with meter_calls() as meter, answer_span(record) as note:
-                    file = await open_file(record, self.tools)
+                    file = await open_case_of(record, self.tools)
                     # Each judge limits its own calls; a limit of LangGraph's would delay others.
                     stream: AsyncIterator[Any] = self.graph.astream(
                         Input(case=file.id),

@@ -247,10 +247,10 @@ def check_same_settings(
     for name in sorted(found.keys() | wanted.keys()):
         old, new = found.get(name, default_of(name)), wanted.get(name)
         if old != new:
-            raise mismatch(folder, _SAID.get(name, name), old, new)
+            raise mismatch(folder, _FIELD_NAMES.get(name, name), old, new)
 
 
-_SAID = {
+_FIELD_NAMES = {
     "model": "judge",
     "panel_names": "the further judges",
     "escalated_to": "escalate",

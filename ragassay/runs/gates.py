@@ -66,7 +66,7 @@ SHARES = frozenset({"nuggets", "sentences", "evidence", "correctness", "citation
 
 
 def parse_thresholds(
-    given: Sequence[str],
+    texts: Sequence[str],
     rubric_set: RubricSet = "yescieval",
     own: Iterable[str] = (),
     option: str = "--fail-under",
@@ -75,7 +75,7 @@ def parse_thresholds(
     """Read `SCORE=VALUE`; a rubric may go without its `rubric.`.
 
     Args:
-        given: The user's texts.
+        texts: The user's texts.
         rubric_set: The run's set of rubrics.
         own: Names of the user's own rubrics.
         option: The option's name, for errors.
@@ -90,7 +90,7 @@ def parse_thresholds(
     rubrics: dict[str, Rubric | None] = {**load_rubrics(rubric_set), **dict.fromkeys(own)}
     rubrics |= own if isinstance(own, Mapping) else {}
     found: list[Threshold] = []
-    for text in given:
+    for text in texts:
         name, _, value = text.partition("=")
         try:
             least = float(value)
@@ -126,7 +126,7 @@ def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], option: s
     Raises:
         InputError: It is none; the closest ones are named.
     """
-    known = [*rubrics, *(name for one in OURS for name in one.words.scores)]
+    known = [*rubrics, *(name for one in OURS for name in one.display.scores)]
     own = evaluators - {one.partition(".")[0] for one in known}
     if key not in known and key.partition(".")[0] not in own:
         close = ", ".join(get_close_matches(key, known)) or "see docs/evaluators.md"
@@ -151,15 +151,15 @@ def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Ite
 
 
 def thresholds_of(
-    given: Mapping[str, float] | str | Sequence[str] | None,
+    texts: Mapping[str, float] | str | Sequence[str] | None,
     tools: Run,
     spelled: OptionStyle = "keyword",
 ) -> list[Threshold]:
     """Read a run's thresholds: a mapping, or texts; see `parse_thresholds`, `check_judged`."""
-    if isinstance(given, Mapping):
-        given = [f"{name}={least}" for name, least in given.items()]
+    if isinstance(texts, Mapping):
+        texts = [f"{name}={least}" for name, least in texts.items()]
     thresholds = parse_thresholds(
-        [given] if isinstance(given, str) else given or (),
+        [texts] if isinstance(texts, str) else texts or (),
         tools.settings.evaluation.rubric_set,
         tools.rubrics,
         "--fail-under" if spelled == "flag" else "`fail_under=`",

@@ -12,9 +12,9 @@ from filelock import FileLock
 
 from ragassay.errors import InputError, RagassayError
 from ragassay.formats.reviews import read_reviews
-from ragassay.records import Review, standing
+from ragassay.records import Review, final_reviews
 
-__all__ = ["Journal", "journal_of", "standing"]
+__all__ = ["Journal", "final_reviews", "journal_of"]
 
 
 def journal_of(path: Path) -> Journal:

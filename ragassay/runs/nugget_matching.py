@@ -175,8 +175,8 @@ def read_match_file(path: Path) -> MatchFile:
     for item in iter_items(file):
         found = item if isinstance(item, Rejection) else _case(item)
         if isinstance(found, MatchCase) and isinstance(item, Item):
-            said = known.get(str(item.fields.get("record_id")))
-            found = found if said is None else replace(found, matches=said)
+            known_matches = known.get(str(item.fields.get("record_id")))
+            found = found if known_matches is None else replace(found, matches=known_matches)
         if isinstance(found, Rejection):
             rejections.append(found)
         elif found.gold and found.nuggets:

@@ -43,17 +43,17 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
     Raises:
         InputError: The file is of no such format, or no answer in it has a label.
     """
-    given = read_records(path)
-    if given.format == ASSIGNED.name:
+    found = read_records(path)
+    if found.format == ASSIGNED.name:
         assigned, rejected = read_assignments(path)
-        rejections = tuple(dict.fromkeys((*given.rejections, *rejected)))
+        rejections = tuple(dict.fromkeys((*found.rejections, *rejected)))
         return tuple(map(_build_assigned, assigned)), rejections
     labelled = read_labels(path)
-    answers = [_build_unlabelled(record) for record in given.records]
+    answers = [_build_unlabelled(record) for record in found.records]
     alignment = align_labels(labelled.labels, answers)
     found = by_people(alignment, answers)
     # What is no answer is no label either.
-    rejections = tuple(dict.fromkeys([*given.rejections, *labelled.rejections]))
+    rejections = tuple(dict.fromkeys([*found.rejections, *labelled.rejections]))
     if not found:
         raise nothing_in(path, "answer of a named system with a label of people", rejections)
     return found, rejections
@@ -92,7 +92,7 @@ def _build_unlabelled(record: Record) -> Evaluation:
 
 def _build_assigned(answer: AssignedAnswer) -> Evaluation:
     """Return an answer with its assignments; a nugget that a file names twice has two."""
-    given: list[Assignment | None] = [nugget.assignment for nugget in answer.nuggets]
+    assignments: list[Assignment | None] = [nugget.assignment for nugget in answer.nuggets]
     importance: list[Importance | None] = [nugget.importance for nugget in answer.nuggets]
     return Evaluation(
         record_id=f"{answer.system}/{answer.topic}",
@@ -102,6 +102,9 @@ def _build_assigned(answer: AssignedAnswer) -> Evaluation:
         topic=answer.topic,
         judge=PEOPLE,
         gold_nuggets=tuple(Nugget(text=n.text, importance=n.importance) for n in answer.nuggets),
-        verdicts=tuple(NuggetAssignment(gold=i, assignment=one) for i, one in enumerate(given)),
-        scores=assignment_scores(given, importance, PEOPLE) | nuggetizer_scores(given, importance),
+        verdicts=tuple(
+            NuggetAssignment(gold=i, assignment=one) for i, one in enumerate(assignments)
+        ),
+        scores=assignment_scores(assignments, importance, PEOPLE)
+        | nuggetizer_scores(assignments, importance),
     )

@@ -67,31 +67,31 @@ class Flag:
     group: str = "Input"
 
 
-def _read_list(given: object, described: str = LIST) -> object:
+def _read_list(raw: object, described: str = LIST) -> object:
     """Read a list as the environment has it."""
-    if not isinstance(given, str):
-        return given
+    if not isinstance(raw, str):
+        return raw
     try:
-        return json.loads(given)
+        return json.loads(raw)
     except ValueError as error:
         raise ValueError(f"it must be {described}") from error
 
 
-def _split_at_commas(given: object) -> object:
-    if isinstance(given, str) and given.lstrip().startswith("["):
-        given = _read_list(given, "names with commas, or a list in JSON")
-    names = [given] if isinstance(given, str) else given
+def _split_at_commas(raw: object) -> object:
+    if isinstance(raw, str) and raw.lstrip().startswith("["):
+        raw = _read_list(raw, "names with commas, or a list in JSON")
+    names = [raw] if isinstance(raw, str) else raw
     if not isinstance(names, list | tuple):
         return names
     parts = [part.strip() for name in names for part in str(name).split(",")]
     return tuple(dict.fromkeys(parts))
 
 
-def _read_number(given: object) -> object:
-    return int(given) if isinstance(given, str) and given.isdigit() else given
+def _read_number(raw: object) -> object:
+    return int(raw) if isinstance(raw, str) and raw.isdigit() else raw
 
 
-READ_LIST = BeforeValidator(lambda given: _read_list(given))
+READ_LIST = BeforeValidator(lambda raw: _read_list(raw))
 READ_SPLIT = BeforeValidator(_split_at_commas)
 READ_NUMBER = BeforeValidator(_read_number)
 """For one of several numbers, which pydantic does not read from text."""

@@ -82,13 +82,13 @@ class JudgeSettings(SettingsGroup):
 
     @field_validator("model", "escalate", mode="before")
     @classmethod
-    def _strip_name(cls, given: object) -> object:
-        return given.strip() if isinstance(given, str) else given
+    def _strip_name(cls, raw: object) -> object:
+        return raw.strip() if isinstance(raw, str) else raw
 
     @field_validator("panel")
     @classmethod
-    def _strip_names(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name.strip() for name in given)
+    def _strip_names(cls, raw: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name.strip() for name in raw)
 
     @model_validator(mode="after")
     def _listed_once(self) -> JudgeSettings:
@@ -101,9 +101,9 @@ class JudgeSettings(SettingsGroup):
 
     @field_validator("model_options")
     @classmethod
-    def _are_options(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        parse_options(given)
-        return given
+    def _are_options(cls, raw: tuple[str, ...]) -> tuple[str, ...]:
+        parse_options(raw)
+        return raw
 
     @model_validator(mode="after")
     def _asked_in_a_form(self) -> JudgeSettings:

@@ -43,20 +43,20 @@ def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, 
 
 
 def load_settings(
-    _base: Settings | None = None, _style: Mapping[str, str] | None = None, /, **given: object
+    _base: Settings | None = None, _style: Mapping[str, str] | None = None, /, **overrides: object
 ) -> Settings:
     """Make settings from the given values, then `_base`, else the environment, then the defaults.
 
     Args:
         _base: Settings to change; the environment is then ignored.
         _style: Returns the user's spelling of a field, for error messages.
-        given: Fields by name; None means "not given".
+        **overrides: Fields by name; None means "not given".
 
     Raises:
         SettingsError: A value is wrong; the message names the field.
     """
     fields = _base.values() if _base else {}
-    fields |= {name: value for name, value in given.items() if value is not None}
+    fields |= {name: value for name, value in overrides.items() if value is not None}
     if _base is None:
         _check_variables(os.environ)
     try:
@@ -66,8 +66,10 @@ def load_settings(
         name = next((n for n in where.split(".") if n in FIELDS or n in fields), "")
         if not name:
             variable = PREFIX + where.replace(".", "__").upper()
-            said = f"{variable}: {problem}" if variable in map(str.upper, os.environ) else problem
-            raise SettingsError(said) from error
+            problem_text = (
+                f"{variable}: {problem}" if variable in map(str.upper, os.environ) else problem
+            )
+            raise SettingsError(problem_text) from error
         given_as = name if name in fields else _variable(name)
         raise SettingsError(f"{(_style or {}).get(name) or given_as}: {problem}") from error
 
@@ -110,8 +112,8 @@ def result_values(settings: Settings) -> dict[str, object]:
 def noted_settings(settings: Settings) -> dict[str, str | int | float | bool | None]:
     """Return the settings that affect a result, as a manifest stores them."""
     noted = {name: _plain(value) for name, value in result_values(settings).items()}
-    if given := noted_options(settings.judge.model_options):
-        noted["model_options"] = _plain(given)
+    if overrides := noted_options(settings.judge.model_options):
+        noted["model_options"] = _plain(overrides)
     return noted
 
 

@@ -70,9 +70,9 @@ class Settings(BaseSettings):
     limits: LimitSettings = Field(default_factory=LimitSettings)
     output: OutputSettings = Field(default_factory=OutputSettings)
 
-    def __init__(self, **given: object) -> None:
+    def __init__(self, **overrides: object) -> None:
         """Take settings by their names, or whole groups; else the environment's, else defaults."""
-        super().__init__(**_in_groups(given))
+        super().__init__(**_in_groups(overrides))
 
     def model_copy(
         self, *, update: Mapping[str, Any] | None = None, deep: bool = False
@@ -117,10 +117,10 @@ class Settings(BaseSettings):
         name, own = split_endpoint(judge.panel[place - 1]) if place else (judge.model, None)
         shares = not place or provider_of(name) in hosted[:1]
         api_base = own or (self.judge.api_base if shares else None)
-        given: dict[str, object] = {"model": name, "panel": (), "api_base": api_base}
+        overrides: dict[str, object] = {"model": name, "panel": (), "api_base": api_base}
         if place:
-            given["judge_form"] = "auto"
-        return self.model_copy(update=given)
+            overrides["judge_form"] = "auto"
+        return self.model_copy(update=overrides)
 
     def of_second(self) -> Settings:
         """Return the second judge's settings: it verifies too, and does not search.
@@ -132,7 +132,7 @@ class Settings(BaseSettings):
         if not name:
             raise SettingsError("there is no second judge: set escalate")
         shares = is_local(self.judge.model) or provider_of(name) == provider_of(self.judge.model)
-        given: dict[str, object] = {
+        overrides: dict[str, object] = {
             "model": name,
             "api_base": own or (self.judge.api_base if shares else None),
             "escalate": "",
@@ -145,7 +145,7 @@ class Settings(BaseSettings):
             "nugget_matcher": "",
             "evidence": "search",
         }
-        return self.model_copy(update=given)
+        return self.model_copy(update=overrides)
 
     @property
     def n_slots(self) -> int:
@@ -170,7 +170,7 @@ class Settings(BaseSettings):
         return EMBEDDED if self.judge.instruments_decide else "judge"
 
     @property
-    def measures(self) -> bool:
+    def computes_signals(self) -> bool:
         """Return whether answers are measured; only YESciEval's rubrics have signals.
 
         Without a judge they also tell which sentences an answer does not need.
@@ -228,10 +228,10 @@ GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model
 """The group of each setting."""
 
 
-def _in_groups(given: Mapping[str, Any]) -> dict[str, Any]:
+def _in_groups(overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings that are given by their names, by their groups."""
     found: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in overrides.items():
         if group := GROUP_OF.get(name):
             found.setdefault(group, {})[name] = value
         else:

@@ -16,15 +16,15 @@ from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter, limit_calls
 from ragassay.models.prompt_caching import CHARS_A_TOKEN
 from ragassay.models.tuned import with_base_model
-from ragassay.perturbations import Rephrase, damage_answers
+from ragassay.perturbations import Rephrase, perturb_answers
 from ragassay.perturbations.wording_attacks import REDUNDANCY
 from ragassay.records import (
     Audit,
     CompactEvaluations,
-    DamagedAnswer,
     Evaluation,
     Manifest,
     Paraphrase,
+    PerturbedAnswer,
     RecordFailure,
     Usage,
 )
@@ -106,9 +106,9 @@ async def paraphrased_job(
                     append_line(file, found)
                 listen(Event(n_calls=1, usage=found.usage))
     texts = {sentence: known[sentence].text for sentence in sentences}
-    damaged = await asyncio.to_thread(_repeat_sentences, job, texts.__getitem__)
+    perturbed = await asyncio.to_thread(_repeat_sentences, job, texts.__getitem__)
     paraphrases = tuple(known[sentence] for sentence in sentences)
-    return replace(_with_damage(job, damaged), paraphrases=paraphrases)
+    return replace(_with_perturbations(job, perturbed), paraphrases=paraphrases)
 
 
 def paraphraser_settings(settings: Settings, name: str) -> Settings:
@@ -123,29 +123,29 @@ def forget_failed_paraphrases(folder: Path) -> None:
     write_lines(file, [found for found in read_lines(file, Paraphrase) if found.failure is None])
 
 
-def _repeat_sentences(job: AuditJob, rephrase: Rephrase) -> dict[str, DamagedAnswer]:
+def _repeat_sentences(job: AuditJob, rephrase: Rephrase) -> dict[str, PerturbedAnswer]:
     """Recreate the job's redundant answers with another paraphraser; return them by id."""
-    wanted = {damage.record.id for damage in job.damaged}
-    found: dict[str, DamagedAnswer] = {}
+    wanted = {perturbation.record.id for perturbation in job.perturbed}
+    found: dict[str, PerturbedAnswer] = {}
     for attack in REDUNDANCY:
         records = [r for r in job.job.records if f"{r.id}~{attack.name}" in wanted]
-        again = damage_answers(records, attacks=[attack], seed=job.options.seed, rephrase=rephrase)
-        found |= {damage.record.id: damage for damage in again.answers}
+        again = perturb_answers(records, attacks=[attack], seed=job.options.seed, rephrase=rephrase)
+        found |= {perturbation.record.id: perturbation for perturbation in again.answers}
     return found
 
 
-def _with_damage(job: AuditJob, made: dict[str, DamagedAnswer]) -> AuditJob:
+def _with_perturbations(job: AuditJob, made: dict[str, PerturbedAnswer]) -> AuditJob:
     """Return the job with new texts of some damaged answers; targets and rubrics stay."""
-    damaged: list[DamagedAnswer] = []
-    for damage in job.damaged:
-        if again := made.get(damage.record.id):
-            record = damage.record.model_copy(update={"answer": again.record.answer})
+    perturbed: list[PerturbedAnswer] = []
+    for perturbation in job.perturbed:
+        if again := made.get(perturbation.record.id):
+            record = perturbation.record.model_copy(update={"answer": again.record.answer})
             update = {"record": record, "sentences": again.sentences}
-            damage = damage.model_copy(update=update)
-        damaged.append(damage)
-    records = {damage.record.id: damage.record for damage in damaged}
+            perturbation = perturbation.model_copy(update=update)
+        perturbed.append(perturbation)
+    records = {perturbation.record.id: perturbation.record for perturbation in perturbed}
     asks = tuple(replace(ask, record=records.get(ask.record.id, ask.record)) for ask in job.asks)
-    return replace(job, damaged=tuple(damaged), asks=asks)
+    return replace(job, perturbed=tuple(perturbed), asks=asks)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class AuditResult:
     """The figures and the certificate, and what they rest on: whole and damaged answers, judged."""
 
     audit: Audit
-    damaged: tuple[DamagedAnswer, ...]
+    perturbed: tuple[PerturbedAnswer, ...]
     evaluations: CompactEvaluations
     failures: tuple[RecordFailure, ...]
 
@@ -172,7 +172,7 @@ async def run_audit(
     tools: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
-    whole: Mapping[str, Evaluation] | None = None,
+    unperturbed: Mapping[str, Evaluation] | None = None,
 ) -> AuditResult:
     """Audit a judge; with a folder, continue an earlier start of the same audit.
 
@@ -182,7 +182,7 @@ async def run_audit(
         tools: The run that the answers are judged with.
         folder: The folder of finished work.
         listen: Receives progress events.
-        whole: Existing evaluations of whole answers, by record id.
+        unperturbed: Existing evaluations of the unperturbed answers, by record id.
 
     Raises:
         RunMismatchError: The folder has another run or audit.
@@ -195,9 +195,9 @@ async def run_audit(
             job, tools.settings, folder and folder.path, listen, tools.limiter
         )
         if folder:
-            write_lines(folder.path / "damaged.jsonl", job.damaged)
+            write_lines(folder.path / "perturbed.jsonl", job.perturbed)
         outcome = await _judge_groups(job, tools, folder, listen)
-        result = _result(job, outcome, tools, whole or {})
+        result = _result(job, outcome, tools, unperturbed or {})
         if folder:
             folder.write_evaluations(result.evaluations)
             write_lines(folder.failures_file, result.failures)
@@ -231,9 +231,9 @@ async def audit_of_run(
     Raises:
         FatalModelError: The judge is unavailable.
     """
-    wanted = {damage.original for damage in job.damaged}
-    whole = {e.record_id: e for e in result.evaluations if e.record_id in wanted}
-    found = await run_audit(job, tools, folder and folder.audit_folder, listen, whole)
+    wanted = {perturbation.original for perturbation in job.perturbed}
+    unperturbed = {e.record_id: e for e in result.evaluations if e.record_id in wanted}
+    found = await run_audit(job, tools, folder and folder.audit_folder, listen, unperturbed)
     if folder is None:
         return found
     write_whole(folder.audit_file, found.audit.model_dump_json(indent=2))
@@ -291,22 +291,22 @@ async def _judge_groups(
 
 
 def _result(
-    job: AuditJob, outcome: RunOutcome, tools: Run, whole: Mapping[str, Evaluation]
+    job: AuditJob, outcome: RunOutcome, tools: Run, unperturbed: Mapping[str, Evaluation]
 ) -> AuditResult:
     ids = [ask.record.id for ask in job.asks]
     evaluations = outcome.in_order(ids)
-    damaged = {evaluation.record_id: evaluation for evaluation in evaluations}
+    perturbed = {evaluation.record_id: evaluation for evaluation in evaluations}
     failures = tuple(outcome.failures[name] for name in ids if name in outcome.failures)
-    pairs = audit_pairs(job.damaged, {**whole, **damaged})
+    pairs = audit_pairs(job.perturbed, {**unperturbed, **perturbed})
     n_paraphrased = sum(bool(found.text) for found in job.paraphrases)
     audit = Audit(
         judge=raters(tools),
-        is_measured=tools.measures,
-        n_answers=len({damage.original for damage in job.damaged}),
+        is_measured=tools.computes_signals,
+        n_answers=len({perturbation.original for perturbation in job.perturbed}),
         seed=job.options.seed,
         pools=job.pools,
         n_unchanged=job.n_unchanged,
-        n_damaged=len(job.damaged),
+        n_perturbed=len(job.perturbed),
         n_failed=len(failures),
         figures=attack_figures(pairs),
         ratings=variant_ratings(pairs),
@@ -316,4 +316,4 @@ def _result(
         n_by_rule=len(job.paraphrases) - n_paraphrased,
         usage=sum((found.usage for found in (*evaluations, *job.paraphrases)), Usage()),
     )
-    return AuditResult(audit, job.damaged, evaluations, failures)
+    return AuditResult(audit, job.perturbed, evaluations, failures)

@@ -102,7 +102,7 @@ MEASURES_NOTE = (
     "questions."
 )
 VARIANTS: tuple[Variant, ...] = ("benign", "subtle", "extreme")
-MEASURES = ("benign", "damaged", "detection", "auroc", "lift", "optimism_error")
+MEASURES = ("benign", "perturbed", "detection", "auroc", "lift", "optimism_error")
 
 
 def render_audit_html(audit: Audit) -> str:
@@ -189,7 +189,7 @@ def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> S
 
 def short_attack_sheet(audit: Audit) -> Sheet:
     """Return what of every attack fits a terminal; of an injection, the score it raises most."""
-    names = ("benign", "damaged", "detection", "auroc")
+    names = ("benign", "perturbed", "detection", "auroc")
     columns = (
         *(Column("", "Attack", is_once=True), Column("", "Score")),
         *numbers("Whole", "Damaged", "Found", "AUROC", "Pairs"),

@@ -13,8 +13,8 @@ from ragassay.metrics.stats.intervals import SHARE_SCALE, share_interval
 from ragassay.records import (
     DESIRED_RATING,
     AttackFigure,
-    DamagedAnswer,
     Evaluation,
+    PerturbedAnswer,
     Score,
     Severity,
     Variant,
@@ -42,23 +42,23 @@ K = TypeVar("K")
 
 
 @dataclass(frozen=True)
-class DamagedPair:
+class PerturbedPair:
     """A whole answer and the same one after an attack, on one score.
 
     Attributes:
         target: The score that should fall.
         question: The key that answers to the same question share.
         benign: The whole answer's score; None where it is missing.
-        damaged: The damaged answer's.
+        perturbed: The perturbed answer's.
         is_undecided: Whether the judge left open what the damage changed, so that the scores say
             nothing of it.
     """
 
-    damage: DamagedAnswer
+    perturbation: PerturbedAnswer
     target: str
     question: str
     benign: float | None
-    damaged: float | None
+    perturbed: float | None
     scale: tuple[float, float]
     judge: str
     is_undecided: bool = False
@@ -66,9 +66,9 @@ class DamagedPair:
     @property
     def scores(self) -> tuple[float, float] | None:
         """Benign and damaged score; None where either is missing, or the pair is undecided."""
-        if self.benign is None or self.damaged is None or self.is_undecided:
+        if self.benign is None or self.perturbed is None or self.is_undecided:
             return None
-        return self.benign, self.damaged
+        return self.benign, self.perturbed
 
     @property
     def is_detected(self) -> bool:
@@ -77,54 +77,66 @@ class DamagedPair:
 
 
 def audit_pairs(
-    damaged: Iterable[DamagedAnswer], evaluations: Mapping[str, Evaluation]
-) -> tuple[DamagedPair, ...]:
+    perturbed: Iterable[PerturbedAnswer], evaluations: Mapping[str, Evaluation]
+) -> tuple[PerturbedPair, ...]:
     """Pair the scores of whole and damaged answers.
 
     A score that does not apply to the whole answer, such as citations to one without any, makes no
     pair. A missing score, or an answer whose evaluation failed, is unscored.
 
     Args:
-        damaged: Each gives a pair for each target, in their order.
+        perturbed: Each gives a pair for each target, in their order.
         evaluations: Of whole and damaged answers, by record id.
     """
-    found = (_pair(damage, target, evaluations) for damage in damaged for target in damage.targets)
+    found = (
+        _pair(perturbation, target, evaluations)
+        for perturbation in perturbed
+        for target in perturbation.targets
+    )
     return tuple(pair for pair in found if pair is not None)
 
 
 def _pair(
-    damage: DamagedAnswer, target: str, evaluations: Mapping[str, Evaluation]
-) -> DamagedPair | None:
-    whole, hurt = (evaluations.get(name) for name in (damage.original, damage.record.id))
-    benign = score_of(target, whole) if whole else None
-    if whole and (benign is None or not benign.n + benign.n_unscored):
+    perturbation: PerturbedAnswer, target: str, evaluations: Mapping[str, Evaluation]
+) -> PerturbedPair | None:
+    unperturbed, hurt = (
+        evaluations.get(name) for name in (perturbation.original, perturbation.record.id)
+    )
+    benign = score_of(target, unperturbed) if unperturbed else None
+    if unperturbed and (benign is None or not benign.n + benign.n_unscored):
         return None
     after = score_of(target, hurt) if hurt else None
     known = benign or after
     unknown_scale = LIKERT if target.startswith("rubric.") else SHARE_SCALE
-    return DamagedPair(
-        damage=damage,
+    return PerturbedPair(
+        perturbation=perturbation,
         target=target,
-        question=damage.record.topic or damage.record.question,
+        question=perturbation.record.topic or perturbation.record.question,
         benign=benign.value if benign else None,
-        damaged=after.value if after else None,
+        perturbed=after.value if after else None,
         scale=known.scale if known else unknown_scale,
         judge=known.judge if known else "",
-        is_undecided=bool(whole and hurt and _is_open(damage, target, whole, hurt)),
+        is_undecided=bool(
+            unperturbed and hurt and _is_open(perturbation, target, unperturbed, hurt)
+        ),
     )
 
 
-def _is_open(damage: DamagedAnswer, target: str, whole: Evaluation, hurt: Evaluation) -> bool:
+def _is_open(
+    perturbation: PerturbedAnswer, target: str, unperturbed: Evaluation, hurt: Evaluation
+) -> bool:
     """Return whether undecided verdicts keep a score from telling.
 
     They do where they leave no value, and where the damage made some, or changed a sentence that
     has one, unless the score is lower even if these were the best.
     """
-    before, after = (score_of(target, evaluation) for evaluation in (whole, hurt))
-    open_before, open_after = (open_verdicts(target, evaluation) for evaluation in (whole, hurt))
+    before, after = (score_of(target, evaluation) for evaluation in (unperturbed, hurt))
+    open_before, open_after = (
+        open_verdicts(target, evaluation) for evaluation in (unperturbed, hurt)
+    )
     if before is None or before.value is None or after is None or after.value is None:
         return bool(open_before or open_after)
-    changed = [v for v in open_after if getattr(v, "sentence", None) in damage.sentences]
+    changed = [v for v in open_after if getattr(v, "sentence", None) in perturbation.sentences]
     if not changed and len(open_after) <= len(open_before):
         return False
     best = after.value if after.best is None else after.best
@@ -147,48 +159,49 @@ def score_of(target: str, evaluation: Evaluation) -> Score | None:
     group, _, kind = target.partition(".")
     if group != "findings":
         return evaluation.scores.get(target)
-    n_findings = sum(finding.kind == kind for finding in evaluation.heads)
+    n_findings = sum(finding.kind == kind for finding in evaluation.primary_findings)
     return Score(value=1 / (1 + n_findings), n=1)
 
 
-def attack_figures(pairs: Sequence[DamagedPair]) -> tuple[AttackFigure, ...]:
+def attack_figures(pairs: Sequence[PerturbedPair]) -> tuple[AttackFigure, ...]:
     """Return one figure for each attack, severity and target, in the order of first appearance."""
     groups = group_pairs(
-        pairs, lambda p: (p.damage.family, p.damage.attack, p.damage.severity, p.target)
+        pairs,
+        lambda p: (p.perturbation.family, p.perturbation.attack, p.perturbation.severity, p.target),
     )
     return tuple(_figure(members) for members in groups.values())
 
 
 def group_pairs(
-    pairs: Iterable[DamagedPair], key: Callable[[DamagedPair], K]
-) -> dict[K, list[DamagedPair]]:
+    pairs: Iterable[PerturbedPair], key: Callable[[PerturbedPair], K]
+) -> dict[K, list[PerturbedPair]]:
     """Group pairs by a key, in the order of first appearance."""
-    groups: dict[K, list[DamagedPair]] = {}
+    groups: dict[K, list[PerturbedPair]] = {}
     for pair in pairs:
         groups.setdefault(key(pair), []).append(pair)
     return groups
 
 
-def _figure(pairs: Sequence[DamagedPair]) -> AttackFigure:
-    damage = pairs[0].damage
-    is_rated = damage.family == "rubric"
+def _figure(pairs: Sequence[PerturbedPair]) -> AttackFigure:
+    perturbation = pairs[0].perturbation
+    is_rated = perturbation.family == "rubric"
     return AttackFigure(
-        attack=damage.attack,
-        family=damage.family,
-        severity=damage.severity,
+        attack=perturbation.attack,
+        family=perturbation.family,
+        severity=perturbation.severity,
         target=pairs[0].target,
-        benign=_mean(pairs, lambda benign, damaged: benign, pairs[0].scale),
-        damaged=_mean(pairs, lambda benign, damaged: damaged, pairs[0].scale),
+        benign=_mean(pairs, lambda benign, perturbed: benign, pairs[0].scale),
+        perturbed=_mean(pairs, lambda benign, perturbed: perturbed, pairs[0].scale),
         detection=detection_score(pairs),
         auroc=_auroc(pairs),
         lift=lift_score(pairs),
-        optimism_error=optimism_error(pairs, damage.severity) if is_rated else None,
+        optimism_error=optimism_error(pairs, perturbation.severity) if is_rated else None,
         n_undecided=sum(pair.is_undecided for pair in pairs),
         examples=_examples(pairs),
     )
 
 
-def detection_score(pairs: Sequence[DamagedPair]) -> Score:
+def detection_score(pairs: Sequence[PerturbedPair]) -> Score:
     """Return the share of pairs in which the damaged answer has the lower score.
 
     A bootstrap of a share of 0 or 1 has no width, however few the pairs. So Wilson's interval, with
@@ -201,7 +214,7 @@ def detection_score(pairs: Sequence[DamagedPair]) -> Score:
         >>> detection_score([]).value is None
         True
     """
-    found = _mean(pairs, lambda benign, damaged: float(damaged < benign), SHARE_SCALE)
+    found = _mean(pairs, lambda benign, perturbed: float(perturbed < benign), SHARE_SCALE)
     n_questions = len({pair.question for pair in pairs if pair.scores is not None})
     wilson = share_interval((found.value or 0.0) * n_questions, n_questions)
     if wilson is None or found.low is None or found.high is None:
@@ -211,13 +224,13 @@ def detection_score(pairs: Sequence[DamagedPair]) -> Score:
     return found.model_copy(update={"low": low, "high": high})
 
 
-def lift_score(pairs: Sequence[DamagedPair]) -> Score:
+def lift_score(pairs: Sequence[PerturbedPair]) -> Score:
     """Return the mean of damaged minus benign; above 0 the attack pays."""
     low, high = pairs[0].scale if pairs else SHARE_SCALE
-    return _mean(pairs, lambda benign, damaged: damaged - benign, (low - high, high - low))
+    return _mean(pairs, lambda benign, perturbed: perturbed - benign, (low - high, high - low))
 
 
-def optimism_error(pairs: Sequence[DamagedPair], severity: Severity) -> Score | None:
+def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score | None:
     """Return damaged answers' mean excess over the desired rating (YESciEval, section 5).
 
     max(0, damaged - 1) for extreme damage, max(0, damaged - 3) for subtle damage.
@@ -230,10 +243,10 @@ def optimism_error(pairs: Sequence[DamagedPair], severity: Severity) -> Score | 
         return None
     desired = DESIRED_RATING[severity]
     scale = (0.0, LIKERT[1] - desired)
-    return _mean(pairs, lambda benign, damaged: max(0.0, damaged - desired), scale)
+    return _mean(pairs, lambda benign, perturbed: max(0.0, perturbed - desired), scale)
 
 
-def variant_ratings(pairs: Sequence[DamagedPair]) -> dict[str, dict[Variant, Score]]:
+def variant_ratings(pairs: Sequence[PerturbedPair]) -> dict[str, dict[Variant, Score]]:
     """Return mean ratings of whole, subtly and extremely damaged answers (YESciEval, tables 7-14).
 
     Args:
@@ -242,40 +255,40 @@ def variant_ratings(pairs: Sequence[DamagedPair]) -> dict[str, dict[Variant, Sco
     Returns:
         By target, in alphabetical order, then by variant; a whole answer counts once.
     """
-    chosen = [pair for pair in pairs if pair.damage.family == "rubric"]
+    chosen = [pair for pair in pairs if pair.perturbation.family == "rubric"]
     return {
         target: _variants(members)
         for target, members in sorted(group_pairs(chosen, lambda pair: pair.target).items())
     }
 
 
-def _variants(pairs: Sequence[DamagedPair]) -> dict[Variant, Score]:
-    whole = list({pair.damage.original: pair for pair in pairs}.values())
+def _variants(pairs: Sequence[PerturbedPair]) -> dict[Variant, Score]:
+    unperturbed = list({pair.perturbation.original: pair for pair in pairs}.values())
     found: dict[Variant, Score] = {
-        "benign": _mean_of(whole, [pair.benign for pair in whole], whole[0].scale)
+        "benign": _mean_of(unperturbed, [pair.benign for pair in unperturbed], unperturbed[0].scale)
     }
     for severity in SEVERITIES:
-        hurt = [pair for pair in pairs if pair.damage.severity == severity]
+        hurt = [pair for pair in pairs if pair.perturbation.severity == severity]
         if hurt:
-            found[severity] = _mean_of(hurt, [pair.damaged for pair in hurt], hurt[0].scale)
+            found[severity] = _mean_of(hurt, [pair.perturbed for pair in hurt], hurt[0].scale)
     return found
 
 
 def _mean(
-    pairs: Sequence[DamagedPair], of: Callable[[float, float], float], scale: tuple[float, float]
+    pairs: Sequence[PerturbedPair], of: Callable[[float, float], float], scale: tuple[float, float]
 ) -> Score:
     """Return a mean over the pairs with both scores."""
     return _mean_of(pairs, [of(*pair.scores) if pair.scores else None for pair in pairs], scale)
 
 
 def _mean_of(
-    pairs: Sequence[DamagedPair], values: Sequence[float | None], scale: tuple[float, float]
+    pairs: Sequence[PerturbedPair], values: Sequence[float | None], scale: tuple[float, float]
 ) -> Score:
     questions = [pair.question for pair in pairs]
     return mean_over_questions(values, questions, scale, _judge(pairs))
 
 
-def _auroc(pairs: Sequence[DamagedPair]) -> Score:
+def _auroc(pairs: Sequence[PerturbedPair]) -> Score:
     """Return the AUROC over both answers of the scored pairs; `n` counts answers, two a pair."""
     scored = [(pair.scores, pair.question) for pair in pairs if pair.scores is not None]
     values = [value for both, _ in scored for value in both]
@@ -285,15 +298,15 @@ def _auroc(pairs: Sequence[DamagedPair]) -> Score:
     return found.model_copy(update={"n_unscored": n_unscored, "judge": _judge(pairs)})
 
 
-def _examples(pairs: Sequence[DamagedPair]) -> tuple[str, ...]:
+def _examples(pairs: Sequence[PerturbedPair]) -> tuple[str, ...]:
     """Return damaged answers that were not detected, those that gained most first."""
     through = [
-        (scores[0] - scores[1], pair.damage.record.id)
+        (scores[0] - scores[1], pair.perturbation.record.id)
         for pair in pairs
         if (scores := pair.scores) is not None and not pair.is_detected
     ]
     return tuple(name for _, name in sorted(through)[:N_EXAMPLES])
 
 
-def _judge(pairs: Sequence[DamagedPair]) -> str:
+def _judge(pairs: Sequence[PerturbedPair]) -> str:
     return next((pair.judge for pair in pairs if pair.judge), "")

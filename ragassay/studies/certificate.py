@@ -9,7 +9,7 @@ from ragassay.metrics.papers.answer_scores import share
 from ragassay.records import AttackFamily, Score, Severity, TargetTrust, Trust
 from ragassay.reports.display import UNDECIDED
 from ragassay.studies.audit_scores import (
-    DamagedPair,
+    PerturbedPair,
     detection_score,
     group_pairs,
     lift_score,
@@ -45,11 +45,11 @@ ORDER: tuple[Severity, ...] = ("extreme", "subtle")
 NOTED_OPTIMISM = 0.5
 
 
-def certify(pairs: Sequence[DamagedPair]) -> tuple[TargetTrust, ...]:
+def certify(pairs: Sequence[PerturbedPair]) -> tuple[TargetTrust, ...]:
     """Return one line for each family of attacks and target, by family, then by target."""
-    groups = group_pairs(pairs, lambda pair: (pair.damage.family, pair.target))
+    groups = group_pairs(pairs, lambda pair: (pair.perturbation.family, pair.target))
 
-    def place(group: tuple[tuple[AttackFamily, str], list[DamagedPair]]) -> tuple[int, str]:
+    def place(group: tuple[tuple[AttackFamily, str], list[PerturbedPair]]) -> tuple[int, str]:
         (family, target), _ = group
         return FAMILIES.index(family), target
 
@@ -109,14 +109,14 @@ def lift_verdict(lift: Score, room: float = LIKERT_SPAN) -> Trust | None:
     return "blind" if low > LIFT_BAR else None
 
 
-def decided_score(pairs: Sequence[DamagedPair]) -> Score:
+def decided_score(pairs: Sequence[PerturbedPair]) -> Score:
     """Return the share of pairs that the judge decided, of those that did not fail."""
     n_decided = sum(pair.scores is not None for pair in pairs)
     n = n_decided + sum(pair.is_undecided for pair in pairs)
     return share("", n_decided, n, 0, next((p.judge for p in pairs if p.judge), ""))
 
 
-def rising_room(pairs: Sequence[DamagedPair]) -> float | None:
+def rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
     """Return how far whole answers are below the top of their scale on average.
 
     In points of a rating from 1 to 5; None without a scored pair.
@@ -136,8 +136,8 @@ def _points(scale: tuple[float, float]) -> float:
     return 2 * LIKERT_SPAN / (scale[1] - scale[0])
 
 
-def _tells(family: AttackFamily, target: str, pairs: Sequence[DamagedPair]) -> TargetTrust:
-    hurt = group_pairs(pairs, lambda pair: pair.damage.severity)
+def _tells(family: AttackFamily, target: str, pairs: Sequence[PerturbedPair]) -> TargetTrust:
+    hurt = group_pairs(pairs, lambda pair: pair.perturbation.severity)
     detection: dict[Severity, Score] = {
         severity: detection_score(hurt[severity]) for severity in ORDER if severity in hurt
     }
@@ -155,9 +155,9 @@ def _tells(family: AttackFamily, target: str, pairs: Sequence[DamagedPair]) -> T
     )
 
 
-def _withstands(target: str, pairs: Sequence[DamagedPair]) -> TargetTrust:
+def _withstands(target: str, pairs: Sequence[PerturbedPair]) -> TargetTrust:
     """Decide by the attack that adds most to the score: the author of the answer can choose."""
-    by_attack = group_pairs(pairs, lambda pair: pair.damage.attack)
+    by_attack = group_pairs(pairs, lambda pair: pair.perturbation.attack)
     lifts = {attack: lift_score(members) for attack, members in by_attack.items()}
     values = {name: -math.inf if (v := lift.value) is None else v for name, lift in lifts.items()}
     attack = max(values, key=values.__getitem__)
@@ -180,7 +180,7 @@ def _detection_reason(
     trust: Trust | None,
     family: AttackFamily,
     optimism: float,
-    pairs: Sequence[DamagedPair],
+    pairs: Sequence[PerturbedPair],
 ) -> str:
     n_open = sum(pair.is_undecided for pair in pairs)
     n_failed = sum(score.n_unscored for score in detection.values()) - n_open
@@ -223,7 +223,7 @@ def _doubt(
     return [f"trust takes {wanted}"]
 
 
-def _n_questions(pairs: Sequence[DamagedPair]) -> int:
+def _n_questions(pairs: Sequence[PerturbedPair]) -> int:
     return len({pair.question for pair in pairs if pair.scores is not None})
 
 

@@ -53,7 +53,7 @@ OTHERS_RUBRICS = (
 
 
 @dataclass(frozen=True)
-class GivenReasons:
+class InputReasons:
     """The reasons to audit, the known rubrics, and their texts as the judge read them.
 
     `note` says what to know of the texts; `n_without` ratings have no reason and are left out.
@@ -67,7 +67,7 @@ class GivenReasons:
     rejections: tuple[Rejection, ...] = ()
 
 
-def read_reasons(path: Path, limit: int | None = None, texts: Path | None = None) -> GivenReasons:
+def read_reasons(path: Path, limit: int | None = None, texts: Path | None = None) -> InputReasons:
     """Read the reasons of a run, or of a file whose ratings come with reasons.
 
     Args:
@@ -97,7 +97,7 @@ def _rubric_texts(path: Path) -> dict[str, str]:
     return {str(name).lower(): str(text) for name, text in read.items()}
 
 
-def _of_run(path: Path, limit: int | None) -> GivenReasons:
+def _of_run(path: Path, limit: int | None) -> InputReasons:
     folder = RunFolder(path)
     manifest = folder.manifest()
     rubric_set = manifest.settings.get("rubric_set")
@@ -106,10 +106,10 @@ def _of_run(path: Path, limit: int | None) -> GivenReasons:
     return _collect_reasons(found, known)
 
 
-def _collect_reasons(found: Sequence[JudgedReason], rubrics: Mapping[str, Rubric]) -> GivenReasons:
+def _collect_reasons(found: Sequence[JudgedReason], rubrics: Mapping[str, Rubric]) -> InputReasons:
     reasons = tuple(one for one in found if one.reason.strip())
     texts = {name: rubric.render() for name, rubric in rubrics.items()}
-    return GivenReasons(reasons, rubrics, texts, n_without=len(found) - len(reasons))
+    return InputReasons(reasons, rubrics, texts, n_without=len(found) - len(reasons))
 
 
 def _of_evaluation(evaluation: Evaluation, judge: str) -> Iterator[JudgedReason]:
@@ -133,7 +133,7 @@ def _of_evaluation(evaluation: Evaluation, judge: str) -> Iterator[JudgedReason]
             )
 
 
-def _of_file(path: Path, limit: int | None) -> GivenReasons:
+def _of_file(path: Path, limit: int | None) -> InputReasons:
     result, rated = read_records(path), read_labels(path)
     records = {record.id: record for record in result.records[:limit]}
     name = next((s for s in RUBRIC_SETS if rated.format.startswith(s)), "yescieval")
@@ -196,7 +196,7 @@ class ReasonAudit:
         n_failed: Reasons that the model could not check.
     """
 
-    given: GivenReasons
+    inputs: InputReasons
     measures: Mapping[str, ReasonMeasures]
     labels: Mapping[str, Labels]
     quotes: Mapping[str, Mapping[str, str]]
@@ -215,8 +215,8 @@ class ReasonAudit:
             for one in self.rubrics
         ]
         told = {
-            "n_reasons": len(self.given.reasons),
-            "n_without_reason": self.given.n_without,
+            "n_reasons": len(self.inputs.reasons),
+            "n_without_reason": self.inputs.n_without,
             "n_failed": self.n_failed,
             "rubrics": figures,
             "agreement": _dump_scores(self.agreement),
@@ -229,7 +229,7 @@ def _dump_scores(scores: Mapping[str, Score]) -> dict[str, object]:
 
 
 async def audit_reasons(
-    given: GivenReasons,
+    inputs: InputReasons,
     settings: Settings | None = None,
     folder: Path | None = None,
     sheet: Path | None = None,
@@ -245,42 +245,42 @@ async def audit_reasons(
         FatalModelError: The model is unavailable; its earlier labels are kept.
         InputError: The sheet cannot be read.
     """
-    measures = await asyncio.to_thread(measure_reasons, given.reasons, given.texts)
+    measures = await asyncio.to_thread(measure_reasons, inputs.reasons, inputs.texts)
     labels: dict[str, Labels] = {}
     quotes: dict[str, Mapping[str, str]] = {}
     n_failed = 0
     if settings is not None:
-        kept = await _check_reasons(given, with_base_model(settings), folder, listen)
+        kept = await _check_reasons(inputs, with_base_model(settings), folder, listen)
         labels[settings.judge.model] = {name: one.labels for name, one in kept.items()}
         quotes = {name: one.quotes for name, one in kept.items()}
         n_failed = sum(not one.labels for one in kept.values())
     if sheet is not None:
-        labels[PEOPLE] = read_sheet(sheet, given.reasons)
+        labels[PEOPLE] = read_sheet(sheet, inputs.reasons)
     both = settings is not None and sheet is not None
     return ReasonAudit(
-        given=given,
+        inputs=inputs,
         measures=measures,
         labels=labels,
         quotes=quotes,
-        rubrics=rubric_reasons(given.reasons, measures, labels),
-        agreement=label_agreement(given.reasons, *labels.values()) if both else {},
+        rubrics=rubric_reasons(inputs.reasons, measures, labels),
+        agreement=label_agreement(inputs.reasons, *labels.values()) if both else {},
         n_failed=n_failed,
     )
 
 
 async def _check_reasons(
-    given: GivenReasons, settings: Settings, folder: Path | None, listen: Listener
+    inputs: InputReasons, settings: Settings, folder: Path | None, listen: Listener
 ) -> dict[str, KeptLabels]:
     """Return a model's labels by the reasons' ids; without labels where the call failed."""
-    tools = ReasonTools(JudgeLM(settings), given.rubrics, settings.source_chars)
+    tools = ReasonTools(JudgeLM(settings), inputs.rubrics, settings.source_chars)
     about = (settings.judge.model, tools.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
-    keys = {one.id: hash_of(*about, *_parts(one)) for one in given.reasons}
+    keys = {one.id: hash_of(*about, *_parts(one)) for one in inputs.reasons}
     file = folder / CHECKED if folder else None
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
     known = {one.key: one for one in read_lines(file, KeptLabels)} if file else {}
-    waiting = tuple(one for one in given.reasons if keys[one.id] not in known)
-    listen(Event(n_expected=len(waiting), n_records=len(given.reasons) - len(waiting)))
+    waiting = tuple(one for one in inputs.reasons if keys[one.id] not in known)
+    listen(Event(n_expected=len(waiting), n_records=len(inputs.reasons) - len(waiting)))
     limiter = RunLimiter.of(settings)
     if waiting:
         graph: Any = build_reason_graph(settings.judge.max_attempts)
@@ -299,7 +299,7 @@ async def _check_reasons(
                 if file:
                     append_line(file, known[key])
                 listen(Event(n_calls=1, n_records=1, usage=found.usage))
-    return {one.id: known[keys[one.id]] for one in given.reasons}
+    return {one.id: known[keys[one.id]] for one in inputs.reasons}
 
 
 def _parts(one: JudgedReason) -> tuple[str, ...]:
@@ -340,7 +340,7 @@ def write_reason_audit(audit: ReasonAudit, out: Path) -> tuple[Path, ...]:
     Raises:
         InputError: The folder cannot be created.
     """
-    reasons = audit.given.reasons
+    reasons = audit.inputs.reasons
     texts = {
         "rationales.csv": rationales_csv(audit.rubrics),
         "reasons.csv": reasons_csv(reasons, audit.measures, audit.labels, audit.quotes),

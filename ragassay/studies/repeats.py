@@ -86,11 +86,11 @@ def _figure(
 
 def value_of(verdict: VerdictBase) -> str | float | None:
     """Return what is compared: the label, the written rating, or the nearest possible number."""
-    said, choices = verdict.said, verdict.choices
-    if isinstance(said, str) or said is None:
-        return said
+    chosen, choices = verdict.choice, verdict.choices
+    if isinstance(chosen, str) or chosen is None:
+        return chosen
     numbers = [choice for choice in choices if not isinstance(choice, str)]
-    return min(numbers, key=lambda number: abs(number - said), default=said)
+    return min(numbers, key=lambda number: abs(number - chosen), default=chosen)
 
 
 def change_interval(changed: Sequence[float], questions: Sequence[str]) -> Interval | None:

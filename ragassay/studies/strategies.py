@@ -25,7 +25,7 @@ from ragassay.metrics.papers.strategies import (
 )
 from ragassay.models.limiter import RunLimiter
 from ragassay.models.tuned import with_base_model
-from ragassay.perturbations.damage import Inversion, perturbed_rating
+from ragassay.perturbations.perturb import Inversion, perturbed_rating
 from ragassay.process import run_sync
 from ragassay.prompts import RUBRIC_SETS, STRATEGIES, Rubric, RubricExample, RubricSet
 from ragassay.records import HumanLabel, Record, RecordFailure, Rejection
@@ -140,7 +140,7 @@ def default_rubric_set(file_format: str) -> RubricSet:
 
 
 def study_strategies(
-    given: StrategyJob,
+    study_job: StrategyJob,
     settings: Settings,
     out: Path | None = None,
     listen: Listener = lambda event: None,
@@ -163,8 +163,8 @@ def study_strategies(
     chosen = {"only": ("rubrics",), "panel": (), "signals": False}
     asked = with_base_model(settings).model_copy(update=chosen)
     rubrics = build_run(asked).rubrics
-    records = given.job.records
-    people, n_unknown = _people(records, given.labels, rubrics)
+    records = study_job.job.records
+    people, n_unknown = _people(records, study_job.labels, rubrics)
     replies: dict[str, dict[Place, StrategyReply]] = {}
     failures: list[RecordFailure] = []
     limiter = RunLimiter.of(settings)  # one bound for all strategies
@@ -182,16 +182,16 @@ def study_strategies(
         if strategy == FEW_SHOT:
             shown = {place: pair.render() for place, pair in pairs.items()}
             agent = RubricJudge(strategy, examples=shown)
-            judge(strategy, with_examples(given.job, pairs), strategy, agent)
+            judge(strategy, with_examples(study_job.job, pairs), strategy, agent)
         else:
-            judge(strategy, given.job, strategy)
+            judge(strategy, study_job.job, strategy)
     ratings = people or _own_ratings(replies)
     hints = {
         place: perturbed_rating(found, *rubrics[place[1]].bounds, inversion)
         for place, found in ratings.items()
     }
     told = {place: expert_hint(rating) for place, rating in hints.items()}
-    judge(PERTURBED, _mislead_answers(given.job, hints), BASE, RubricJudge(BASE, told))
+    judge(PERTURBED, _mislead_answers(study_job.job, hints), BASE, RubricJudge(BASE, told))
     answers = {
         name: tuple(_answer(record, name, people, replies, hints) for record in records)
         for name in rubrics
@@ -212,7 +212,7 @@ def study_strategies(
             *idle_hints(ratings, hints),
         ),
         failures=tuple(failures),
-        rejections=(*given.job.rejections, *given.rejections),
+        rejections=(*study_job.job.rejections, *study_job.rejections),
     )
 
 
@@ -297,9 +297,9 @@ def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[P
     """Return the judge's ratings by all strategies, used where people's are missing."""
     found: dict[Place, list[int]] = {}
     for one in replies.values():
-        for place, given in one.items():
-            if given.rating is not None:
-                found.setdefault(place, []).append(given.rating)
+        for place, judgment in one.items():
+            if judgment.rating is not None:
+                found.setdefault(place, []).append(judgment.rating)
     return found
 
 
@@ -366,7 +366,7 @@ def rated_examples(
     by_id = {record.id: record for record in records}
     found: dict[Place, ExamplePair] = {}
     for rubric in rubrics:
-        means = {r.id: mean(given) for r in records if (given := people.get((r.id, rubric)))}
+        means = {r.id: mean(ratings) for r in records if (ratings := people.get((r.id, rubric)))}
         upwards = sorted(means, key=lambda name: means[name])
         downwards = sorted(means, key=lambda name: -means[name])
         for record in records:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ragassay.metrics.papers.strategies import PERTURBED, RubricRobustness, StrategyAnswer, polarity
-from ragassay.perturbations.damage import Inversion, mode_rating
+from ragassay.perturbations.perturb import Inversion, mode_rating
 from ragassay.prompts import Rubric
 from ragassay.records import Record, Score
 from ragassay.reports.display import SHARE_SCALE, decimals_text, format_value

@@ -27,8 +27,8 @@ from ragassay.testing.manners import ErrorAnswer, Manner, ModelTurn, load_manner
 from ragassay.testing.pairs import asks_for_pairs, build_pairs
 from ragassay.testing.replies import build_instance, build_sentence
 
-Said: TypeAlias = str | Mapping[str, object] | Sequence[ToolCall]
-Reply: TypeAlias = Callable[[Sequence[Message], JsonSchema | None], Said]
+ReplyContent: TypeAlias = str | Mapping[str, object] | Sequence[ToolCall]
+Reply: TypeAlias = Callable[[Sequence[Message], JsonSchema | None], ReplyContent]
 
 _REFUSAL = "I'm sorry, but I can't assist with that."
 _THOUGHT = "The answer names a trial. Let me weigh whether"
@@ -196,12 +196,14 @@ class Script:
         # The boundary of a unit of work: an error of a test's own function becomes an answer that
         # no client retries and whose words reach the test.
         try:
-            said = self._reply(recorded.messages, recorded.schema)
-            content = reply_text(said) if isinstance(said, str | Mapping) else None
+            reply_content = self._reply(recorded.messages, recorded.schema)
+            content = (
+                reply_text(reply_content) if isinstance(reply_content, str | Mapping) else None
+            )
         except Exception as error:
             return bad_request(f"the scripted reply failed: {type(error).__name__}: {error}")
         if content is None:
-            return self._send(replace(turn, tool_calls=cast("Sequence[ToolCall]", said)))
+            return self._send(replace(turn, tool_calls=cast("Sequence[ToolCall]", reply_content)))
         if recorded.fault == "truncated":
             return self._send(replace(turn, text=content[: len(content) // 2], stop="length"))
         return self._send(replace(turn, text=content), cut_off=recorded.fault == "cut_off")

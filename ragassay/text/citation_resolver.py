@@ -110,8 +110,8 @@ class CitationResolver:
 
     def _listed_targets(self, citation: str) -> list[Target]:
         """Return the targets of a listed citation: an id, a position, or several of them."""
-        given = citation.strip()
-        plain = given if doi_of(given) else given.strip("[]()").strip()
+        citation_text = citation.strip()
+        plain = citation_text if doi_of(citation_text) else citation_text.strip("[]()").strip()
         if plain in self._ids or not is_list(plain):
             return [_listed_target(plain or citation)]
         items = expand(plain)

@@ -193,9 +193,9 @@ def _direction(claim: str, near: str) -> Difference | None:
             for place, against in enumerate(theirs):
                 if not against.startswith(other):
                     continue
-                said = _in_place_of(ours, side, _around(theirs, place, n), n)
-                if said:
-                    return Difference("direction", f'"{said}" here, "{against}" there')
+                theirs_said = _in_place_of(ours, side, _around(theirs, place, n), n)
+                if theirs_said:
+                    return Difference("direction", f'"{theirs_said}" here, "{against}" there')
     return None
 
 

@@ -286,7 +286,7 @@ class ComparedPair:
     second: Stems
     shown: str
     size: int
-    worth: int
+    benefit: int
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
         told = own - others or own
         if told and not set(second) <= _VAGUE | DULL | PREPOSITIONS:
             shown = " ".join(word for word in second if word[0].isalnum())
-            yield ComparedPair(kind, others - own, told, shown, _size(words), _worth(words))
+            yield ComparedPair(kind, others - own, told, shown, _size(words), _benefit(words))
 
 
 def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
@@ -375,7 +375,7 @@ def _size(words: Sequence[str]) -> int:
     return _product(words, _UP, _DOWN)
 
 
-def _worth(words: Sequence[str]) -> int:
+def _benefit(words: Sequence[str]) -> int:
     """Return the direction of "better", "less effective" and the like; 0 where there is none."""
     own = _product(words, _GOOD, _BAD)
     return -own if own and "less" in words else own
@@ -402,9 +402,9 @@ def _is_confirmed(one: ComparedPair, parts: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_opposite(one: ComparedPair, other: ComparedPair) -> bool:
-    if one.worth and other.worth:
-        return one.worth != other.worth
-    return not (one.worth or other.worth) and one.size * other.size < 0
+    if one.benefit and other.benefit:
+        return one.benefit != other.benefit
+    return not (one.benefit or other.benefit) and one.size * other.size < 0
 
 
 def _actions(words: Sequence[str]) -> Iterator[Action]:

@@ -124,19 +124,21 @@ def _with_citations(
 
 
 def _listed_sentences(
-    given: Sequence[SentenceInput], resolver: CitationResolver
+    listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[AnswerSentence]]:
     """Read an answer that came in sentences: each is one statement, with its listed citations."""
-    text, statements, listed = _listed_statements(given, resolver)
+    text, statements, listed = _listed_statements(listed_sentences, resolver)
     sentences: list[AnswerSentence] = []
     early: tuple[Citation, ...] = ()
     for one, citations, stands in zip(statements, listed, stand_alone(statements), strict=True):
         resolved = resolver.citations([*resolver.resolve_listed(citations), *one.targets])
         if stands:
-            said = one.text if WORD.search(one.text) or not one.marks else text[one.start : one.end]
+            sentence_text = (
+                one.text if WORD.search(one.text) or not one.marks else text[one.start : one.end]
+            )
             cited = tuple(dict.fromkeys([*early, *resolved]))
             place = {"index": len(sentences) + 1, "start": one.start, "end": one.end}
-            sentences.append(AnswerSentence(text=said, citations=cited, **place))
+            sentences.append(AnswerSentence(text=sentence_text, citations=cited, **place))
             early = ()
         elif sentences:  # a sentence of marks alone: they go with the one before
             cited = tuple(dict.fromkeys([*sentences[-1].citations, *resolved]))
@@ -157,10 +159,10 @@ def stand_alone(statements: Sequence[Statement]) -> list[bool]:
 
 
 def _listed_statements(
-    given: Sequence[SentenceInput], resolver: CitationResolver
+    listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[Statement], list[tuple[str, ...]]]:
     """Return the joined text, a statement for each sentence, and the citations listed for it."""
-    text, spans, listed = _join_sentences(given)
+    text, spans, listed = _join_sentences(listed_sentences)
     parts = [[BlockPart(plain_text(text, [_without_list_mark(text, span)]))] for span in spans]
     statements: list[Statement] = []
     for (start, end), (part,) in zip(spans, mark_parts(parts, resolver), strict=True):
@@ -179,14 +181,14 @@ def _without_list_mark(text: str, span: Span) -> Span:
 
 
 def _join_sentences(
-    given: Sequence[SentenceInput],
+    listed_sentences: Sequence[SentenceInput],
 ) -> tuple[str, list[Span], list[tuple[str, ...]]]:
     """Return the sentences as one text, their spans in it, and the citations listed for each."""
     pieces: list[str] = []
     spans: list[Span] = []
     listed: list[tuple[str, ...]] = []
     start = 0
-    for sentence in given:
+    for sentence in listed_sentences:
         if sentence.text.strip():
             pieces.append(sentence.text)
             spans.append((start, start + len(sentence.text)))

@@ -82,10 +82,10 @@ def asked_reviews(file: BankFile, asked: ItemChanges, author: Author) -> list[Re
         "secret": asked.secret,
         "removed": asked.remove or None,
     }
-    given = {what: value for what, value in wanted.items() if value is not None}
-    if not given:
+    changes = {what: value for what, value in wanted.items() if value is not None}
+    if not changes:
         raise InputError("--item goes with --text, --answer, --secret, --public or --remove")
-    return [change(file, asked.item, what, value, author) for what, value in given.items()]
+    return [change(file, asked.item, what, value, author) for what, value in changes.items()]
 
 
 def keep_reviews(file: BankFile, reviews: Sequence[Review]) -> tuple[Review, ...]:

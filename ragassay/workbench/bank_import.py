@@ -277,8 +277,8 @@ def _csv(path: Path, lines: list[str]) -> Iterator[Imported]:
                 Problem("", f"found {len(cells)} cells", f"at most {len(header)}: quote commas")
             )
             continue
-        given = {name: cell.strip() for name, cell in zip(header, cells, strict=False)}
-        row = validate(CsvRow, {name: cell for name, cell in given.items() if cell})
+        cells_by_name = {name: cell.strip() for name, cell in zip(header, cells, strict=False)}
+        row = validate(CsvRow, {name: cell for name, cell in cells_by_name.items() if cell})
         if isinstance(row, Problem):
             yield place.reject(row)
             continue

@@ -112,8 +112,8 @@ def merged_banks(files: Sequence[Sequence[RubricBank]]) -> MergedBanks:
             if first is None:
                 found[bank.key] = bank
             else:
-                found[bank.key], said = _join_banks(first, bank)
-                conflicts += said
+                found[bank.key], found_conflicts = _join_banks(first, bank)
+                conflicts += found_conflicts
     return MergedBanks(tuple(found.values()), tuple(conflicts))
 
 

@@ -19,7 +19,7 @@ from ragassay.formats.workbench.paragraphs import (
 from ragassay.workbench.grades import GradeFilter, GradeKind, kind_of, prompt_class_of
 
 
-def with_leanings(queries: Sequence[QueryParagraphs]) -> tuple[QueryParagraphs, ...]:
+def with_tentative_ratings(queries: Sequence[QueryParagraphs]) -> tuple[QueryParagraphs, ...]:
     """Return all passages, each undecided item rated as its grader leant.
 
     A single rating is then less sure than the grader vouches for. Over many passages they may still
@@ -36,7 +36,11 @@ def _leant(paragraph: GradedParagraph) -> GradedParagraph:
 
 def _add_tentative_ratings(grade: ParagraphExamGrade) -> ParagraphExamGrade:
     known = {one.question_id or one.nugget_id for one in grade.self_ratings or ()}
-    new = {item: rating for item, rating in (grade.leanings or {}).items() if item not in known}
+    new = {
+        item: rating
+        for item, rating in (grade.tentative_ratings or {}).items()
+        if item not in known
+    }
     if not new:
         return grade
     id_field = f"{kind_of(grade)}_id"

@@ -301,10 +301,10 @@ def _exam_grade(
         for grade in grades
         if grade.failure is not None
     }
-    leanings = {
-        grade.exam_item: grade.leaning_rating
+    tentative_ratings = {
+        grade.exam_item: grade.tentative_rating
         for grade in grades
-        if grade.leaning_rating is not None
+        if grade.tentative_rating is not None
     }
     return ParagraphExamGrade.model_validate(
         {
@@ -319,7 +319,7 @@ def _exam_grade(
         }
         | ({"self_ratings": ratings} if is_rated else {})
         | ({"llm_response_errors": errors} if errors else {})
-        | ({"leanings": leanings} if leanings else {})
+        | ({"tentative_ratings": tentative_ratings} if tentative_ratings else {})
     )
 
 

@@ -203,7 +203,7 @@ PLAIN = frozenset(
     --evidence-rounds --evidence-turns --facet --facets --fail-if --fail-under --finding
     --folds --found-by --from --given --gold --grader --history --host --instruction
     --inversion --item --items --items-per-call --json --judge --judge-seed --keep-empty
-    --kind --label --labeller --later-wins --latex --layers --leanings --learning-rate
+    --kind --label --labeller --later-wins --latex --layers --tentative --learning-rate
     --least --like-original --limit --long --lower-case --margin --max --max-calls --max-rpm
     --max-tokens --max-usd --measure --metrics --min-answers --min-judgment --min-rating
     --min-relevant --model-option --no-retracted --nuggets --official --pairs-per-call

@@ -30,7 +30,9 @@ def results() -> ragassay.Results:
 def led(results: ragassay.Results) -> set[Lead]:
     """What leads its report."""
     return {
-        (one.record_id, finding.sentence, finding.kind) for one in results for finding in one.heads
+        (one.record_id, finding.sentence, finding.kind)
+        for one in results
+        for finding in one.primary_findings
     }
 
 
@@ -51,6 +53,6 @@ def test_other_values_and_subjects_are_worth_the_first_look(
     shown = truth("shows")
     for one in results:
         own = {lead for lead in shown if lead[0] == one.record_id}
-        first = one.looks[: len(own)]
+        first = one.secondary_findings[: len(own)]
         assert {(one.record_id, finding.sentence, finding.kind) for finding in first} == own
         assert all(finding.precision and finding.n_measured for finding in first)

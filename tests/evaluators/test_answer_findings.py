@@ -69,7 +69,7 @@ def test_faults_of_the_text_lead_with_the_words_they_are_told_from(
 ):
     found = text_findings(case(texts))
     assert kinds(found) == expected
-    assert all(one.level == "head" for one in found)
+    assert all(one.level == "primary" for one in found)
     if expected not in ([], ["other_language"]):
         assert texts[-1] in found[0].message
 
@@ -82,7 +82,7 @@ def test_an_answer_that_goes_on_with_citations_is_no_refusal():
 
 def test_a_missing_stop_alone_is_a_secondary_finding():
     (found,) = text_findings(case([WHOLE, "It is given to adults who have diabetes"]))
-    assert (found.kind, found.level, found.sentence) == ("cut_off_answer", "look", 2)
+    assert (found.kind, found.level, found.sentence) == ("cut_off_answer", "secondary", 2)
     assert "may stop within a sentence" in found.message
 
 
@@ -103,7 +103,7 @@ def test_sentences_without_a_citation_and_one_source_for_all_are_worth_a_look(
 ):
     found = citing_findings(case([WHOLE] * len(cites), cites, n_sources))
     assert kinds(found) == expected
-    assert all(one.level == "look" for one in found)
+    assert all(one.level == "secondary" for one in found)
 
 
 def test_a_lead_to_a_list_needs_no_citation():
@@ -131,7 +131,7 @@ def outcome(*verdicts: NuggetAssignment, matches: tuple[NuggetMatch, ...] = ()) 
 
 def test_facts_that_no_nugget_matches_are_worth_a_look():
     found = answer_findings(outcome(matches=(NuggetMatch(gold=0, nugget=0, similarity_score=1.0),)))
-    assert [(one.kind, one.level) for one in found] == [("missed_nugget", "look")]
+    assert [(one.kind, one.level) for one in found] == [("missed_nugget", "secondary")]
     assert found[0].message.startswith("1 of 2 facts that it should state are missed: \u201cIt may")
 
 

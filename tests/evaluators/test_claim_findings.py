@@ -62,12 +62,12 @@ def against(confidence: float | None, **given: object) -> EvidenceVerdict:
 
 @pytest.mark.parametrize(
     ("confidence", "level", "precision"),
-    [(0.95, "head", 0.86), (0.94, "look", None), (None, "look", None)],
+    [(0.95, "primary", 0.86), (0.94, "secondary", None), (None, "secondary", None)],
 )
 def test_a_contradiction_leads_from_the_bound_of_findings_up(confidence, level, precision):
     verdict = against(confidence)
     found = weight_of(verdict, tools_with(VERDICT, FINDING))
-    assert found and (found.level, found.is_said) == (level, True)
+    assert found and (found.level, found.is_asserted) == (level, True)
     finding = found.finding("contradicted_sentence", "Said.", verdict)
     assert (finding.level, finding.precision) == (level, precision)
     assert finding.data == ("made up" if precision else "")
@@ -84,13 +84,13 @@ def test_the_precision_of_a_finding_is_that_of_its_kind():
     tools = tools_with(VERDICT, NUMBER, NEVER)
     number = against(0.85, difference="the source says 2 mg, the answer 5 mg")
     found = weight_of(number, tools)
-    assert found and found.level == "head" and found.beside_others.level == "look"
+    assert found and found.level == "primary" and found.beside_others.level == "secondary"
     finding = found.finding("contradicted_sentence", "Said.", number)
     assert (finding.precision, finding.n_measured) == (0.86, 3)
     assert (finding.precision_low, finding.precision_high) == (0.21, 0.94)
     words = against(0.99, difference="'more', where the source has 'less'")
     found = weight_of(words, tools)
-    assert found and found.level == "look"
+    assert found and found.level == "secondary"
     finding = found.finding("contradicted_sentence", "Said.", words)
     assert (finding.precision, finding.data, finding.n_measured) == (0.3, "made up", 0)
 
@@ -100,29 +100,35 @@ def test_of_the_packaged_bounds_none_lets_a_verdict_lead_and_each_says_what_was_
     number = {"difference": "the source says 2 mg, the answer 5 mg"}
     words = {"difference": "'more', where the source has 'less'"}
     found = {}
-    for kind, given in {"number": number, "words": words, "leaning": {}}.items():
-        open_ = {"verdict": None, "leaning": "contradicts", "failure": DOUBT}
+    for kind, given in {"number": number, "words": words, "tentative_label": {}}.items():
+        open_ = {"verdict": None, "tentative_label": "contradicts", "failure": DOUBT}
         for state in ({}, open_):
             weight = weight_of(against(1.0, **given, **state), tools)
-            assert weight and (weight.level, weight.is_said) == ("look", not state)
+            assert weight and (weight.level, weight.is_asserted) == ("secondary", not state)
             assert weight.measured and weight.measured.kind == kind
             found[kind] = weight.measured
     cited = Citation(marker="1", document="d")
     other = CitationVerdict(sentence=1, citation=cited, verdict="not_relevant", confidence=1.0)
     weight = irrelevance(other, tools)
-    assert weight.level == "look" and weight.measured and weight.measured.n_measured > 200
+    assert weight.level == "secondary" and weight.measured and weight.measured.n_measured > 200
     assert not found["number"].is_tested and found["number"].n_measured < 10
     # The likeliest of the contradictions comes first of what is worth a look.
-    assert found["number"].precision > max(found["words"].precision, found["leaning"].precision)
+    assert found["number"].precision > max(
+        found["words"].precision, found["tentative_label"].precision
+    )
 
 
 def test_a_leaning_is_worth_a_look_and_support_is_nothing():
     tools = tools_with(VERDICT, FINDING)
-    open_ = against(0.6, verdict=None, leaning="contradicts", failure=DOUBT)
+    open_ = against(0.6, verdict=None, tentative_label="contradicts", failure=DOUBT)
     found = weight_of(open_, tools)
-    assert found and (found.level, found.is_said, found.word) == ("look", False, "may contradict")
+    assert found and (found.level, found.is_asserted, found.word) == (
+        "secondary",
+        False,
+        "may contradict",
+    )
     for nothing in (
-        against(0.6, verdict=None, leaning="supports", failure=DOUBT),
+        against(0.6, verdict=None, tentative_label="supports", failure=DOUBT),
         against(0.6, verdict="supports"),
         against(None, verdict=None, failure=Failure(reason="timeout")),
     ):
@@ -131,25 +137,25 @@ def test_a_leaning_is_worth_a_look_and_support_is_nothing():
 
 def test_without_a_bound_for_findings_a_bounded_verifier_never_leads():
     found = weight_of(against(1.0), tools_with(VERDICT))
-    assert found and found.level == "look"
+    assert found and found.level == "secondary"
     never = FINDING.model_copy(update={"threshold": None})
     found = weight_of(against(1.0), tools_with(VERDICT, never))
-    assert found and found.level == "look"
+    assert found and found.level == "secondary"
 
 
 def test_a_judge_and_a_verifier_without_bounds_lead_and_nobody_measured_them():
     for tools in (tools_with(encoder=False), tools_with()):
         found = weight_of(against(0.4), tools)
-        assert found and (found.level, found.measured) == ("head", None)
+        assert found and (found.level, found.measured) == ("primary", None)
 
 
 def test_what_the_second_judge_decided_leads_unless_it_failed():
     tools = tools_with(VERDICT, FINDING)
     found = weight_of(against(0.4, escalation=Escalation(judge="b")), tools)
-    assert found and (found.level, found.measured) == ("head", None)
+    assert found and (found.level, found.measured) == ("primary", None)
     lost = Escalation(judge="b", failure=Failure(reason="timeout"))
     found = weight_of(against(0.9, escalation=lost), tools)
-    assert found and found.level == "look"
+    assert found and found.level == "secondary"
 
 
 def test_of_a_citations_nuggets_the_heaviest_counts():
@@ -165,6 +171,6 @@ def test_of_a_citations_nuggets_the_heaviest_counts():
 
     tools = tools_with(VERDICT, FINDING)
     found = weight_of(citation(nugget(0.8), nugget(0.97)), tools)
-    assert found and found.level == "head"
+    assert found and found.level == "primary"
     found = weight_of(citation(nugget(0.8), nugget(0.9)), tools)
-    assert found and found.level == "look"
+    assert found and found.level == "secondary"

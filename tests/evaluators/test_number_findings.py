@@ -44,7 +44,7 @@ def cited(marker: str, *absent: str, sentence: int = 3, verdict: str = "neutral"
 def test_a_number_that_no_cited_source_states_is_worth_a_look(citations, messages):
     found = absent_number_findings(citations)
     assert [one.message for one in found] == messages
-    assert all((one.kind, one.level) == ("number_not_in_source", "look") for one in found)
+    assert all((one.kind, one.level) == ("number_not_in_source", "secondary") for one in found)
     assert all(one.sentence == 3 for one in found)
 
 
@@ -72,7 +72,7 @@ def test_only_another_value_is_named_and_none_leads(shared: Path, tmp_path: Path
 
     results = list(ragassay.evaluate(path, signals=True))
     named = [
-        any(one.message.find("the source says") > 0 for one in evaluation.looks[:1])
+        any(one.message.find("the source says") > 0 for one in evaluation.secondary_findings[:1])
         for evaluation in results
     ]
 
@@ -80,6 +80,6 @@ def test_only_another_value_is_named_and_none_leads(shared: Path, tmp_path: Path
     pairs = list(zip(named, others, strict=True))
     wrong = [case for case, (one, other) in zip(cases, pairs, strict=True) if one and not other]
     assert wrong == []
-    assert not [one for e in results for one in e.heads if "contradicted" in one.kind]
+    assert not [one for e in results for one in e.primary_findings if "contradicted" in one.kind]
     n_found = sum(map(all, pairs))
     assert (sum(others), n_found >= 6) == (7, True)

@@ -208,8 +208,8 @@ def test_a_source_that_speaks_to_a_judge_is_worth_a_look() -> None:
     found = evaluated(case, JUDGMENTS, only=("rubrics",)).findings
     said = [f for f in found if f.kind == "source_speaks_to_judge"]
     assert [(f.level, f.message.partition(":")[0]) for f in said] == [
-        ("look", "Source 1 speaks to a judge"),
-        ("look", "Source 2 speaks to a judge"),
+        ("secondary", "Source 1 speaks to a judge"),
+        ("secondary", "Source 2 speaks to a judge"),
     ]
     assert all(f"\u201c{injection}\u201d" in f.message for f in said)
 
@@ -249,31 +249,38 @@ def test_evaluation_that_was_broken_off_is_not_added_up(missing: VerdictBase) ->
 DOUBT = Failure(reason="undecided", detail="leans to supports at 0.60")
 
 
-def undecided(leaning: str, **given: object) -> EvidenceVerdict:
-    fields = {"sentence": 1, "leaning": leaning, "confidence": 0.6, "failure": DOUBT}
+def undecided(tentative_label: str, **given: object) -> EvidenceVerdict:
+    fields = {
+        "sentence": 1,
+        "tentative_label": tentative_label,
+        "confidence": 0.6,
+        "failure": DOUBT,
+    }
     return EvidenceVerdict.model_validate({"evidence": SPAN} | fields | given)
 
 
-@pytest.mark.parametrize("leaning", ["supports", "neutral"])
-def test_correctness_is_undecided_where_the_evidence_is(leaning: str) -> None:
-    found = evaluated(CASE, [undecided(leaning)], only=("evidence", "correctness"))
+@pytest.mark.parametrize("tentative_label", ["supports", "neutral"])
+def test_correctness_is_undecided_where_the_evidence_is(tentative_label: str) -> None:
+    found = evaluated(CASE, [undecided(tentative_label)], only=("evidence", "correctness"))
     first, second = found.correctness
     assert first.is_undecided and first.correct is None
-    assert first.leaning == ("correct" if leaning == "supports" else "not_supported")
+    assert first.tentative_label == (
+        "correct" if tentative_label == "supports" else "not_supported"
+    )
     assert second.failure and second.failure.reason == "no_evidence"
     score = found.scores["correctness.score"]
     assert (score.value, score.n_unscored, score.worst, score.best) == (None, 2, 0.0, 1.0)
     # A verdict that supports decides; one that failed comes before one that is undecided.
     other = {"rank": 2, "evidence": ELSEWHERE}
     support = EvidenceVerdict.model_validate({"sentence": 1, "verdict": "supports"} | other)
-    found = evaluated(CASE, [undecided(leaning), support], only=("correctness",))
+    found = evaluated(CASE, [undecided(tentative_label), support], only=("correctness",))
     assert found.correctness[0].correct is True
     lost = EvidenceVerdict.model_validate(
         {"sentence": 1, "failure": Failure(reason="timeout")} | other
     )
-    found = evaluated(CASE, [undecided(leaning), lost], only=("correctness",))
+    found = evaluated(CASE, [undecided(tentative_label), lost], only=("correctness",))
     assert found.correctness[0].failure == lost.failure
-    assert found.correctness[0].leaning is None
+    assert found.correctness[0].tentative_label is None
 
 
 def test_what_is_undecided_is_no_fault_of_the_run_and_counted_once() -> None:

@@ -59,7 +59,7 @@ async def tone(judge):
 @ragassay.evaluator(of="citation", scale=(1, 5), attacks=("rubric",))
 async def recency(citation, case):
     """A rating of each citation."""
-    return ragassay.Said(value=4, reason=f"{citation.document} of {len(case.sources)}")
+    return ragassay.Assessment(value=4, reason=f"{citation.document} of {len(case.sources)}")
 
 
 @ragassay.evaluator
@@ -245,7 +245,9 @@ async def test_the_audit_damages_answers_and_sees_whether_a_score_falls(plain, s
     tools = tools_of([brevity], plain, only=("brevity",))
     records = read_records(sample / "answers.jsonl").records
     job = audit_job(job_of(records, Corpus()), tools, AuditOptions(limit=4))
-    assert {target for damage in job.damaged for target in damage.targets} == {"brevity.score"}
+    assert {target for perturbation in job.perturbed for target in perturbation.targets} == {
+        "brevity.score"
+    }
     result = await run_audit(job, tools)
     assert {figure.target for figure in result.audit.figures} == {"brevity.score"}
     assert any(line.target == "brevity.score" for line in result.audit.certificate)
@@ -328,7 +330,7 @@ def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch
     monkeypatch.syspath_prepend(str(tmp_path))
     settings = {"model": "openai/a", "signals": False}
     found = build_run(load_settings(**settings, evaluators=("mine_of_test:short",)))
-    assert found.evaluator("short").words.title == "Short"
+    assert found.evaluator("short").display.title == "Short"
     for name, said in (
         ("mine_of_test:other", "is no evaluator"),
         ("mine_of_test:none", "has no 'none'"),

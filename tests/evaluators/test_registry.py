@@ -196,7 +196,7 @@ def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
 
 def undecided(evaluator: Evaluator[Any]) -> VerdictBase:
     """The verdict of an evaluator that cannot tell."""
-    open_ = {"failure": DOUBT, "leaning": "x", "confidence": 0.6}
+    open_ = {"failure": DOUBT, "tentative_label": "x", "confidence": 0.6}
     return unscored(evaluator).model_copy(update=open_)
 
 
@@ -209,14 +209,14 @@ def test_it_may_leave_a_question_undecided(evaluator):
     settled = (
         [verdict] if evaluator.name == "cited_nugget" else evaluator.final_verdicts(file, tools)
     )
-    assert [one for one in settled if one.is_undecided and one.leaning == "x"]
+    assert [one for one in settled if one.is_undecided and one.tentative_label == "x"]
     others = {"citation": CITED_ALONE} if evaluator.name == "attribution" else {}
     outcome = Outcome(file, tools, {evaluator.name: settled, **others})
     judged = {n: s for n, s in evaluator.scores(outcome).items() if s.n_unscored}
     assert bool(judged) == (evaluator.name not in ("facts", "cited_nugget"))
     for score in judged.values():
         assert None not in (score.worst, score.best) and score.worst != score.best
-    assert not [f for f in evaluator.findings(outcome) if f.level == "head"]
+    assert not [f for f in evaluator.findings(outcome) if f.level == "primary"]
     found = Evaluation(record_id="r", question="q", answer="a", verdicts=(verdict,))
     assert Evaluation.model_validate_json(found.model_dump_json()) == found
     assert view_open([found]).unscored == ()
@@ -242,7 +242,7 @@ def test_the_cascade_sends_on_what_it_is_not_sure_of_and_counts_it(evaluator):
     # It says how sure it is, and what it said, in the report's words.
     assert evaluator.record.model_fields.keys() >= {"escalation", "escalated_from", "confidence"}
     assert value_text(verdict) == "unscored (time-out)"
-    assert question_title(evaluator.words.kind) == evaluator.words.question != ""
+    assert question_title(evaluator.display.kind) == evaluator.display.question != ""
 
 
 @every
@@ -257,27 +257,27 @@ def test_a_weighed_verdict_is_a_question_of_its_kind(evaluator):
         record_id="r", question="q", answer="a", sentences=CASE.sentences, verdicts=(kept,)
     )
     assert [len(asked) for kind, asked in questions_of([found]).items()] == [1]
-    assert list(questions_of([found])) == [evaluator.words.kind]
+    assert list(questions_of([found])) == [evaluator.display.kind]
 
 
 @every
 def test_the_report_counts_it_among_the_unscored_by_its_name(evaluator):
     found = Evaluation(record_id="r", question="q", answer="a", verdicts=(unscored(evaluator),))
     assert view_open([found]).unscored == (f"1 {verdict_title(evaluator.name)}: time-out",)
-    assert evaluator.words.verdict == verdict_title(evaluator.name)
+    assert evaluator.display.verdict == verdict_title(evaluator.name)
     assert [one.failure for one in single_verdicts(found)[evaluator.name]] == [LOST]
 
 
 @every
 def test_the_report_has_words_for_its_scores_and_the_audit_knows_their_part(evaluator):
-    words = evaluator.words
-    if words.group:
-        assert group_title(words.group) == words.title != humanise("")
-        assert PART_OF[words.group] == evaluator.part
-    for name, wording in words.scores.items():
-        assert score_title(name) == wording.title
+    display = evaluator.display
+    if display.group:
+        assert group_title(display.group) == display.title != humanise("")
+        assert PART_OF[display.group] == evaluator.part
+    for name, shown in display.scores.items():
+        assert score_title(name) == shown.title
         assert PART_OF[name.partition(".")[0]] == evaluator.part
-        assert (wording.direction == "lower") == (name in LOWER_IS_BETTER)
+        assert (shown.direction == "lower") == (name in LOWER_IS_BETTER)
 
 
 @every
@@ -287,4 +287,4 @@ def test_the_documentation_names_it_its_part_and_its_scores(evaluator):
     assert len(rows) == 1, f"docs/evaluators.md has no row for {evaluator.name}"
     assert f"`{evaluator.part}`" in rows[0]
     named = set(re.findall(r"`([a-z]+\.[a-z0-9_]+)`", page))
-    assert set(evaluator.words.scores) <= named
+    assert set(evaluator.display.scores) <= named

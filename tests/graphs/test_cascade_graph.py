@@ -269,12 +269,12 @@ async def test_exactly_what_is_undecided_goes_on(make_model, when):
     found = await evaluate(tools.with_models(encoder=encoder))
     sure, open_ = found.citations
     assert (sure.verdict, sure.escalation) == ("supports", None)
-    assert (open_.verdict, open_.leaning, open_.failure) == ("contradicts", None, None)
-    assert open_.escalated_from.is_undecided and open_.escalated_from.leaning == "supports"
+    assert (open_.verdict, open_.tentative_label, open_.failure) == ("contradicts", None, None)
+    assert open_.escalated_from.is_undecided and open_.escalated_from.tentative_label == "supports"
     assert (first.n_requests, second.n_requests) == (0, 1)
     # What a judge decided leads; nobody measured how often it is right.
     (finding,) = [f for f in found.findings if f.kind == "contradicted_citation"]
-    assert (finding.level, finding.precision) == ("head", None)
+    assert (finding.level, finding.precision) == ("primary", None)
     assert not found.undecided
 
 
@@ -287,7 +287,7 @@ async def test_what_the_second_judge_fails_on_stays_undecided(make_model):
     encoder = EncoderVerifier(entailment, tools.models.embedder)
     found = await evaluate(tools.with_models(encoder=encoder))
     (open_,) = found.undecided
-    assert open_.leaning == "supports" and open_.escalation.failure.reason == "refused"
+    assert open_.tentative_label == "supports" and open_.escalation.failure.reason == "refused"
     # That is a fault of the run, and trying again may help.
     assert "escalation_failed" in {f.kind for f in found.findings}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragassay.errors import CorpusError, SettingsError
-from ragassay.graphs.case import Input, open_file
+from ragassay.graphs.case import Input, open_case_of
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.evidence_nodes import plain_query
@@ -68,7 +68,7 @@ def judged_prompts(model) -> list[str]:
 
 
 async def search(tools, record: Record = RECORD) -> tuple[Case, EvidenceOutput]:
-    file = await open_file(record, tools)
+    file = await open_case_of(record, tools)
     graph = build_evidence_graph(tools.settings.judge.max_attempts)
     found = await graph.ainvoke(EvidenceInput(case=file.id), context=tools)
     return file.case, EvidenceOutput(**found)

@@ -75,7 +75,7 @@ async def test_the_embedded_judge_rates_by_signals_and_points_to_the_sentence():
 
 async def test_without_signals_the_language_model_rates():
     chosen = tools(signals=False, rubrics=("relevancy",))
-    assert (chosen.models.meter, chosen.judge.signal_rater(chosen.rubrics)) == (None, "")
+    assert (chosen.models.signal_extractor, chosen.judge.signal_rater(chosen.rubrics)) == (None, "")
     found = await evaluate(chosen, record())
     assert found.signals is None
     assert found.usage.n_calls == 1
@@ -112,12 +112,12 @@ async def test_the_signals_of_an_answer_are_part_of_a_verdicts_key():
 
 
 def test_nothing_is_measured_where_no_rubric_is_wanted_or_known():
-    assert tools().measures
-    assert not tools(only=("citations",)).measures
-    assert not tools(rubric_set="usr").measures
+    assert tools().computes_signals
+    assert not tools(only=("citations",)).computes_signals
+    assert not tools(rubric_set="usr").computes_signals
     narrowed = tools()
     settings = narrowed.settings.model_copy(update={"only": ("citations",)})
-    assert not replace(narrowed, settings=settings).measures
+    assert not replace(narrowed, settings=settings).computes_signals
 
 
 def test_what_rates_is_named_and_costs_no_call():

@@ -142,8 +142,8 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(
     tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
     found = await evaluate(tools)
     decided, open_ = found.evidence
-    assert (decided.verdict, decided.leaning) == ("supports", None)
-    assert (open_.verdict, open_.value, open_.leaning) == (None, None, "contradicts")
+    assert (decided.verdict, decided.tentative_label) == ("supports", None)
+    assert (open_.verdict, open_.value, open_.tentative_label) == (None, None, "contradicts")
     assert open_.is_undecided and not decided.is_undecided
     assert open_.confidence == 0.7 and open_.entropy_bits is not None
     assert open_.failure.detail == ("leans to contradicts at 0.70; it decides from 0.90 up")
@@ -158,10 +158,14 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(
     assert (support.worst, support.best) == (0.3333, 0.6667)
     assert (contradict.decided, contradict.worst, contradict.best) == (0.0, 0.3333, 0.0)
     # No bound admits findings, so no contradiction leads; it is worth a look.
-    assert not [f for f in found.heads if f.kind.startswith("contradicted")]
-    assert "invalid_citation" in {f.kind for f in found.heads}
-    assert [(f.kind, f.sentence) for f in found.looks] == [("contradicted_citation", 2)]
-    assert found.looks[0].message.startswith("Sentence 2 cites '2', which may contradict it")
+    assert not [f for f in found.primary_findings if f.kind.startswith("contradicted")]
+    assert "invalid_citation" in {f.kind for f in found.primary_findings}
+    assert [(f.kind, f.sentence) for f in found.secondary_findings] == [
+        ("contradicted_citation", 2)
+    ]
+    assert found.secondary_findings[0].message.startswith(
+        "Sentence 2 cites '2', which may contradict it"
+    )
     # It is no fault of the run.
     assert not {"unscored", "escalation_failed"} & {f.kind for f in found.findings}
     assert [v.evaluator for v in found.undecided] == ["evidence", "citation"]
@@ -184,7 +188,7 @@ async def test_a_citation_is_undecided_where_one_of_its_nuggets_is(make_model, m
     found = await evaluate(tools)
     citation = next(c for c in found.citations if c.citation.marker == "2")
     assert {v.is_undecided for v in citation.nuggets} == {True}
-    assert (citation.verdict, citation.leaning) == (None, "contradicts")
+    assert (citation.verdict, citation.tentative_label) == (None, "contradicts")
     assert citation.is_undecided
 
 

@@ -23,8 +23,8 @@ from ragassay.perturbations.counterfactuals import (
     turn_direction,
     turn_negation,
 )
-from ragassay.perturbations.damage import damage_answers
 from ragassay.perturbations.numbers import change_number
+from ragassay.perturbations.perturb import perturb_answers
 from ragassay.perturbations.wording_attacks import without_connectives
 from ragassay.qa.coverage import paper_sentences
 from ragassay.records import Document, Paper, Record
@@ -151,7 +151,7 @@ READERS: dict[str, Reader] = {
         change(text, random.Random(0))
         for change in (turn_negation, change_number, turn_direction, swap_population, remove_hedge)
     ],
-    "damage": lambda text: damage_answers([record(text)]),
+    "damage": lambda text: perturb_answers([record(text)]),
     "search words": lambda text: list(word_choices(text)),
     "reply of a model": reply,
     "fence": lambda text: fence_mark([text]),

@@ -62,7 +62,7 @@ def bound(label: str, threshold: float | None, level: BoundLevel = "verdict") ->
 
 
 @pytest.mark.parametrize(
-    ("shares", "n_labels", "threshold", "leaning"),
+    ("shares", "n_labels", "threshold", "tentative_label"),
     [
         (CONTRADICTION, 4, 0.71, "contradicts"),
         (CONTRADICTION, 4, None, "contradicts"),
@@ -73,13 +73,18 @@ def bound(label: str, threshold: float | None, level: BoundLevel = "verdict") ->
         (OPEN, 4, 0.71, None),
     ],
 )
-def test_below_its_bound_a_label_is_a_leaning(shares, n_labels, threshold, leaning):
+def test_below_its_bound_a_label_is_a_leaning(shares, n_labels, threshold, tentative_label):
     model = Fixed(*shares)
     model.bounds = (bound("contradicts", threshold), bound("supports", 0.99, "finding"))
     text = span("Alpha lowers pressure.")
     found = EncoderVerifier(model, WordEmbedder(), n_labels).verify(CLAIM, text)  # type: ignore[arg-type]
-    assert (found.leaning, found.verdict is None) == (leaning, leaning is not None)
-    assert (found.failure.reason if found.failure else None) == ("undecided" if leaning else None)
+    assert (found.tentative_label, found.verdict is None) == (
+        tentative_label,
+        tentative_label is not None,
+    )
+    assert (found.failure.reason if found.failure else None) == (
+        "undecided" if tentative_label else None
+    )
     assert found.confidence == 0.7 and found.entropy_bits is not None
 
 
@@ -95,11 +100,11 @@ def test_each_kind_of_verdict_has_a_bound_of_its_own():
 
     text = "Alpha lowers pressure by 12 mmHg in adults."
     number = compared(SUPPORT, "Alpha lowers pressure by 15 mmHg in adults.", text)
-    assert (number.verdict, number.leaning) == ("contradicts", None)
+    assert (number.verdict, number.tentative_label) == ("contradicts", None)
     words = compared(CONTRADICTION, "Alpha does not lower pressure by 12 mmHg in adults.", text)
-    assert (words.verdict, words.leaning) == (None, "contradicts")
+    assert (words.verdict, words.tentative_label) == (None, "contradicts")
     assert compared(OPEN, CLAIM, "The train was late.").verdict == "not_relevant"
-    assert compared(OPEN, CLAIM, "Alpha and beta.").leaning == "neutral"
+    assert compared(OPEN, CLAIM, "Alpha and beta.").tentative_label == "neutral"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +114,7 @@ def test_support_needs_a_close_sentence_where_its_bound_says_so(text, verdict):
     model = Fixed(*SUPPORT)
     model.bounds = (bound("supports", 0.5).model_copy(update={"least_cosine": 0.75}),)
     found = EncoderVerifier(model, WordEmbedder()).compare(CLAIM, f"Beta. {text}")  # type: ignore[arg-type]
-    assert (found.verdict, found.leaning) == (verdict, None if verdict else "supports")
+    assert (found.verdict, found.tentative_label) == (verdict, None if verdict else "supports")
     if found.failure:
         assert "the closest sentence has a cosine of" in found.failure.detail
 
@@ -118,7 +123,7 @@ def test_what_a_rule_finds_turned_is_not_said_to_be_supported():
     verifier = EncoderVerifier(Fixed(*SUPPORT), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
     claim = "Alpha was associated with more delirium."
     found = verifier.compare(claim, "Alpha was not associated with more delirium.", beside=[])
-    assert (found.verdict, found.leaning) == (None, "supports")
+    assert (found.verdict, found.tentative_label) == (None, "supports")
     assert found.failure and "but a negation differs" in found.failure.detail
     assert verifier.compare(claim, claim, beside=[]).verdict == "supports"
 
@@ -126,11 +131,14 @@ def test_what_a_rule_finds_turned_is_not_said_to_be_supported():
 def test_neutral_and_not_relevant_share_a_bound():
     model = Fixed(*OPEN)
     model.bounds = (bound("neutral", 0.8),)
-    for text, leaning in (("Alpha and beta.", "neutral"), ("The train left.", "not_relevant")):
+    for text, tentative_label in (
+        ("Alpha and beta.", "neutral"),
+        ("The train left.", "not_relevant"),
+    ):
         found = EncoderVerifier(model, WordEmbedder()).verify(CLAIM, span(text))  # type: ignore[arg-type]
-        assert (found.verdict, found.leaning) == (None, leaning)
+        assert (found.verdict, found.tentative_label) == (None, tentative_label)
         assert found.failure and found.failure.detail.startswith(
-            f"leans to {leaning.replace('_', ' ')} at 0.70; "
+            f"leans to {tentative_label.replace('_', ' ')} at 0.70; "
         )
 
 
@@ -183,7 +191,7 @@ def test_a_contradiction_needs_a_witness_and_a_number_is_one(
     text = "Alpha reduces pressure by 2 mm."
     found = verifier.compare(claim, text, beside=beside)
     assert (found.verdict, found.difference) == (said, difference)
-    assert (found.leaning == "contradicts") == (said is None)
+    assert (found.tentative_label == "contradicts") == (said is None)
 
 
 def test_a_number_that_the_text_does_not_state_is_kept_apart_and_changes_no_verdict():
@@ -210,5 +218,5 @@ def test_a_comparison_turned_round_is_undecided():
     verifier = EncoderVerifier(model, WordEmbedder())  # type: ignore[arg-type]
     assert verifier.verify(straight, source).verdict == "supports"
     found = verifier.verify(turned, source)
-    assert (found.verdict, found.leaning) == (None, "supports")
+    assert (found.verdict, found.tentative_label) == (None, "supports")
     assert found.failure and '"alpha"' in found.failure.detail

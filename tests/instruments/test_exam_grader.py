@@ -96,7 +96,7 @@ def test_an_item_that_is_not_covered_has_no_answer():
 def test_below_its_bound_a_grade_is_undecided_and_says_which_way_it_leans():
     model = fitted({"supports": 2.0}, bound("yes", 0.9), bound("no", 0.6))
     (yes,) = grader(model).grade([ITEM], PASSAGE)
-    assert yes.is_undecided and yes.leaning == "yes"
+    assert yes.is_undecided and yes.tentative_label == "yes"
     assert (yes.rating, yes.score, yes.is_correct, yes.answer) == (None, None, None, "")
     assert yes.confidence == pytest.approx(2.25 / 3.25, abs=1e-4)
     (no,) = grader(model, Fixed(0.3, 0.1, 0.6)).grade([ITEM], PASSAGE)

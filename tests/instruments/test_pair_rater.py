@@ -44,7 +44,7 @@ def rated(dimension: str) -> dict[str, RacarRating]:
 def test_a_question_that_points_to_a_figure_is_not_agnostic_and_others_are_left_open():
     found = rated("agnosticism")
     assert found["p/2"].rating == 1 and "Figure 2" in found["p/2"].reason
-    assert found["p/1"].is_undecided and found["p/1"].leaning_rating == 3
+    assert found["p/1"].is_undecided and found["p/1"].tentative_rating == 3
 
 
 def test_a_number_that_the_paper_does_not_have_is_not_accurate():
@@ -73,7 +73,7 @@ def test_what_it_cannot_tell_it_leaves_open(dimension):
     found = rated(dimension)
     assert set(found) == {pair.id for pair in PAIRS}
     if dimension not in EmbeddedPairRater.dimensions:
-        assert all(one.is_undecided and one.leaning_rating is None for one in found.values())
+        assert all(one.is_undecided and one.tentative_rating is None for one in found.values())
 
 
 def test_a_paper_without_a_sentence_is_close_to_nothing():

@@ -47,7 +47,7 @@ def test_worked_by_hand():
     assert (figure.detection.n, figure.detection.n_unscored) == (3, 1)
     assert (figure.detection.worst, figure.detection.best) == (0.25, 0.5)
     assert (figure.benign.value, figure.benign.n) == (4.0, 3)
-    assert figure.damaged.value == pytest.approx(11 / 3)
+    assert figure.perturbed.value == pytest.approx(11 / 3)
     assert figure.lift.value == pytest.approx(-1 / 3)
     assert figure.optimism_error.value == pytest.approx(8 / 3)
     assert figure.auroc.value == pytest.approx(5 / 9)
@@ -130,7 +130,7 @@ def test_a_finding_that_ought_to_come_up_is_detected_where_there_is_one_more():
     (figure,) = attack_figures(audit_pairs(hurt, evaluations))
     # The first: 1/2 falls to 1/3. The second: 1 stays 1.
     assert figure.detection.value == 0.5
-    assert figure.damaged.value == pytest.approx((1 / 3 + 1) / 2)
+    assert figure.perturbed.value == pytest.approx((1 / 3 + 1) / 2)
     assert figure.optimism_error is None
 
 
@@ -188,14 +188,14 @@ def cited(name: str, *verdicts: str | None, findings: int = 0) -> Evaluation:
     found = [
         CitationVerdict.model_validate(
             {"sentence": n, "citation": Citation(marker=str(n), document="d"), "verdict": verdict}
-            | ({} if verdict else {"failure": DOUBT, "leaning": "contradicts"})
+            | ({} if verdict else {"failure": DOUBT, "tentative_label": "contradicts"})
         )
         for n, verdict in enumerate(verdicts, 1)
     ]
     evaluation = answer(name, "q", scores=None)
     heads = (Finding(kind="contradicted_citation", message="m"),) * findings
     looks = tuple(
-        Finding(kind="contradicted_citation", message="m", level="look")
+        Finding(kind="contradicted_citation", message="m", level="secondary")
         for one in found
         if one.is_undecided
     )

@@ -97,7 +97,7 @@ def test_more_serious_findings_are_worse_whatever_the_scores():
     old, new = side([0.1]), side([0.9], findings=(CONTRADICTED,))
     assert change_of(old, new).answers[0].direction == "worse"
     assert change_of(new, old).answers[0].direction == "better"
-    look = CONTRADICTED.model_copy(update={"level": "look"})
+    look = CONTRADICTED.model_copy(update={"level": "secondary"})
     assert change_of(old, side([0.1], findings=(look,))).answers[0].direction == "same"
 
 

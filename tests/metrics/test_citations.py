@@ -227,20 +227,20 @@ def test_a_missing_verdict_leaves_the_citation_open(
 
 def test_a_nugget_that_failed_counts_before_one_that_is_undecided():
     doubt = Failure(reason="undecided", detail="leans to contradicts at 0.60")
-    open_ = nugget(None).model_copy(update={"failure": doubt, "leaning": "contradicts"})
+    open_ = nugget(None).model_copy(update={"failure": doubt, "tentative_label": "contradicts"})
     cited = [(1, Citation(marker="1", document="7"), SPAN)]
     (found,) = merged_citations(cited, [open_, nugget(None)])
-    assert (found.failure, found.leaning) == (FAILED, None)
+    assert (found.failure, found.tentative_label) == (FAILED, None)
     # What it leans to is merged with what was decided.
     (found,) = merged_citations(cited, [nugget("supports"), open_])
-    assert (found.verdict, found.failure, found.leaning) == (None, doubt, "contradicts")
-    leaning = open_.model_copy(update={"leaning": "neutral"})
-    (found,) = merged_citations(cited, [nugget("supports"), leaning])
-    assert (found.verdict, found.leaning) == (None, "neutral")
-    (found,) = merged_citations(cited, [nugget("supports"), leaning], "any")
-    assert (found.verdict, found.leaning) == (None, "supports")
+    assert (found.verdict, found.failure, found.tentative_label) == (None, doubt, "contradicts")
+    tentative_label = open_.model_copy(update={"tentative_label": "neutral"})
+    (found,) = merged_citations(cited, [nugget("supports"), tentative_label])
+    assert (found.verdict, found.tentative_label) == (None, "neutral")
+    (found,) = merged_citations(cited, [nugget("supports"), tentative_label], "any")
+    assert (found.verdict, found.tentative_label) == (None, "supports")
     (found,) = merged_citations(cited, [nugget("contradicts"), open_])
-    assert (found.verdict, found.leaning, found.failure) == ("contradicts", None, None)
+    assert (found.verdict, found.tentative_label, found.failure) == ("contradicts", None, None)
 
 
 def test_two_markers_of_one_document_are_booked_once():

@@ -49,7 +49,7 @@ def test_the_mean_over_answers_lies_within_its_range(counts: list[tuple[int, int
         evaluation("a", hits, hits + misses, missing, f"Q{i}?")
         for i, (hits, misses, missing) in enumerate(counts)
     ]
-    score = mean_scores(found)[KEY].settled
+    score = mean_scores(found)[KEY].reported
     assert score.range is None or score.range[0] <= score.range[1]
     if score.value is not None and score.range is not None:
         assert score.range[1] - score.range[0] < 0.1
@@ -111,5 +111,5 @@ def test_two_runs_whose_ranges_overlap_are_not_compared():
 
 def test_a_judged_mean_keeps_its_value_and_its_range():
     score = Score(value=4.0, n=9, n_unscored=1, worst=3.7, best=4.09, scale=(1.0, 5.0))
-    assert score.settled.value == 4.0
-    assert score.model_copy(update={"worst": 3.6}).settled.value is None
+    assert score.reported.value == 4.0
+    assert score.model_copy(update={"worst": 3.6}).reported.value is None

@@ -10,11 +10,11 @@ from answers import answer
 
 from ragassay.metrics.papers.answer_scores import rubric_scores
 from ragassay.metrics.stats.joint_judgments import (
+    final_judgment,
     is_disputed,
     panel_bounds,
     panel_judgment,
     single_judgments,
-    standing,
 )
 from ragassay.metrics.stats.panel_agreement import panel_agreement
 from ragassay.metrics.stats.summary import summarize
@@ -97,7 +97,7 @@ def test_a_panel_is_unscored_where_every_member_is():
 
 def test_what_a_member_said_first_counts_where_it_could_not_be_heard_again():
     lost = said(None, "b", first=said(1, "b"))
-    assert standing(lost).rating == 1
+    assert final_judgment(lost).rating == 1
     found = panel_judgment([said(3, first=said(5)), lost])
     assert found.score == 2.0
     assert [m.failure for m in found.members] == [None, TIMEOUT]
@@ -179,7 +179,7 @@ def test_ratings_given_alone_are_kept_apart_from_those_after_hearing_the_others(
     assert found is not None
     assert (found.exact_alone.value, found.exact.value) == (0.25, 0.75)
     assert (found.alpha_alone.value or 0) < (found.alpha.value or 0)
-    assert (found.n_disputed, found.n_settled) == (3, 2)
+    assert (found.n_disputed, found.n_resolved) == (3, 2)
     # a: heard in two (its third call failed), moved in one; b: heard in three, moved in all.
     assert [(m.n_heard_again, m.n_moved) for m in found.members] == [(2, 1), (3, 3)]
     assert (found.n_heard_again, found.n_moved) == (5, 4)

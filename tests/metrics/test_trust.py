@@ -144,7 +144,11 @@ def test_what_the_judge_decides_is_measured_and_beside_it_how_much_that_is():
     # Decided: right, wrong, right; two undecided, one of which leant to the right label; one
     # failed. 2 of 3 decided are right; 2 of 5 if undecided is wrong; 3 of 5 decided; were the
     # failed one right 3 of 6, else 2 of 6.
-    doubt = {"failure": Failure(reason="undecided"), "leaning": "required", "confidence": 0.6}
+    doubt = {
+        "failure": Failure(reason="undecided"),
+        "tentative_label": "required",
+        "confidence": 0.6,
+    }
     given = [
         *({"label": label, "confidence": 0.9} for label in ("required", "required", "borderline")),
         *(doubt for _ in range(2)),

@@ -165,5 +165,5 @@ def test_what_could_not_be_had_is_never_sure_unless_the_data_are_the_reason(text
 @pytest.mark.parametrize("text", ["undecided", "entropy>2", "confidence<0.1", "unscored"])
 def test_what_is_undecided_goes_on_whatever_the_condition(text):
     doubt = Failure(reason="undecided")
-    given = {"sentence": 1, "confidence": 0.9, "entropy_bits": 0.1, "leaning": "required"}
+    given = {"sentence": 1, "confidence": 0.9, "entropy_bits": 0.1, "tentative_label": "required"}
     assert parse_condition(text).is_unsure(SentenceLabel(failure=doubt, **given))

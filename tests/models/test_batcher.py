@@ -13,7 +13,7 @@ import pytest
 from ragassay.errors import ModelError, PromptTooLongError
 from ragassay.models.local import batcher as batcher_module
 from ragassay.models.local.batcher import Batcher
-from ragassay.models.local.replies import Prompt, Reply
+from ragassay.models.local.replies import GeneratedReply, Prompt
 
 WAIT_S = 20
 
@@ -34,7 +34,9 @@ class EchoEngine:
         if "long" in prompt.text:
             raise PromptTooLongError(prompt.text)
 
-    def answer(self, prompts: Sequence[Prompt], on_done: Callable[[int, Reply], None]) -> None:
+    def answer(
+        self, prompts: Sequence[Prompt], on_done: Callable[[int, GeneratedReply], None]
+    ) -> None:
         self.batches.append([prompt.text for prompt in prompts])
         self.started.set()
         self.gate.wait(WAIT_S)
@@ -42,14 +44,14 @@ class EchoEngine:
             text = prompts[position].text
             if text in self.trouble:
                 raise self.trouble.pop(text)
-            on_done(position, Reply(text, (), 1, 1, False))
+            on_done(position, GeneratedReply(text, (), 1, 1, False))
 
 
 def ask(text: str) -> Prompt:
     return Prompt((("user", text),))
 
 
-def texts(futures: Sequence[Future[Reply]]) -> list[str]:
+def texts(futures: Sequence[Future[GeneratedReply]]) -> list[str]:
     return [future.result(WAIT_S).text for future in futures]
 
 

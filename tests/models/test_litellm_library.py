@@ -32,10 +32,10 @@ def test_a_users_callback_gets_each_call(name, monkeypatch):
 
 @pytest.mark.integration
 async def test_the_cost_of_a_call_that_is_not_recorded_is_known():
-    with ScriptedModel() as model, meter_calls() as meter:
+    with ScriptedModel() as model, meter_calls() as signal_extractor:
         settings = load_settings(model="openai/gpt-4.1-mini", api_base=model.base_url)
         await JudgeLM(settings).acall("Does it help?")
-    assert meter.usage.cost_usd
+    assert signal_extractor.usage.cost_usd
 
 
 def test_a_listed_price_by_hand():

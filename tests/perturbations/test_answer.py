@@ -52,11 +52,11 @@ def test_pieces_are_the_sentences_of_the_segmenter(text: str):
 
 @pytest.mark.parametrize("answer", ["One fell (1). Two rose.", SENTENCES[:2]])
 def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[SentenceInput, ...]):
-    whole = cut_answer(record_of(answer))
+    unperturbed = cut_answer(record_of(answer))
     for index in range(3):
-        damaged = whole.with_text(index, "A new one. And another.")
-        numbers = damaged.changed_sentences(SOURCES)
-        record = record_of(damaged.join_pieces())
+        perturbed = unperturbed.with_text(index, "A new one. And another.")
+        numbers = perturbed.changed_sentences(SOURCES)
+        record = record_of(perturbed.join_pieces())
         _, sentences, _ = segment(record, lambda _: None)
         texts = [sentences[n - 1].text for n in numbers]
         assert " ".join(texts) == "A new one. And another."
@@ -64,34 +64,37 @@ def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[Sentence
 
 
 def test_a_sentence_behind_one_without_a_full_stop_is_its_own():
-    damaged = cut_answer(record_of("No full stop (1)")).with_text(1, "A new one.")
-    assert damaged.join_pieces() == "No full stop (1)\n\nA new one."
-    assert damaged.changed_sentences(SOURCES) == (2,)
+    perturbed = cut_answer(record_of("No full stop (1)")).with_text(1, "A new one.")
+    assert perturbed.join_pieces() == "No full stop (1)\n\nA new one."
+    assert perturbed.changed_sentences(SOURCES) == (2,)
 
 
 def test_a_text_without_a_full_stop_does_not_run_into_the_next_sentence():
-    damaged = cut_answer(record_of("One fell. Two rose.")).with_text(1, "lol #mood")
-    assert damaged.join_pieces() == "One fell. lol #mood\n\nTwo rose."
-    assert damaged.changed_sentences(SOURCES) == (2,)
+    perturbed = cut_answer(record_of("One fell. Two rose.")).with_text(1, "lol #mood")
+    assert perturbed.join_pieces() == "One fell. lol #mood\n\nTwo rose."
+    assert perturbed.changed_sentences(SOURCES) == (2,)
 
 
 def test_the_white_space_stays_where_it_is():
-    whole = cut_answer(record_of("\n One fell.\n\nTwo rose. Three stayed.\t"))
-    assert whole.reorder([2, 0, 1]).join_pieces() == "\n Three stayed.\n\nOne fell. Two rose.\t"
-    assert whole.without(0).join_pieces() == "\n Two rose. Three stayed.\t"
-    assert whole.without(2).join_pieces() == "\n One fell.\n\nTwo rose.\t"
+    unperturbed = cut_answer(record_of("\n One fell.\n\nTwo rose. Three stayed.\t"))
     assert (
-        whole.with_text(0, "New.").join_pieces() == "\n New. One fell.\n\nTwo rose. Three stayed.\t"
+        unperturbed.reorder([2, 0, 1]).join_pieces() == "\n Three stayed.\n\nOne fell. Two rose.\t"
+    )
+    assert unperturbed.without(0).join_pieces() == "\n Two rose. Three stayed.\t"
+    assert unperturbed.without(2).join_pieces() == "\n One fell.\n\nTwo rose.\t"
+    assert (
+        unperturbed.with_text(0, "New.").join_pieces()
+        == "\n New. One fell.\n\nTwo rose. Three stayed.\t"
     )
 
 
 def test_blank_sentences_and_lone_markers_are_no_place():
     texts = ("One fell.", " ", "[1]", "Two rose.")
-    whole = cut_answer(record_of(tuple(SentenceInput(text=text) for text in texts)))
-    assert whole.places == [0, 3]
-    damaged = whole.with_text(4, "New.")
-    assert damaged.changed_sentences(SOURCES) == (3,)
-    _, sentences, _ = segment(record_of(damaged.join_pieces()), lambda _: None)
+    unperturbed = cut_answer(record_of(tuple(SentenceInput(text=text) for text in texts)))
+    assert unperturbed.places == [0, 3]
+    perturbed = unperturbed.with_text(4, "New.")
+    assert perturbed.changed_sentences(SOURCES) == (3,)
+    _, sentences, _ = segment(record_of(perturbed.join_pieces()), lambda _: None)
     assert sentences[2].text == "New."
 
 

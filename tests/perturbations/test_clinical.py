@@ -159,8 +159,8 @@ def test_any_text_can_be_tried(text: str, seed: int):
 def test_one_sentence_is_changed_and_it_is_named():
     for name in ("number", "negation", "comparator", "population", "hedge"):
         for seed in range(6):
-            damaged = attacked(name, record_of(), seed=seed)
-            assert damaged and len(damaged.sentences) == 1
+            perturbed = attacked(name, record_of(), seed=seed)
+            assert perturbed and len(perturbed.sentences) == 1
 
 
 def test_opposites_lead_back_and_change_something():
@@ -192,16 +192,16 @@ def test_a_pmid_goes_to_the_pmid_of_another_source():
 
 def test_a_pmid_outside_the_sources_goes_to_one_of_another_record():
     record = record_of("It helps [PMID 7777777].", sources=())
-    damaged = attacked("citation", record, OTHER)
-    assert damaged and damaged.record.answer == "It helps [PMID 4444444]."
+    perturbed = attacked("citation", record, OTHER)
+    assert perturbed and perturbed.record.answer == "It helps [PMID 4444444]."
     assert attacked("citation", record) is None
 
 
 def test_a_listed_citation_moves():
     found = [attacked("citation", record_of(SENTENCES), seed=seed) for seed in range(20)]
-    for damaged in found:
-        assert damaged and len(damaged.sentences) == 1
-        pairs = zip(damaged.record.answer, SENTENCES, strict=True)
+    for perturbed in found:
+        assert perturbed and len(perturbed.sentences) == 1
+        pairs = zip(perturbed.record.answer, SENTENCES, strict=True)
         changed = [(a, b) for a, b in pairs if a != b]
         assert len(changed) == 1
         (after, before), = changed  # fmt: skip
@@ -233,12 +233,12 @@ def test_a_retracted_article_is_cited_before_the_full_stop():
 
 
 def test_a_retracted_article_is_listed_beside_a_sentence():
-    damaged = attacked("retracted", record_of(SENTENCES[:1]))
-    assert damaged
-    assert damaged.record.answer == (
+    perturbed = attacked("retracted", record_of(SENTENCES[:1]))
+    assert perturbed
+    assert perturbed.record.answer == (
         SENTENCES[0].model_copy(update={"citations": ("1111111", "2222222", "PMID 9999999")}),
     )
-    assert damaged.targets == ("findings.retracted_citation", "citations.support")
+    assert perturbed.targets == ("findings.retracted_citation", "citations.support")
 
 
 def test_a_retracted_article_that_is_cited_already_is_not_cited_again():
@@ -256,15 +256,15 @@ def test_the_finding_on_a_retracted_article_comes_up():
             bad = Article(id="9999999", text="It fell.", links=(link,))
             return bad if identifier == bad.id else None
 
-    damaged = attacked("retracted", record_of())
-    assert damaged
-    text, sentences, sources = segment(damaged.record, Registry().get)
+    perturbed = attacked("retracted", record_of())
+    assert perturbed
+    text, sentences, sources = segment(perturbed.record, Registry().get)
     case = Case(
         record_id="a", question="q", answer=text, sentences=tuple(sentences), sources=tuple(sources)
     )
     found = citation_findings(case, Registry())  # type: ignore[arg-type]
     kinds = [finding.kind for finding in found if finding.kind == "retracted_citation"]
-    assert kinds == [damaged.targets[0].removeprefix("findings.")]
+    assert kinds == [perturbed.targets[0].removeprefix("findings.")]
 
 
 def test_articles_follow_the_word_behind_them():

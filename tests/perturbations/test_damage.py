@@ -8,10 +8,10 @@ from case_tables import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragassay.perturbations import ATTACKS, attacks_of, damage_answers
+from ragassay.perturbations import ATTACKS, attacks_of, perturb_answers
 from ragassay.perturbations.lexicon import load_pool
 from ragassay.prompts import load_rubrics
-from ragassay.records import DamagedAnswer, Record, SentenceInput
+from ragassay.records import PerturbedAnswer, Record, SentenceInput
 from ragassay.text.segmenter import segment
 
 WHOLE = (record_of(), record_of(SENTENCES, id="c"), OTHER)
@@ -30,8 +30,8 @@ def _sentences(record: Record) -> list[str]:
     return [sentence.text for sentence in segment(record, lambda _: None)[1]]
 
 
-def _all(seed: int = 0) -> tuple[DamagedAnswer, ...]:
-    return damage_answers(WHOLE, seed=seed, retracted=RETRACTED).answers
+def _all(seed: int = 0) -> tuple[PerturbedAnswer, ...]:
+    return perturb_answers(WHOLE, seed=seed, retracted=RETRACTED).answers
 
 
 def test_every_attack_is_sorted_into_what_it_does():
@@ -46,38 +46,38 @@ def test_answers_come_by_record_and_then_by_attack():
 
 
 def test_ids_are_unique_and_name_the_attack():
-    damaged = _all()
-    assert len({d.record.id for d in damaged}) == len(damaged)
-    assert all(d.record.id == f"{d.original}~{d.attack}" for d in damaged)
+    perturbed = _all()
+    assert len({d.record.id for d in perturbed}) == len(perturbed)
+    assert all(d.record.id == f"{d.original}~{d.attack}" for d in perturbed)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_an_unchanged_answer_is_counted_and_not_given(seed: int):
-    damaged = damage_answers(WHOLE, seed=seed, retracted=RETRACTED)
+    perturbed = perturb_answers(WHOLE, seed=seed, retracted=RETRACTED)
     answers = {record.id: record.answer for record in WHOLE}
-    assert all(d.record.answer != answers[d.original] for d in damaged.answers)
+    assert all(d.record.answer != answers[d.original] for d in perturbed.answers)
     for name in NAMES:
-        n_given = sum(1 for d in damaged.answers if d.attack == name)
-        assert n_given + damaged.n_unchanged[name] == len(WHOLE)
+        n_given = sum(1 for d in perturbed.answers if d.attack == name)
+        assert n_given + perturbed.n_unchanged[name] == len(WHOLE)
 
 
 def test_all_but_the_answer_stays():
-    for damaged in _all():
-        whole = next(record for record in WHOLE if record.id == damaged.original)
+    for perturbed in _all():
+        whole = next(record for record in WHOLE if record.id == perturbed.original)
         kept = {"question", "sources", "nuggets", "reference", "system", "topic", "date"}
-        assert damaged.record.model_dump(include=kept) == whole.model_dump(include=kept)
-        assert type(damaged.record.answer) is type(whole.answer)
+        assert perturbed.record.model_dump(include=kept) == whole.model_dump(include=kept)
+        assert type(perturbed.record.answer) is type(whole.answer)
 
 
 def test_a_damaged_answer_is_judged_on_what_ought_to_fall():
     rubrics = set(load_rubrics())
-    for damaged in _all():
-        attack = attack_named(damaged.attack)
-        assert damaged.targets == attack.targets
+    for perturbed in _all():
+        attack = attack_named(perturbed.attack)
+        assert perturbed.targets == attack.targets
         names = tuple(t.split(".")[1] for t in attack.targets if t.startswith("rubric."))
-        assert damaged.record.rubrics == names
+        assert perturbed.record.rubrics == names
         assert set(names) <= rubrics
-        assert damaged.record.metadata["attack"] == attack.name
+        assert perturbed.record.metadata["attack"] == attack.name
 
 
 def test_every_rubric_has_a_subtle_and_an_extreme_attack():
@@ -99,7 +99,7 @@ def test_another_seed_gives_other_damage():
 
 @each_case("name", NAMES)
 def test_damage_does_not_depend_on_other_attacks(name: str):
-    alone = damage_answers(WHOLE, attacks=[attack_named(name)], retracted=RETRACTED).answers
+    alone = perturb_answers(WHOLE, attacks=[attack_named(name)], retracted=RETRACTED).answers
     assert list(alone) == [d for d in _all() if d.attack == name]
 
 
@@ -114,12 +114,12 @@ def test_damage_does_not_depend_on_other_records(name: str):
 @each_case("name", ADDING)
 def test_the_numbers_are_those_of_the_added_sentences(name: str, seed: int):
     for whole in WHOLE[:2]:
-        damaged = attacked(name, whole, OTHER, seed=seed)
-        assert damaged
-        sentences, before = _sentences(damaged.record), _sentences(whole)
+        perturbed = attacked(name, whole, OTHER, seed=seed)
+        assert perturbed
+        sentences, before = _sentences(perturbed.record), _sentences(whole)
         added = {n for n, text in enumerate(sentences, 1) if text not in before}
-        assert set(damaged.sentences) >= added
-        kept = [text for n, text in enumerate(sentences, 1) if n not in damaged.sentences]
+        assert set(perturbed.sentences) >= added
+        kept = [text for n, text in enumerate(sentences, 1) if n not in perturbed.sentences]
         assert kept == (before[:-1] if name.startswith("drop") else before)
 
 
@@ -127,24 +127,24 @@ def test_the_numbers_are_those_of_the_added_sentences(name: str, seed: int):
 @each_case("name", CHANGING)
 def test_the_numbers_are_those_of_the_changed_sentences(name: str, seed: int):
     for whole in WHOLE[:2]:
-        damaged = attacked(name, whole, OTHER, seed=seed)
-        if damaged is None:
+        perturbed = attacked(name, whole, OTHER, seed=seed)
+        if perturbed is None:
             continue
-        after, before = (segment(r, lambda _: None)[1] for r in (damaged.record, whole))
+        after, before = (segment(r, lambda _: None)[1] for r in (perturbed.record, whole))
         assert len(after) == len(before)
         pairs = enumerate(zip(after, before, strict=True), 1)
         changed = [
             n for n, (a, b) in pairs if (a.text, a.citations) != (b.text, b.citations)
         ]  # fmt: skip
-        assert list(damaged.sentences) == changed
+        assert list(perturbed.sentences) == changed
 
 
 @pytest.mark.parametrize("name", MOVING)
 def test_what_was_taken_away_or_moved_has_no_number(name: str):
     for whole in WHOLE[:2]:
-        damaged = attacked(name, whole)
-        assert damaged and damaged.sentences == ()
-        assert set(_sentences(damaged.record)) <= set(_sentences(whole))
+        perturbed = attacked(name, whole)
+        assert perturbed and perturbed.sentences == ()
+        assert set(_sentences(perturbed.record)) <= set(_sentences(whole))
 
 
 @pytest.mark.parametrize("side", ["fit", "audit"])
@@ -152,20 +152,20 @@ def test_the_text_comes_from_the_side_and_its_genre_is_kept(side):
     pools = {"off_topic": "off_topic", "blog": "blog", "tweet": "tweet", "drop": "off_topic"}
     for attack in ATTACKS:
         for seed in range(10):
-            damaged = attacked(attack.name, WHOLE[0], OTHER, seed=seed, pools=side)
-            if damaged is None or "pool" not in damaged.record.metadata:
+            perturbed = attacked(attack.name, WHOLE[0], OTHER, seed=seed, pools=side)
+            if perturbed is None or "pool" not in perturbed.record.metadata:
                 continue
             prefix = next((p for p in pools if attack.name.startswith(p)), "")
-            genre = load_pool(pools.get(prefix, "injection"))[damaged.record.metadata["pool"]]
+            genre = load_pool(pools.get(prefix, "injection"))[perturbed.record.metadata["pool"]]
             assert genre.side == side
-            assert any(text in str(damaged.record.answer) for text in genre.texts)
+            assert any(text in str(perturbed.record.answer) for text in genre.texts)
 
 
 @pytest.mark.parametrize("answer", ["", "  \n", "[1]", ()])
 def test_nothing_is_done_to_an_answer_without_a_sentence(answer):
-    damaged = damage_answers([record_of(answer), OTHER], retracted=RETRACTED)
-    assert all(d.original == OTHER.id for d in damaged.answers)
-    assert min(damaged.n_unchanged.values()) >= 1
+    perturbed = perturb_answers([record_of(answer), OTHER], retracted=RETRACTED)
+    assert all(d.original == OTHER.id for d in perturbed.answers)
+    assert min(perturbed.n_unchanged.values()) >= 1
 
 
 WORDS = (
@@ -187,8 +187,8 @@ WORDS = (
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map("".join), st.integers(0, 99))
 def test_any_answer_can_be_attacked(text: str, seed: int):
     for answer in (text, (SentenceInput(text=text, citations=("1",)),)):
-        damaged = damage_answers([record_of(answer), OTHER], seed=seed, retracted=RETRACTED)
-        for d in damaged.answers:
+        perturbed = perturb_answers([record_of(answer), OTHER], seed=seed, retracted=RETRACTED)
+        for d in perturbed.answers:
             n_sentences = len(_sentences(d.record))
             assert all(1 <= n <= n_sentences for n in d.sentences)
             # A listing of code, as a forged rating is, states nothing.
@@ -196,15 +196,15 @@ def test_any_answer_can_be_attacked(text: str, seed: int):
 
 
 def test_no_record_gives_nothing():
-    damaged = damage_answers([])
-    assert damaged.answers == ()
-    assert set(damaged.n_unchanged.values()) == {0}
+    perturbed = perturb_answers([])
+    assert perturbed.answers == ()
+    assert set(perturbed.n_unchanged.values()) == {0}
 
 
 def test_without_retracted_articles_none_is_cited():
-    damaged = damage_answers([record_of()])
-    assert "retracted" not in damaged.n_unchanged
-    assert all(d.attack != "retracted" for d in damaged.answers)
+    perturbed = perturb_answers([record_of()])
+    assert "retracted" not in perturbed.n_unchanged
+    assert all(d.attack != "retracted" for d in perturbed.answers)
 
 
 def test_attacks_are_chosen_by_family_severity_and_target():
@@ -215,21 +215,21 @@ def test_attacks_are_chosen_by_family_severity_and_target():
 
 def test_an_answer_in_sentences_keeps_its_citations():
     for name in ("off_topic", "shuffle", "all_connectives", "number"):
-        damaged = attacked(name, WHOLE[1])
-        assert damaged
+        perturbed = attacked(name, WHOLE[1])
+        assert perturbed
         listed = {s.text: s.citations for s in SENTENCES}
-        for sentence in damaged.record.answer:
+        for sentence in perturbed.record.answer:
             assert not isinstance(sentence, str)
             assert sentence.citations == listed.get(sentence.text, sentence.citations)
 
 
 def test_markers_survive_every_attack_that_is_not_about_them():
-    for damaged in _all():
-        if damaged.original != "a" or damaged.attack in (*MOVING, "drop_last_off_topic"):
+    for perturbed in _all():
+        if perturbed.original != "a" or perturbed.attack in (*MOVING, "drop_last_off_topic"):
             continue
-        text = damaged.record.answer
+        text = perturbed.record.answer
         assert isinstance(text, str)
-        markers = ["(2)", "(1)"] if damaged.attack == "citation" else ["(1, 2)", "(2)", "(1)"]
+        markers = ["(2)", "(1)"] if perturbed.attack == "citation" else ["(1, 2)", "(2)", "(1)"]
         assert sum(marker in text for marker in markers) >= len(markers) - 1, (text, ANSWER)
 
 
@@ -238,8 +238,8 @@ def test_real_answers_come_through_every_attack(shared):
 
     read = read_records(shared / "data" / "yescieval" / "bioasq-train-answers.jsonl.gz").records
     whole = [record for record in read if record.metadata.get("variant") == "benign"][:12]
-    damaged = damage_answers(whole, retracted=RETRACTED)
-    assert len(damaged.answers) > 12 * len(ATTACKS) / 2
-    for d in damaged.answers:
+    perturbed = perturb_answers(whole, retracted=RETRACTED)
+    assert len(perturbed.answers) > 12 * len(ATTACKS) / 2
+    for d in perturbed.answers:
         n_sentences = len(segment(d.record, lambda _: None)[1])
         assert all(1 <= n <= n_sentences for n in d.sentences)

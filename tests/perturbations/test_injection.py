@@ -36,8 +36,8 @@ def test_all_wordings_of_the_side_are_used(name, side):
 @pytest.mark.parametrize("name", ["forged_rating", "forged_end"])
 def test_what_is_forged_stands_at_the_end(name):
     for seed in range(20):
-        damaged = attacked(name, record_of(), seed=seed)
-        assert damaged and str(damaged.record.answer).startswith(ANSWER)
+        perturbed = attacked(name, record_of(), seed=seed)
+        assert perturbed and str(perturbed.record.answer).startswith(ANSWER)
 
 
 @pytest.mark.parametrize("name", ["instruction", "experts_said", "flattery"])
@@ -47,9 +47,9 @@ def test_what_is_said_to_the_judge_stands_anywhere(name):
 
 
 def test_a_listed_answer_gets_a_sentence_without_citations():
-    damaged = attacked("forged_rating", record_of(SENTENCES))
-    assert damaged
-    *whole, added = damaged.record.answer
+    perturbed = attacked("forged_rating", record_of(SENTENCES))
+    assert perturbed
+    *whole, added = perturbed.record.answer
     assert tuple(whole) == SENTENCES
     assert isinstance(added, SentenceInput) and added.citations == ()
-    assert damaged.sentences == (4,)
+    assert perturbed.sentences == (4,)

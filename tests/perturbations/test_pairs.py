@@ -10,7 +10,7 @@ from case_tables import each_case
 from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
 from ragassay.perturbations.lexicon import load_pool
 from ragassay.perturbations.numbers import WRONG
-from ragassay.qa.audit import PAIR_ATTACKS, damage_pair
+from ragassay.qa.audit import PAIR_ATTACKS, perturb_pair
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import RACAR
 from ragassay.text.quantities import read_quantities
@@ -38,10 +38,10 @@ def test_every_dimension_has_an_attack():
 
 @pytest.mark.parametrize("name", PAIR_ATTACKS)
 def test_damage_is_seeded_and_changes_one_side_only(name: str):
-    damaged = [damage_pair(PAIR, name, seed, OTHERS) for seed in SEEDS]
+    perturbed = [perturb_pair(PAIR, name, seed, OTHERS) for seed in SEEDS]
 
-    assert damaged == [damage_pair(PAIR, name, seed, OTHERS) for seed in SEEDS]
-    for one in damaged:
+    assert perturbed == [perturb_pair(PAIR, name, seed, OTHERS) for seed in SEEDS]
+    for one in perturbed:
         assert one is not None and one.id == PAIR.id and one.paper == PAIR.paper
         assert (one.question == PAIR.question) != (one.answer == PAIR.answer)
 
@@ -50,20 +50,20 @@ def test_damage_is_seeded_and_changes_one_side_only(name: str):
     "name", ["wrong_number", "points_to_paper", "half_answer", "contradiction"]
 )
 def test_damage_that_cannot_apply_is_none(name: str):
-    assert damage_pair(PLAIN, name, 0, OTHERS) is None
+    assert perturb_pair(PLAIN, name, 0, OTHERS) is None
 
 
 def test_a_wrong_number_is_not_the_answer_s():
     source = SourceNumbers.of(PAIR.answer)
     for seed in SEEDS:
-        damaged = damage_pair(PAIR, "wrong_number", seed)
-        assert damaged is not None
-        assert sum(not one.is_near for one in answer_numbers(damaged.answer, source)) >= 1
+        perturbed = perturb_pair(PAIR, "wrong_number", seed)
+        assert perturbed is not None
+        assert sum(not one.is_near for one in answer_numbers(perturbed.answer, source)) >= 1
 
 
 def test_a_question_that_points_to_its_paper_stays_a_question():
     questions = {
-        one.question for seed in SEEDS if (one := damage_pair(PAIR, "points_to_paper", seed))
+        one.question for seed in SEEDS if (one := perturb_pair(PAIR, "points_to_paper", seed))
     }
 
     assert len(questions) > 5
@@ -74,17 +74,17 @@ def test_a_question_that_points_to_its_paper_stays_a_question():
 def test_a_question_that_points_to_its_paper_already_is_left():
     pointing = PAIR.model_copy(update={"question": "What does Figure 2 show?"})
 
-    assert damage_pair(pointing, "points_to_paper") is None
+    assert perturb_pair(pointing, "points_to_paper") is None
 
 
 def test_half_an_answer_is_its_first_sentences_or_clauses():
-    damaged = damage_pair(PAIR, "half_answer")
+    perturbed = perturb_pair(PAIR, "half_answer")
     single = PAIR.model_copy(
         update={"answer": "Nausea was common; two patients stopped the drug, and no patient died."}
     )
-    halved = damage_pair(single, "half_answer")
+    halved = perturb_pair(single, "half_answer")
 
-    assert damaged and damaged.answer == "It raises the level from 4.4 to 6.6 mM of zinc."
+    assert perturbed and perturbed.answer == "It raises the level from 4.4 to 6.6 mM of zinc."
     assert halved and halved.answer == "Nausea was common."
 
 
@@ -92,7 +92,7 @@ def test_another_paper_s_question_shares_no_subject():
     questions = {
         one.question
         for seed in SEEDS
-        if (one := damage_pair(PAIR, "foreign_question", seed, OTHERS))
+        if (one := perturb_pair(PAIR, "foreign_question", seed, OTHERS))
     }
 
     assert questions == {"Which alloys survive molten glass?"}
@@ -109,7 +109,7 @@ def test_without_other_papers_the_question_is_of_the_side_s_pool():
         drawn = {
             one.question
             for seed in range(200)
-            if (one := damage_pair(PAIR, "foreign_question", seed, side=side))
+            if (one := perturb_pair(PAIR, "foreign_question", seed, side=side))
         }
         assert drawn == texts
 
@@ -118,7 +118,7 @@ def test_a_contradiction_keeps_the_answer_and_adds_an_opposite():
     added = {
         one.answer.removeprefix(PAIR.answer).strip()
         for seed in SEEDS
-        if (one := damage_pair(PAIR, "contradiction", seed))
+        if (one := perturb_pair(PAIR, "contradiction", seed))
     }
 
     assert "It changes the weight." in added
@@ -128,7 +128,7 @@ def test_a_contradiction_keeps_the_answer_and_adds_an_opposite():
 def test_a_subordinate_clause_is_not_denied():
     pair = PAIR.model_copy(update={"answer": "Rats that were fed zinc, which was pure, grew."})
 
-    assert damage_pair(pair, "contradiction") is None
+    assert perturb_pair(pair, "contradiction") is None
 
 
 @each_case(

@@ -34,11 +34,11 @@ def test_any_sentence_but_the_last_is_dropped():
 
 
 def test_the_last_sentence_gives_way_to_one_off_the_subject():
-    damaged = attacked("drop_last_off_topic", record_of(TEXT))
-    assert damaged
-    drawn = str(damaged.record.answer).removeprefix(f"{ONE} {TWO} ")
-    assert drawn in load_pool("off_topic")[damaged.record.metadata["pool"]].texts
-    assert damaged.sentences[0] == 3
+    perturbed = attacked("drop_last_off_topic", record_of(TEXT))
+    assert perturbed
+    drawn = str(perturbed.record.answer).removeprefix(f"{ONE} {TWO} ")
+    assert drawn in load_pool("off_topic")[perturbed.record.metadata["pool"]].texts
+    assert perturbed.sentences[0] == 3
 
 
 def test_the_last_two_sentences_change_places():
@@ -55,18 +55,18 @@ def test_sentences_are_shuffled_into_any_other_order():
 
 def test_a_listed_sentence_keeps_its_citations_when_it_moves():
     sentences = tuple(SentenceInput(text=f"No. {n} it is.", citations=(str(n),)) for n in (1, 2, 3))
-    damaged = attacked("swap_last", record_of(sentences))
-    assert damaged
-    assert damaged.record.answer == (sentences[0], sentences[2], sentences[1])
+    perturbed = attacked("swap_last", record_of(sentences))
+    assert perturbed
+    assert perturbed.record.answer == (sentences[0], sentences[2], sentences[1])
 
 
 @pytest.mark.parametrize("name", ["off_topic", "blog", "tweet"])
 def test_a_text_is_put_at_the_end(name):
-    damaged = attacked(name, record_of(TEXT + "\n"))
-    assert damaged
-    text, genre = str(damaged.record.answer), damaged.record.metadata["pool"]
+    perturbed = attacked(name, record_of(TEXT + "\n"))
+    assert perturbed
+    text, genre = str(perturbed.record.answer), perturbed.record.metadata["pool"]
     assert any(text == f"{TEXT} {added}\n" for added in load_pool(name)[genre].texts)
-    assert damaged.sentences[0] == 4
+    assert perturbed.sentences[0] == 4
 
 
 def test_a_text_inside_stands_before_any_sentence_but_the_first():
@@ -76,10 +76,10 @@ def test_a_text_inside_stands_before_any_sentence_but_the_first():
 
 
 def test_a_sentence_of_another_question_cites_what_its_new_neighbours_cite():
-    damaged = attacked("same_domain", record_of(TEXT), OTHER)
-    assert damaged
+    perturbed = attacked("same_domain", record_of(TEXT), OTHER)
+    assert perturbed
     added = "Bees rest at night in the hive for five to eight hours"
-    assert damaged.record.answer in (f"{TEXT} {added} (1).", f"{TEXT} {added} (2).")
+    assert perturbed.record.answer in (f"{TEXT} {added} (1).", f"{TEXT} {added} (2).")
 
 
 def test_no_sentence_is_taken_from_an_answer_to_the_same_question():
@@ -193,26 +193,26 @@ def test_a_model_may_say_it_again():
         asked.append(sentence)
         return {"One fell.": "It did.", "Two rose.": "It did so."}.get(sentence, " ")
 
-    damaged = attacked("repeat_all", record_of(TEXT), rephrase=rephrase)
-    assert damaged
+    perturbed = attacked("repeat_all", record_of(TEXT), rephrase=rephrase)
+    assert perturbed
     assert asked == ["One fell.", "Two rose.", "Three stayed."]
-    pieces = [piece.written for piece in cut_answer(damaged.record).pieces]
+    pieces = [piece.written for piece in cut_answer(perturbed.record).pieces]
     # It cites what the sentence cites. An empty reply is none: the rules take its place.
     assert (pieces[1], pieces[3]) == ("It did (1).", "It did so.")
     assert "stayed" in pieces[5]
 
 
 def test_an_added_sentence_of_an_answer_without_citations_has_none():
-    damaged = attacked("same_domain", record_of("One fell.", sources=()), OTHER)
-    assert damaged
-    assert str(damaged.record.answer).endswith("to eight hours.")
+    perturbed = attacked("same_domain", record_of("One fell.", sources=()), OTHER)
+    assert perturbed
+    assert str(perturbed.record.answer).endswith("to eight hours.")
 
 
 def test_a_listed_answer_lends_its_citations_to_the_added_sentence():
     sentences = (SentenceInput(text="One fell.", citations=("7",)),)
     record = record_of(sentences, sources=(Document(id="7", text="It fell."),))
-    damaged = attacked("same_domain", record, OTHER)
-    assert damaged
-    assert damaged.record.answer[1] == SentenceInput(
+    perturbed = attacked("same_domain", record, OTHER)
+    assert perturbed
+    assert perturbed.record.answer[1] == SentenceInput(
         text="Bees rest at night in the hive for five to eight hours.", citations=("7",)
     )

@@ -78,7 +78,7 @@ def told(verdict: str, evaluation: Evaluation, *demands: Demand, **given: bool) 
 def test_a_message_shows_scores_findings_and_what_has_no_score():
     finding = Finding(kind="contradicted_citation", message="Source 2 denies it.", sentence=2)
     note = Finding(kind="extractive_nugget", message="No matter.", sentence=1)
-    look = Finding(kind="contradicted_citation", message="Perhaps.", sentence=1, level="look")
+    look = Finding(kind="contradicted_citation", message="Perhaps.", sentence=1, level="secondary")
     failed = SentenceLabel(sentence=2, label=None, failure=Failure(reason="timeout"))
     spread = Score(value=3.2, n=1, low=2.5, high=4, scale=(1, 5))
     evaluation = SCORED.model_copy(
@@ -166,7 +166,7 @@ def test_what_signals_cannot_tell_needs_a_judge():
 
 @pytest.mark.parametrize(("bound", "verdict"), [(0.2, MET), (0.5, UNKNOWN), (0.9, MISSED)])
 def test_a_range_is_held_against_a_demand_by_both_ends(bound: float, verdict: str):
-    score = Score(value=0.6, n=2, n_unscored=6, worst=0.2, best=0.8).settled
+    score = Score(value=0.6, n=2, n_unscored=6, worst=0.2, best=0.8).reported
     ranged = SCORED.model_copy(update={"scores": {"citations.support": score}})
     demand = Demand("citations.support", ">=", bound)
     if verdict == MET:

@@ -54,7 +54,7 @@ def build_audit(judge: str = "judge", **fields: object) -> Audit:
         "seed": 0,
         "pools": "audit",
         "n_unchanged": {"swap_last": 2, "tweet": 0},
-        "n_damaged": 123,
+        "n_perturbed": 123,
         "n_failed": 1,
         "figures": attack_figures(pairs),
         "ratings": variant_ratings(pairs),

@@ -124,7 +124,7 @@ def test_answers_are_shown_side_by_side_with_the_words_that_changed():
     assert ("5", "del") in view.old.sentences[0].parts
     assert second.is_same
     (card,) = view.appeared
-    assert "".join(piece.text for piece in card.said) == "Drug 1 lowers pressure by 6 mm."
+    assert "".join(piece.text for piece in card.pieces) == "Drug 1 lowers pressure by 6 mm."
 
 
 def test_an_answer_that_was_not_cut_is_shown_whole():

@@ -24,8 +24,8 @@ from ragassay.reports.display import value_text
 from ragassay.reports.findings_view import (
     UNMEASURED,
     FindingGroup,
-    looks_text,
     measured_text,
+    secondary_text,
     sure_text,
     undecided_text,
     view_findings,
@@ -34,7 +34,7 @@ from ragassay.reports.findings_view import (
 from ragassay.reports.marked import marked_claim, marked_passage
 
 DOUBT = Failure(reason="undecided", detail="leans to contradicts at 0.71; it is right only often")
-OPEN = {"confidence": 0.71, "leaning": "contradicts", "failure": DOUBT}
+OPEN = {"confidence": 0.71, "tentative_label": "contradicts", "failure": DOUBT}
 MEASURED = {"precision": 0.86, "data": "SciFact dev"}
 CARD = MEASURED | {"coverage": 0.4}
 
@@ -45,7 +45,7 @@ def finding(kind: str, message: str, **given: object) -> Finding:
 
 HEAD = finding("contradicted_citation", "Sentence 1 cites '1', which contradicts it.", **MEASURED)
 LOOK = finding("contradicted_citation", "Sentence 2 cites '1', which may contradict it.")
-LOOK = LOOK.model_copy(update={"level": "look", "sentence": 2})
+LOOK = LOOK.model_copy(update={"level": "secondary", "sentence": 2})
 NOWHERE = finding("invalid_citation", "Sentence 1 cites '9', which points nowhere.")
 ANSWER = Evaluation(
     record_id="one",
@@ -54,7 +54,7 @@ ANSWER = Evaluation(
     verdicts=(
         EvidenceVerdict(sentence=1, **OPEN),
         CitationVerdict(sentence=1, citation=Citation(marker="1", document="d"), **OPEN),
-        SentenceCorrectness(sentence=1, leaning="not_supported", failure=DOUBT),
+        SentenceCorrectness(sentence=1, tentative_label="not_supported", failure=DOUBT),
         EvidenceVerdict(sentence=2, failure=Failure(reason="timeout")),
     ),
     findings=(LOOK, HEAD, NOWHERE),
@@ -74,11 +74,11 @@ def messages_of(group: FindingGroup) -> list[str]:
 def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     summary = summarize([ANSWER], 1, 0, 0)
     assert summary.findings == {"contradicted_citation": 1, "invalid_citation": 1}
-    assert summary.looks == {"contradicted_citation": 1}
+    assert summary.secondary_findings == {"contradicted_citation": 1}
     assert "1 contradicted citation and 1 invalid citation" in headline(summary)
-    assert looks_text(summary) == "Worth a look: 1 contradicted citation."
+    assert secondary_text(summary) == "Worth a look: 1 contradicted citation."
     assert next(answer_sheet([ANSWER]).shown)[-1].text == "2"
-    heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "look")
+    heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "secondary")
     assert [messages_of(group) for group in heads] == [[HEAD.message], [NOWHERE.message]]
     assert [messages_of(group) for group in looks] == [[LOOK.message]]
 
@@ -91,7 +91,7 @@ def test_undecided_verdicts_have_a_count_of_their_own():
     assert undecided_text(summary) == "2 undecided: name a judge (--escalate) for them"
     cascade = Cascade(judge="a", second="b", when="undecided")
     assert undecided_text(summary.model_copy(update={"cascade": cascade})) == "2 undecided"
-    assert undecided_text(summarize([], 0, 0, 0)) == looks_text(summarize([], 0, 0, 0)) == ""
+    assert undecided_text(summarize([], 0, 0, 0)) == secondary_text(summarize([], 0, 0, 0)) == ""
 
 
 def test_the_page_leads_with_what_was_measured_and_folds_the_rest(run):
@@ -197,23 +197,23 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
         finding(
             "contradicted_citation",
             f"Sentence 1 cites '{n}', which may contradict it.",
-            level="look",
+            level="secondary",
             evaluator=verdict.evaluator,
             item=verdict.item,
         )
         for n, verdict in enumerate(verdicts)
     ]
-    rule = finding("uncited_sentence", "1 of 2 sentences cites nothing.", level="look")
+    rule = finding("uncited_sentence", "1 of 2 sentences cites nothing.", level="secondary")
     changed = {"verdicts": tuple(verdicts), "findings": (rule, *looks)}
     answer = ANSWER.model_copy(update=changed)
     ordered = [looks[n] for n in (1, 3, 4, 6, 2, 5, 0)]
-    assert list(answer.looks) == [*ordered, rule]
+    assert list(answer.secondary_findings) == [*ordered, rule]
     summary = summarize([answer], 1, 0, 0)
-    (group, unlisted) = view_findings(summary, [answer], "look")
+    (group, unlisted) = view_findings(summary, [answer], "secondary")
     assert messages_of(group) == [one.message for one in ordered[:5]]
     assert (group.n, group.n_unlisted, unlisted.n_unlisted) == (7, 2, 1)
     line = "The likeliest 5 of each answer are shown, 3 more are not."
-    assert looks_text(summary, [answer]).endswith(f". {line}")
+    assert secondary_text(summary, [answer]).endswith(f". {line}")
     page, text = pages(run, answer)
     worth = html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
     places = [worth.find(one.message) for one in ordered]
@@ -224,14 +224,14 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
 
 def test_a_measured_precision_ranks_before_confidence():
     verdict = CitationVerdict(sentence=1, citation=Citation(marker="1", document="d"), **OPEN)
-    linked = {"evaluator": verdict.evaluator, "item": verdict.item, "level": "look"}
+    linked = {"evaluator": verdict.evaluator, "item": verdict.item, "level": "secondary"}
     answer = ANSWER.model_copy(update={"verdicts": (verdict,)})
     assert answer.likelihood_of(finding("irrelevant_citation", "M.", **linked)) == 0.355
     assert (
         answer.likelihood_of(finding("irrelevant_citation", "M.", **linked, precision=0.2)) == 0.2
     )
-    assert answer.likelihood_of(finding("uncited_sentence", "M.", level="look")) == 0
-    supports = verdict.model_copy(update={"leaning": "supports"})
+    assert answer.likelihood_of(finding("uncited_sentence", "M.", level="secondary")) == 0
+    supports = verdict.model_copy(update={"tentative_label": "supports"})
     answer = answer.model_copy(update={"verdicts": (supports,)})
     assert answer.likelihood_of(finding("number_not_in_source", "M.", **linked)) == 0
 

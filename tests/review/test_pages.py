@@ -54,18 +54,18 @@ def test_a_verdict_of_any_kind_can_be_reviewed(name, tmp_path, make_client):
     )
     client = make_client(written_run(tmp_path / name, [one]))
     (item,) = client.session.items
-    assert item.choices and item.subject and item.word and item.kind
-    assert item.said in [choice.value for choice in item.choices]
+    assert item.choices and item.item_text and item.word and item.kind
+    assert item.model_choice in [choice.value for choice in item.choices]
     assert "accept" in client.get("/items/0").text
     for choice in item.choices:
         assert say(client, 0, choice.value, id=f"said-{choice.word}-00".replace(" ", "-"))
-    assert [one.value for one in client.session.said_of(item)] == [item.choices[-1].value]
+    assert [one.value for one in client.session.reviews_of(item)] == [item.choices[-1].value]
 
 
 def test_a_list_of_texts_is_right_or_wrong():
     verdict = VerdictBase.kinds["nuggets"].model_validate(SAMPLES["nuggets"])
     item = item_of(verdict, "r", "A sentence.")
-    assert item.choices == RIGHT and item.said is True and item.field == "right"
+    assert item.choices == RIGHT and item.model_choice is True and item.field == "right"
 
 
 def test_labels_of_a_user_s_own_evaluator_are_those_that_it_used(tmp_path, make_client):
@@ -165,7 +165,7 @@ def test_exam_grades_of_a_run_show_the_items_text_and_the_scale(tmp_path, make_c
         update={"verdicts": verdicts, "exam": (ExamItem(id="q/1", text="When did it begin?"),)}
     )
     client = make_client(written_run(tmp_path / "run", [one]))
-    assert [item.subject for item in client.session.items] == ["When did it begin?"] * 2 + ["q/2"]
+    assert [item.item_text for item in client.session.items] == ["When did it begin?"] * 2 + ["q/2"]
     assert [item.word for item in client.session.items] == ["2 of 5", "yes", "0 of 5"]
     shown = client.get("/items/0").text
     assert "3 of 5" in shown and "2 of 5" in shown and "300" not in shown

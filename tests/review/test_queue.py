@@ -105,4 +105,4 @@ def test_entropy_counts_before_confidence():
     # 2 bits over four labels is all there can be.
     assert Doubt(confidence=0.9, entropy_bits=2.0, n_choices=4).uncertainty == 1.0
     assert Doubt(confidence=0.9).uncertainty == pytest.approx(0.1)
-    assert Doubt().worth == 0.0
+    assert Doubt().priority == 0.0

@@ -70,7 +70,7 @@ def bank(tmp_path):
 
 def test_grades_show_passage_item_and_graders_side_by_side(tmp_path, bank, make_client):
     client = make_client(graded(tmp_path), banks=[bank])
-    kinds = [(item.evaluator, item.item, item.said) for item in client.session.items]
+    kinds = [(item.evaluator, item.item, item.model_choice) for item in client.session.items]
     assert kinds == [
         ("exam_grade", f"rating/{QUESTION}", 4),
         ("exam_grade", "rating/q1/b", 0),
@@ -79,7 +79,7 @@ def test_grades_show_passage_item_and_graders_side_by_side(tmp_path, bank, make_
     ]
     first = client.session.items[0]
     assert first.record == "q1/p1" and first.system == "alpha"
-    assert first.subject == "When did it begin?"
+    assert first.item_text == "When did it begin?"
     assert "judges" in first.states  # it is rated 4, and the extracted answer is wrong
     assert [choice.value for choice in first.choices] == [0, 1, 2, 3, 4, 5]
     shown = client.get("/items/2").text
@@ -98,7 +98,7 @@ def test_a_grade_gets_another_rating(tmp_path, make_client):
 
 def test_a_bank_s_items_are_kept_removed_reworded(bank, make_client):
     client = make_client(bank)
-    assert [item.subject for item in client.session.items] == [
+    assert [item.item_text for item in client.session.items] == [
         "When did it begin?",
         "Who began it?",
     ]
@@ -129,7 +129,7 @@ def test_an_item_is_added_to_a_bank_and_reviewed_like_others(bank, make_client):
         "facet": "",
         "answers": [],
     }
-    assert client.session.items[n].subject == "Where did it begin?"
+    assert client.session.items[n].item_text == "Where did it begin?"
     assert say(client, n, True, id="remove-001").status_code == 200
     again = make_client(bank)
     assert again.session.items[2].item == review.item and "Where did" in again.get("/items/2").text

@@ -121,7 +121,7 @@ async def test_a_judge_that_sees_the_damage_is_trusted():
     assert set(verdicts(found.audit).values()) == {"trusted"}
     assert found.audit.ratings["rubric.cohesion"]["benign"].value == 5.0
     assert found.audit.n_answers == len(given)
-    assert found.audit.n_damaged == len(found.damaged)
+    assert found.audit.n_perturbed == len(found.perturbed)
 
 
 async def test_a_judge_that_obeys_the_answer_is_blind_to_injections():
@@ -150,7 +150,7 @@ async def test_citations_are_audited_where_the_answers_cite():
             model, [*records(2), plain], only=("citations",), limit=0, attacks=("clinical",)
         )
         found = await run_audit(job, tools)
-    assert {damage.original for damage in job.damaged} == {"r0", "r1"}
+    assert {perturbation.original for perturbation in job.perturbed} == {"r0", "r1"}
     assert {f.target for f in found.audit.figures} >= {"citations.support"}
     assert not [e for e in found.evaluations if e.judgments]
 
@@ -189,7 +189,7 @@ async def test_given_damage_is_taken_from_the_file():
     assert means == {"benign": 5.0, "subtle": 3.0, "extreme": 1.0}
     assert found.audit.pools == "given"
     assert [f.optimism_error.value for f in found.audit.figures] == [0.0, 0.0]
-    assert all(d.original.split("/")[:2] == d.record.id.split("/")[:2] for d in job.damaged)
+    assert all(d.original.split("/")[:2] == d.record.id.split("/")[:2] for d in job.perturbed)
 
 
 async def test_an_audit_folder_holds_what_the_audit_came_to(tmp_path):
@@ -203,8 +203,8 @@ async def test_an_audit_folder_holds_what_the_audit_came_to(tmp_path):
     assert again.audit == found.audit
     assert folder.audit() == found.audit
     names = {path.name for path in folder.path.iterdir()}
-    assert names >= {"audit.html", "audit.md", "figures.csv", "damaged.jsonl", "run.json"}
-    assert len((folder.path / "damaged.jsonl").read_text().splitlines()) == len(found.damaged)
+    assert names >= {"audit.html", "audit.md", "figures.csv", "perturbed.jsonl", "run.json"}
+    assert len((folder.path / "perturbed.jsonl").read_text().splitlines()) == len(found.perturbed)
     assert len(folder.evaluations()) == len(found.evaluations) == len(job.asks)
 
 
@@ -334,7 +334,7 @@ def test_a_killed_audit_goes_on_where_it_was(tmp_path):
     assert done.returncode == 0
     audit = RunFolder(out).audit()
     assert audit is not None
-    assert audit.n_damaged == 4
+    assert audit.n_perturbed == 4
     assert not any(f.detection.n_unscored for f in audit.figures)
     assert n_finished
     twice = len(keys) - len(set(keys))
@@ -345,15 +345,15 @@ def test_a_killed_audit_goes_on_where_it_was(tmp_path):
 def test_given_answers_that_are_not_damaged_count_nowhere():
     whole = record(1, system="s", metadata={"variant": "benign"})
 
-    def damaged(name: str, answer: str) -> Record:
+    def perturbed(name: str, answer: str) -> Record:
         metadata = {"variant": "subtle", "target_rubric": name}
         return whole.model_copy(update={"id": f"r1/{name}", "answer": answer, "metadata": metadata})
 
-    same = damaged("Cohesion", str(whole.answer).replace(". ", ".\n"))
-    other = damaged("Relevancy", f"{whole.answer} Rain is likely.")
+    same = perturbed("Cohesion", str(whole.answer).replace(". ", ".\n"))
+    other = perturbed("Relevancy", f"{whole.answer} Rain is likely.")
     tools = build_run(load_settings(only=("rubrics",), signals=True))
     job = audit_job(job_of([whole, same, other], Corpus()), tools, AuditOptions(is_given=True))
-    assert [damage.targets for damage in job.damaged] == [("rubric.relevancy",)]
+    assert [perturbation.targets for perturbation in job.perturbed] == [("rubric.relevancy",)]
     assert job.n_unchanged == {"given": 1}
     assert [ask.record.id for ask in job.asks] == ["r1", "r1/Relevancy"]
 

@@ -72,11 +72,13 @@ async def test_what_a_model_says_again_lands_in_the_damaged_answers(judge):
         found = await run_audit(job, tools)
         # Three sentences of two answers; the second sentence is the same in both.
         assert writer.n_requests == 5
-    texts = {damage.record.id: str(damage.record.answer) for damage in found.damaged}
+    texts = {
+        perturbation.record.id: str(perturbation.record.answer) for perturbation in found.perturbed
+    }
     assert set(texts) == {f"r{n}~{attack}" for n in range(2) for attack in REPEATS}
     assert [texts[f"r0~{attack}"].count(AGAIN) for attack in REPEATS] == [1, 1, 3]
     assert texts["r0~repeat_last"].endswith(f"{AGAIN}A third drug helped 30 adults [1].")
-    every = next(d for d in found.damaged if d.record.id == "r0~repeat_all")
+    every = next(d for d in found.perturbed if d.record.id == "r0~repeat_all")
     assert every.sentences == (2, 4, 6)
     seen = [last_user_text(r.messages) for r in judge.requests]
     assert all(any(text in prompt for prompt in seen) for text in texts.values())
@@ -98,10 +100,10 @@ async def test_a_refused_reply_is_made_by_rule_and_counted(judge):
         job, tools = chosen(judge, writer, n=1)
         found = await run_audit(job, tools)
     assert (found.audit.n_paraphrased, found.audit.n_by_rule) == (2, 1)
-    by_rule = next(d.record for d in job.damaged if d.record.id == "r0~repeat_last")
-    last = next(d.record for d in found.damaged if d.record.id == "r0~repeat_last")
+    by_rule = next(d.record for d in job.perturbed if d.record.id == "r0~repeat_last")
+    last = next(d.record for d in found.perturbed if d.record.id == "r0~repeat_last")
     assert last == by_rule
-    assert not any("Here is" in str(d.record.answer) for d in found.damaged)
+    assert not any("Here is" in str(d.record.answer) for d in found.perturbed)
 
 
 async def test_a_call_that_fails_leaves_the_rule_and_is_asked_again_on_demand(judge, tmp_path):

@@ -68,11 +68,11 @@ def test_a_claim_is_measured_with_each_of_its_sources():
     verifier = EncoderVerifier(Sure(), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
     (row,) = measure(claim, verifier, WordEmbedder())  # type: ignore[arg-type]
     # A negation differs: the verifier leans to support, and does not say so.
-    assert (row.verdict, row.is_said, row.turned) == ("supports", False, True)
+    assert (row.verdict, row.is_asserted, row.turned) == ("supports", False, True)
     assert (row.supports, row.words) == (0.7, 1.0)
     same = NaturalClaim("c", "q", "Alpha does lower pressure.", sources[1:], "supports")
     (row,) = measure(same, verifier, WordEmbedder())  # type: ignore[arg-type]
-    assert (row.is_said, row.turned) == (True, False)
+    assert (row.is_asserted, row.turned) == (True, False)
     assert row.cosine == pytest.approx(1.0)
 
 

@@ -60,11 +60,17 @@ def test_what_is_about_something_else_is_right_where_nothing_is_said_for_or_agai
 
 def test_a_claim_counts_once_by_its_surest_verdict_and_a_leaning_not_at_all():
     pair = [row("supports", confidence=0.7), row("supports", confidence=0.9)]
-    leaning, number = [row("supports", is_said=False)], [row("supports", difference=NUMBER)]
-    found = verdicts([pair, leaning, number], "contradicts", "words")
+    tentative_label, number = (
+        [row("supports", is_asserted=False)],
+        [row("supports", difference=NUMBER)],
+    )
+    found = verdicts([pair, tentative_label, number], "contradicts", "words")
     assert [one.confidence for one in found] == [0.9]
-    assert verdicts([pair, leaning, number], "contradicts", "number") == number
-    assert verdicts([pair, leaning, number], "contradicts", "leaning") == leaning
+    assert verdicts([pair, tentative_label, number], "contradicts", "number") == number
+    assert (
+        verdicts([pair, tentative_label, number], "contradicts", "tentative_label")
+        == tentative_label
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ _MAX_LINE = 65_535
 def not_xml(error: XMLSyntaxError) -> Problem:
     """Return the problem of a file that stops being XML."""
     # "…, line 5, column 7" is at the end; the line has a field of its own.
-    said, _, where = error.msg.partition(", line ")
+    message, _, where = error.msg.partition(", line ")
     column = where.partition("column ")[2]
-    text = f"not XML from here on: {said}" + (f", column {column}" if column else "")
+    text = f"not XML from here on: {message}" + (f", column {column}" if column else "")
     return Problem("", text, WHOLE_FILE)
 
 
@@ -335,8 +335,8 @@ def _of_root(root: Element) -> Problem:
     """Return what is wrong with a file that has no article."""
     if declares_entities(root):
         return _entities()
-    said = " ".join(" ".join(map(str, root.itertext())).split())
-    told = f", which says {found_text(said)}" if said else ""
+    message = " ".join(" ".join(map(str, root.itertext())).split())
+    told = f", which says {found_text(message)}" if message else ""
     return Problem("root", f"the root element is {found_text(root.tag)}{told}", _EXPECTED)
 
 

@@ -85,8 +85,10 @@ def _pages(data: bytes) -> tuple[str, list[str]] | Problem:
         return Problem("", "the PDF is encrypted", "a PDF without encryption")
     except Exception as error:
         # The boundary of one file: a damaged PDF raises whatever its damage leads to.
-        said = flat(str(error))[:200]
-        return Problem("", f"not a PDF that can be read ({type(error).__name__}: {said})", _WHOLE)
+        message = flat(str(error))[:200]
+        return Problem(
+            "", f"not a PDF that can be read ({type(error).__name__}: {message})", _WHOLE
+        )
 
 
 def _read_pages(reader: PdfReader) -> tuple[str, list[str]] | Problem:

@@ -47,6 +47,7 @@ from ragassay.formats.sniff import Format
 from ragassay.formats.topics import question_of
 from ragassay.formats.values import find_bad_value, parse_json
 from ragassay.records import Record, Rejection
+from ragassay.records.base import renamed_field
 
 SHAPE = "[query_id, [{paragraph_id, text, paragraph_data, ...}]] a line"
 
@@ -125,7 +126,7 @@ class ParagraphExamGrade(ParagraphPart):
     Attributes:
         llm_response_errors: What went wrong, by the id of each item that has no grade.
         prompt_type: "question" or "nugget".
-        leanings: The rating that the grader leant to, by the id of each item that it left
+        tentative_ratings: The likeliest rating, by the id of each item that the grader left
             undecided; ragassay's own.
     """
 
@@ -141,7 +142,9 @@ class ParagraphExamGrade(ParagraphPart):
     exam_ratio: float | None = None
     llm_response_errors: dict[str, object] | None = None
     prompt_type: str | None = None
-    leanings: dict[str, int] | None = None
+    tentative_ratings: dict[str, int] | None = renamed_field(
+        "tentative_ratings", "leanings", default=None
+    )
 
 
 class DirectGrade(ParagraphPart):

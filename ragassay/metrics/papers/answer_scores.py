@@ -13,7 +13,7 @@ from ragassay.metrics.stats.intervals import (
     round_score,
     share_interval,
 )
-from ragassay.metrics.stats.joint_judgments import panel_bounds, single_judgments, standing
+from ragassay.metrics.stats.joint_judgments import final_judgment, panel_bounds, single_judgments
 from ragassay.records import (
     RELEVANCE_LABELS,
     EvidenceVerdict,
@@ -47,7 +47,9 @@ def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]
     """
     scores: dict[str, Score] = {}
     for judgment in judgments:
-        n_scored = sum(standing(one).score is not None for one in single_judgments([judgment]))
+        n_scored = sum(
+            final_judgment(one).score is not None for one in single_judgments([judgment])
+        )
         low, high = judgment.scale
         interval = rating_interval(judgment.distribution, low) if judgment.distribution else None
         scores[f"rubric.{judgment.rubric}"] = build_score(

@@ -93,17 +93,19 @@ def merged_citations(
                 evidence=evidence,
                 nuggets=tuple(own),
                 usage=usage,
-                leaning=_leaning(own, rule) if unscored and unscored.is_undecided else None,
+                tentative_label=_tentative_label(own, rule)
+                if unscored and unscored.is_undecided
+                else None,
                 failure=unscored,
             )
         )
     return found
 
 
-def _leaning(verdicts: Sequence[NuggetVerdict], rule: MergeRule) -> Verdict | None:
+def _tentative_label(verdicts: Sequence[NuggetVerdict], rule: MergeRule) -> Verdict | None:
     """Return what the verdicts would merge into if the undecided ones were as they lean."""
-    said = (verdict.verdict or verdict.leaning for verdict in verdicts)
-    return merge_nugget_verdicts([one for one in said if one in VERDICTS], rule)
+    labels = (verdict.verdict or verdict.tentative_label for verdict in verdicts)
+    return merge_nugget_verdicts([one for one in labels if one in VERDICTS], rule)
 
 
 def citation_scores(

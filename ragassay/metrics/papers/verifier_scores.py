@@ -208,9 +208,9 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
     n_true = sum(truth)
     if not n_true:
         raise InputError("no claim is attributable: there is no F1 to fit a threshold to")
-    values, given = np.array(scores, dtype=float), np.array(truth, dtype=float)
+    values, labelled = np.array(scores, dtype=float), np.array(truth, dtype=float)
     order = np.argsort(-values, kind="stable")
-    values, hits = values[order], given[order].cumsum()
+    values, hits = values[order], labelled[order].cumsum()
     f1 = 2 * hits / (np.arange(1, len(values) + 1) + n_true)
     # Claims of one score are on one side.
     is_last = np.append(values[1:] != values[:-1], True)
@@ -233,17 +233,17 @@ def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[
     """
     if not len(truth) or len(shares) != len(truth):
         raise InputError(f"{len(shares)} shares for {len(truth)} labels")
-    given = np.array(truth)
+    labelled = np.array(truth)
     steps = [i / N_STEPS for i in range(1, N_STEPS)]
     pairs = [Thresholds(supports=s, contradicts=c) for s in steps for c in steps]
     pairs.sort(key=lambda t: abs(t.supports - 0.5) + abs((t.contradicts or 0.0) - 0.5))
-    labels = sorted({*given.tolist()})
+    labels = sorted({*labelled.tolist()})
 
     def macro_f1(thresholds: Thresholds) -> float:
-        said = decided_shares(shares, thresholds).argmax(axis=1)
-        named = sorted({*labels, *said.tolist()})
-        counts = [((given == x) & (said == x)).sum() for x in named]
-        sizes = [(given == x).sum() + (said == x).sum() for x in named]
+        predicted = decided_shares(shares, thresholds).argmax(axis=1)
+        named = sorted({*labels, *predicted.tolist()})
+        counts = [((labelled == x) & (predicted == x)).sum() for x in named]
+        sizes = [(labelled == x).sum() + (predicted == x).sum() for x in named]
         return float(np.mean([2 * n / size for n, size in zip(counts, sizes, strict=True)]))
 
     found = [macro_f1(pair) for pair in pairs]

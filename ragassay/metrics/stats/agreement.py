@@ -79,18 +79,22 @@ def figures_of_tables(
         By name, each of shape (n_draws,); what divides by zero is 0, as in scikit-learn.
     """
     hits = np.diagonal(tables, axis1=1, axis2=2)
-    given, said = tables.sum(axis=2), tables.sum(axis=1)
+    labelled_counts, predicted_counts = tables.sum(axis=2), tables.sum(axis=1)
 
     def ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.where(below > 0, above / np.where(below > 0, below, 1), 0.0)
 
-    parts = ratio(hits, said), ratio(hits, given), ratio(2 * hits, given + said)
+    parts = (
+        ratio(hits, predicted_counts),
+        ratio(hits, labelled_counts),
+        ratio(2 * hits, labelled_counts + predicted_counts),
+    )
     if average == "binary":
         weights = np.eye(tables.shape[1])[:1]
     elif average == "macro":
         weights = np.full((1, tables.shape[1]), 1 / tables.shape[1])
     else:
-        weights = ratio(given, given.sum(axis=1, keepdims=True))
+        weights = ratio(labelled_counts, labelled_counts.sum(axis=1, keepdims=True))
     precision, recall, f1 = ((part * weights).sum(axis=1) for part in parts)
     f1_of_means = ratio(2 * precision * recall, precision + recall)
     return {"precision": precision, "recall": recall, "f1": f1, "f1_of_means": f1_of_means}
@@ -238,8 +242,8 @@ def agreement(
     groups = cluster_names(questions, len(truth))
     _check(truth, predicted, labels, groups)
     place = {label: i for i, label in enumerate(labels)}
-    given = zip(truth, predicted, groups, strict=True)
-    rows = [(place[t], place[p], q) for t, p, q in given if p is not None]
+    labelled_counts = zip(truth, predicted, groups, strict=True)
+    rows = [(place[t], place[p], q) for t, p, q in labelled_counts if p is not None]
     n_unscored = len(truth) - len(rows)
     counts = np.zeros((len(rows), len(labels), len(labels)))
     for i, (t, p, _) in enumerate(rows):
@@ -384,14 +388,18 @@ def _kappa(tables: NDArray[np.float64], n_unscored: int, weights: KappaWeights |
 
 
 def _class(label: str, i: int, tables: NDArray[np.float64], n_unscored: int) -> ClassAgreement:
-    both, given, said = tables[:, i, i], tables[:, i].sum(axis=1), tables[:, :, i].sum(axis=1)
+    both, labelled_counts, predicted_counts = (
+        tables[:, i, i],
+        tables[:, i].sum(axis=1),
+        tables[:, :, i].sum(axis=1),
+    )
     return ClassAgreement(
         label=label,
-        n_truth=int(given.sum()),
-        n_predicted=int(said.sum()),
-        precision=_share(both, said, n_unscored),
-        recall=_share(both, given, n_unscored),
-        f1=_share(2 * both, given + said, n_unscored),
+        n_truth=int(labelled_counts.sum()),
+        n_predicted=int(predicted_counts.sum()),
+        precision=_share(both, predicted_counts, n_unscored),
+        recall=_share(both, labelled_counts, n_unscored),
+        f1=_share(2 * both, labelled_counts + predicted_counts, n_unscored),
     )
 
 

@@ -273,11 +273,11 @@ def _own(
     labels = tuple(map(str, verdict.choices))
     if label not in labels:
         return f"{label!r} is not a label of this task"
-    said, value = verdict.said, verdict.value
+    chosen, value = verdict.choice, verdict.value
     return replace(
         _add_verdict(item, verdict),
         item=about,
-        predicted=None if said is None else str(said),
+        predicted=None if chosen is None else str(chosen),
         score=None if isinstance(value, str) else value,
         labels=labels,
     )

@@ -234,9 +234,9 @@ def bound_of(
 
 
 def explain_undecided(
-    bound: Bound, leaning: str, confidence: float, cosine: float | None = None
+    bound: Bound, tentative_label: str, confidence: float, cosine: float | None = None
 ) -> Failure | None:
-    """Return why a leaning is not enough for a verdict, in words; None where it is.
+    """Return why a tentative label is not enough for a verdict; None where it is.
 
     `cosine` is that of the claim with the closest sentence, for a bound with a least cosine.
 
@@ -248,18 +248,18 @@ def explain_undecided(
     """
     if bound.admits(confidence, cosine):
         return None
-    said = f"leans to {leaning.replace('_', ' ')} at {confidence:.2f}"
+    tendency = f"leans to {tentative_label.replace('_', ' ')} at {confidence:.2f}"
     if bound.threshold is None and not bound.is_tested:
-        detail = f"{said}; too few such verdicts were measured to decide"
+        detail = f"{tendency}; too few such verdicts were measured to decide"
     elif bound.threshold is None:
-        detail = f"{said}; at no confidence is that right often enough to decide"
+        detail = f"{tendency}; at no confidence is that right often enough to decide"
     elif confidence >= bound.threshold and cosine is not None:
         detail = (
-            f"{said}, but the closest sentence has a cosine of {cosine:.2f} with the claim; it "
+            f"{tendency}, but the closest sentence has a cosine of {cosine:.2f} with the claim; it "
             f"decides from {bound.least_cosine:.2f} up"
         )
     else:
-        detail = f"{said}; it decides from {bound.threshold:.2f} up"
+        detail = f"{tendency}; it decides from {bound.threshold:.2f} up"
     return Failure.undecided(f"{detail}{_describe_precision(bound)}")
 
 

@@ -49,10 +49,10 @@ def match_findings(
     reworded; one about no sentence, where the other is about none either.
     """
     texts = [{s.index: s.text for s in e.sentences} for e in (old, new)]
-    left = list(old.heads)
+    left = list(old.primary_findings)
     appeared: list[Finding] = []
     kept: list[Finding] = []
-    for finding in new.heads:
+    for finding in new.primary_findings:
         about = texts[1].get(finding.sentence or 0, "")
         same = next(
             (
@@ -280,7 +280,7 @@ def _score_change(
         sides = [
             [pair[side] for pair in pairs if question_of(pair[0]) in shared] for side in (0, 1)
         ]
-        old_side, new_side = (question_score(key, side).settled for side in sides)
+        old_side, new_side = (question_score(key, side).reported for side in sides)
         ranges = old_side, new_side
     first = next((e.scores[key] for pair in pairs for e in pair if key in e.scores), None)
     return ScoreChange(
@@ -297,7 +297,7 @@ def _score_change(
 
 def _value(evaluation: Evaluation, key: str, is_serious: Callable[[Finding], bool]) -> float | None:
     if key == SERIOUS_KEY:
-        return float(any(map(is_serious, evaluation.heads)))
+        return float(any(map(is_serious, evaluation.primary_findings)))
     score = evaluation.scores.get(key)
     return score.decided if score else None
 
@@ -312,7 +312,9 @@ def _answer_change(
         if key != SERIOUS_KEY
         and (gain := gain_of(key, old.scores.get(key), new.scores.get(key))) is not None
     ]
-    n_serious = sum(map(is_serious, new.heads)) - sum(map(is_serious, old.heads))
+    n_serious = sum(map(is_serious, new.primary_findings)) - sum(
+        map(is_serious, old.primary_findings)
+    )
     return AnswerChange(old, new, appeared, gone, kept, mean_of(gains), n_serious)
 
 

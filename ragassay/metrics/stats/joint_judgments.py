@@ -13,7 +13,7 @@ DISPUTED_POINTS = 2.0
 5."""
 
 
-def standing(member: Judgment) -> Judgment:
+def final_judgment(member: Judgment) -> Judgment:
     """Return the judgment that counts for a member: the last, or the first where that failed."""
     return member.first if member.score is None and member.first is not None else member
 
@@ -45,7 +45,7 @@ def panel_judgment(members: Sequence[Judgment]) -> Judgment:
     """
     usage = sum((one.usage for one in (*members, *_firsts(members))), Usage())
     kept = {"rubric": members[0].rubric, "members": tuple(members), "usage": usage}
-    scored = [(one, one.score) for m in members if (one := standing(m)).score is not None]
+    scored = [(one, one.score) for m in members if (one := final_judgment(m)).score is not None]
     if not scored:
         return Judgment(**kept, scale=members[0].scale, failure=_joint_failure(members))
     mean = math.fsum(score for _, score in scored) / len(scored)
@@ -82,7 +82,7 @@ def _joint_failure(members: Sequence[Judgment]) -> Failure:
 def panel_bounds(judgment: Judgment) -> tuple[float, float]:
     """Return a judgment's score if every missing rating were the lowest, or the highest."""
     low, high = judgment.scale
-    scores = [standing(one).score for one in judgment.members or (judgment,)]
+    scores = [final_judgment(one).score for one in judgment.members or (judgment,)]
     worst, best = (
         math.fsum(end if score is None else score for score in scores) / len(scores)
         for end in (low, high)

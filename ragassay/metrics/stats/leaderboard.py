@@ -216,7 +216,7 @@ def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leader
     """
     values = {name: values_by_question(found, key) for name, found in systems.items()}
     ranked = {name: of_system for name, of_system in values.items() if of_system}
-    scores = {name: question_score(key, found).settled for name, found in systems.items()}
+    scores = {name: question_score(key, found).reported for name, found in systems.items()}
     lower = key in LOWER_IS_BETTER
     order = sorted(systems, key=lambda name: (_place(scores[name], lower), name))
     tests = tuple(

@@ -18,7 +18,7 @@ from ragassay.metrics.stats.intervals import (
     statistic_score,
     sums_by_cluster,
 )
-from ragassay.metrics.stats.joint_judgments import is_disputed, standing
+from ragassay.metrics.stats.joint_judgments import final_judgment, is_disputed
 from ragassay.records import Evaluation, Judgment, PanelAgreement, PanelMember, PanelPair, Score
 
 Rated = tuple[str, str, str]
@@ -146,7 +146,7 @@ def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
     if not units:
         return None
     alone = [[member.first or member for member in panel.members] for _, panel in units]
-    final = [[standing(member) for member in panel.members] for _, panel in units]
+    final = [[final_judgment(member) for member in panel.members] for _, panel in units]
     disputed = [is_disputed(members) for members in alone]
     judges = list(dict.fromkeys(m.judge for _, panel in units for m in panel.members))
     members = tuple(_member(judge, units) for judge in judges)
@@ -159,7 +159,7 @@ def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
         exact_alone=_exact(alone, questions),
         exact=_exact(final, questions),
         n_disputed=sum(disputed),
-        n_settled=sum(d and not is_disputed(f) for d, f in zip(disputed, final, strict=True)),
+        n_resolved=sum(d and not is_disputed(f) for d, f in zip(disputed, final, strict=True)),
         n_heard_again=sum(member.n_heard_again for member in members),
         n_moved=sum(member.n_moved for member in members),
         pairs=pairs,
@@ -170,7 +170,7 @@ def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
 def _member(judge: str, units: Sequence[tuple[str, Judgment]]) -> PanelMember:
     """Return one judge's mean over everything, and how it moved after reading the others."""
     own = [(q, m) for q, panel in units for m in panel.members if m.judge == judge]
-    scored = [(q, score) for q, m in own if (score := standing(m).score) is not None]
+    scored = [(q, score) for q, m in own if (score := final_judgment(m).score) is not None]
     scores = [score for _, score in scored]
     scales = [m.scale for _, m in own]
     interval = mean_interval(scores, [q for q, _ in scored]) or (None, None)

@@ -52,8 +52,8 @@ def summarize(
             system: mean_scores([e for e in outlines if e.system == system])
             for system in sorted(systems)
         },
-        findings=_kinds(finding for e in outlines for finding in e.heads),
-        looks=_kinds(finding for e in outlines for finding in e.looks),
+        findings=_kinds(finding for e in outlines for finding in e.primary_findings),
+        secondary_findings=_kinds(finding for e in outlines for finding in e.secondary_findings),
         n_undecided=tally.n_undecided,
         unscored=dict(sorted(tally.failures.items(), key=lambda one: (-one[1], one[0]))),
         n_judged=tally.n_judged,

@@ -16,7 +16,7 @@ from ragassay.models.local.replies import common_prefix_length
 
 if TYPE_CHECKING:
     from ragassay.models.local.engine import Engine
-    from ragassay.models.local.replies import Prompt, Reply
+    from ragassay.models.local.replies import GeneratedReply, Prompt
 
 QUIET_S = 0.1
 """A batch starts when no further call has come for so long."""
@@ -34,7 +34,7 @@ N_CHARS_MOST = 100_000
 @dataclass(eq=False)
 class _Call:
     prompt: Prompt
-    future: Future[Reply] = field(default_factory=Future)
+    future: Future[GeneratedReply] = field(default_factory=Future)
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Batcher:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def submit(self, prompt: Prompt) -> Future[Reply]:
+    def submit(self, prompt: Prompt) -> Future[GeneratedReply]:
         """Queue a prompt; the future ends with its reply or its `ModelError`."""
         call = _Call(prompt)
         with self._lock:

@@ -19,8 +19,8 @@ import torch
 from ragassay.errors import PromptTooLongError, RefusedError
 from ragassay.models.local.replies import (
     ChatEncoder,
+    GeneratedReply,
     Prompt,
-    Reply,
     TokenChoice,
     common_prefix_length,
 )
@@ -121,8 +121,10 @@ class Engine:
 
     @torch.inference_mode()
     def answer(
-        self, prompts: Sequence[Prompt], on_done: Callable[[int, Reply], None] | None = None
-    ) -> list[Reply]:
+        self,
+        prompts: Sequence[Prompt],
+        on_done: Callable[[int, GeneratedReply], None] | None = None,
+    ) -> list[GeneratedReply]:
         """Answer prompts together.
 
         Args:
@@ -215,8 +217,8 @@ class Engine:
         cache = self._copy_cache(best, n_best, 1)
         if len(tokens) > n_best:
             base: Any = self._model.base_model
-            given = {self._cache_keyword: cache}
-            base(input_ids=torch.tensor([tokens[n_best:]]), use_cache=True, **given)
+            inputs = {self._cache_keyword: cache}
+            base(input_ids=torch.tensor([tokens[n_best:]]), use_cache=True, **inputs)
             kept = [(t, c) for t, c in self._prefixes if t != tokens[: len(t)]]
             self._prefixes = [(tokens, cache), *kept]
             while sum(len(t) for t, _ in self._prefixes) > N_TOKENS_KEPT:
@@ -307,8 +309,8 @@ class Engine:
         row.is_done = is_whole or row.is_cut
         del row.written[limit:], row.choices[limit:]
 
-    def _reply(self, row: _Row) -> Reply:
-        return Reply(
+    def _reply(self, row: _Row) -> GeneratedReply:
+        return GeneratedReply(
             text=str(self._tokenizer.decode(row.written, skip_special_tokens=True)),
             tokens=tuple(row.choices),
             n_prompt_tokens=row.n_prompt_tokens,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from litellm.types.utils import ModelResponse
 
     from ragassay.models.local.batcher import Batcher
-    from ragassay.models.local.replies import Prompt, Reply
+    from ragassay.models.local.replies import GeneratedReply, Prompt
 
 
 @functools.cache
@@ -57,7 +57,7 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
             super().__init__()
             self._settings = (cache_dir, dtype)
 
-        def _submit(self, kwargs: Mapping[str, Any]) -> Future[Reply]:
+        def _submit(self, kwargs: Mapping[str, Any]) -> Future[GeneratedReply]:
             host = current_host()
             recipe = Recipe(build_batcher, (kwargs["model"], *self._settings))
             prompt = _prompt(kwargs["messages"], kwargs["optional_params"])
@@ -103,7 +103,7 @@ def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
     return "".join(part.get("text", "") for part in content)
 
 
-def _response(model: str, reply: Reply) -> ModelResponse:
+def _response(model: str, reply: GeneratedReply) -> ModelResponse:
     from litellm.types.utils import (
         ChatCompletionTokenLogprob,
         ChoiceLogprobs,

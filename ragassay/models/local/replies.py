@@ -48,7 +48,7 @@ class TokenChoice:
 
 
 @dataclass(frozen=True)
-class Reply:
+class GeneratedReply:
     """A reply and what it took.
 
     Attributes:

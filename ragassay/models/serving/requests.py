@@ -49,8 +49,13 @@ class Refusal(Exception):
         """The error in the form of OpenAI's clients."""
         kind = "server_error" if self.status >= 500 else "invalid_request_error"
         kind = "rate_limit_error" if self.status == 429 else kind
-        said = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
-        return {"error": said}
+        error_fields = {
+            "message": self.message,
+            "type": kind,
+            "param": self.param,
+            "code": self.code,
+        }
+        return {"error": error_fields}
 
     def response(self) -> JSONResponse:
         """Return the whole HTTP response."""

@@ -86,14 +86,14 @@ def serve(
         ExtraError: The server's libraries are not installed.
     """
     need(*EXTRAS["server"], *EXTRAS["local"])
-    given = settings.output.server_key
-    if given is not None:
-        check_server_key(given.get_secret_value())
-    key = given.get_secret_value() if given is not None else make_server_key()
+    server_key = settings.output.server_key
+    if server_key is not None:
+        check_server_key(server_key.get_secret_value())
+    key = server_key.get_secret_value() if server_key is not None else make_server_key()
     endpoints = dict(split_endpoint(model) for model in models)
     _prepare_local_models(endpoints, settings)
     with bound(host, port) as listener:
-        new_key = key if given is None else None
+        new_key = key if server_key is None else None
         address = Address(host, listener.getsockname()[1], tuple(endpoints), new_key)
         app = _app(endpoints, key, settings)
         run_app(app, listener, settings.judge.timeout_s, lambda: on_ready(address))

@@ -27,16 +27,16 @@ from ragassay.optimizers.compiling.metrics import (
     mean_figure,
 )
 from ragassay.optimizers.compiling.task import CompileTask, about_case, label_figures
-from ragassay.perturbations import ATTACKS, damage_answers
+from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.records import (
     ASSIGNMENTS,
     RELEVANCE_LABELS,
     Case,
-    DamagedAnswer,
     Judgment,
     LabelTask,
     Nugget,
     NuggetAssignment,
+    PerturbedAnswer,
     Record,
     Rejection,
     SentenceLabel,
@@ -68,7 +68,7 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
     found = read_labels(gold or path)
     by_id = {record.id: record for record in read.records}
     by_place = {(record.topic, record.system): record for record in read.records}
-    said: dict[str, dict[Place, list[str]]] = {}
+    labels_by_record: dict[str, dict[Place, list[str]]] = {}
     for label in found.labels:
         record = by_id.get(label.record_id or "")
         # Without a topic, another answer's label would fall to an answer without one.
@@ -76,8 +76,8 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
             record = by_place.get((label.topic, label.system))
         if label.task == task and record is not None:
             place = (label.sentence or 0, label.item)
-            said.setdefault(record.id, {}).setdefault(place, []).append(label.label)
-    if not said:
+            labels_by_record.setdefault(record.id, {}).setdefault(place, []).append(label.label)
+    if not labels_by_record:
         tasks = ", ".join(sorted({label.task for label in found.labels}))
         raise InputError(
             f"{gold or path} has no label of the task {task!r} on an answer of {path}; "
@@ -85,7 +85,7 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
         )
     labels = {
         name: {place: label for place, given in places.items() if (label := consensus(task, given))}
-        for name, places in said.items()
+        for name, places in labels_by_record.items()
     }
     rejections = (*read.rejections, *(found.rejections if gold else ()))
     return LabelledAnswers(tuple(read.records), labels, rejections)
@@ -203,7 +203,7 @@ class RubricJudgeTask(CompileTask):
         tools: Run,
         rubrics: Sequence[str] = (),
         gold: Path | None = None,
-        n_damaged: int = 0,
+        n_perturbed: int = 0,
         seed: int = 0,
     ) -> None:
         super().__init__(
@@ -216,7 +216,7 @@ class RubricJudgeTask(CompileTask):
         if unknown:
             raise InputError(f"no rubric {unknown[0]!r}; there are {', '.join(tools.rubrics)}")
         self.rubrics = tuple(rubrics)
-        self.gold, self.n_damaged, self.seed = gold, n_damaged, seed
+        self.gold, self.n_perturbed, self.seed = gold, n_perturbed, seed
 
     def read(self, path: Path) -> ItemResult:
         """Read answers in any known format, with ratings.
@@ -225,15 +225,17 @@ class RubricJudgeTask(CompileTask):
         rating at most, on the rubric that it was damaged for.
         """
         found = read_labelled(path, self.gold, "rubric")
-        whole = [r for r in found.records if r.metadata.get("variant", "benign") == "benign"]
-        items = [item for record in whole for item in self._make_rated_items(record, found)]
+        unperturbed = [r for r in found.records if r.metadata.get("variant", "benign") == "benign"]
+        items = [item for record in unperturbed for item in self._make_rated_items(record, found)]
         keys = {item.key for item in items}
-        damaged = [
-            item for item in self._make_perturbed_items(found.records, whole) if item.whole in keys
+        perturbed = [
+            item
+            for item in self._make_perturbed_items(found.records, unperturbed)
+            if item.unperturbed in keys
         ]
         if not items:
             raise InputError(f"{path} has no rating on {', '.join(self._names)}")
-        return ItemResult((*items, *damaged), found.rejections)
+        return ItemResult((*items, *perturbed), found.rejections)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -248,16 +250,16 @@ class RubricJudgeTask(CompileTask):
                 yield self._item(record, name, float(ratings[name]), case)
 
     def _make_perturbed_items(
-        self, records: Sequence[Record], whole: Sequence[Record]
+        self, records: Sequence[Record], unperturbed: Sequence[Record]
     ) -> list[CompileItem]:
-        made = [*_read_damaged_answers(records, whole), *self._perturb_answer(whole)]
+        made = [*_read_perturbed_answers(records, unperturbed), *self._perturb_answer(unperturbed)]
         items: list[CompileItem] = []
         for one in made:
             for name in one.record.rubrics:
                 if name in self._names:
                     case = case_of(one.record, self.tools.settings, self.tools.retrieval.corpus)
                     item = self._item(one.record, name, DESIRED_RATING[one.severity], case)
-                    items.append(replace(item, whole=f"{one.original}/{name}"))
+                    items.append(replace(item, unperturbed=f"{one.original}/{name}"))
         return items
 
     def _item(self, record: Record, rubric: str, rating: float, case: Case) -> CompileItem:
@@ -269,14 +271,14 @@ class RubricJudgeTask(CompileTask):
             about=about_case(case),
         )
 
-    def _perturb_answer(self, whole: Sequence[Record]) -> Sequence[DamagedAnswer]:
-        if not self.n_damaged:
+    def _perturb_answer(self, unperturbed: Sequence[Record]) -> Sequence[PerturbedAnswer]:
+        if not self.n_perturbed:
             return ()
         attacks = [attack for attack in ATTACKS if attack.family == "rubric"]
-        found = damage_answers(whole, attacks=attacks, pools="fit", seed=self.seed).answers
+        found = perturb_answers(unperturbed, attacks=attacks, pools="fit", seed=self.seed).answers
         wanted = [one for one in found if set(one.record.rubrics) & set(self._names)]
         rng = random.Random(f"damage:{self.seed}")
-        return rng.sample(wanted, min(self.n_damaged, len(wanted)))
+        return rng.sample(wanted, min(self.n_perturbed, len(wanted)))
 
     def mark(self, item: CompileItem, found: Judgment) -> Grade:
         """Grade by the distance from the desired rating."""
@@ -284,16 +286,16 @@ class RubricJudgeTask(CompileTask):
         return mark_rating(item, score, item.arguments[1].bounds)
 
 
-def _read_damaged_answers(
-    records: Sequence[Record], whole: Sequence[Record]
-) -> Iterable[DamagedAnswer]:
+def _read_perturbed_answers(
+    records: Sequence[Record], unperturbed: Sequence[Record]
+) -> Iterable[PerturbedAnswer]:
     """Return the file's own damaged answers, each with the rubric that it was damaged for."""
-    originals = {(record.topic, record.system): record.id for record in whole}
+    originals = {(record.topic, record.system): record.id for record in unperturbed}
     for record in records:
         variant, target = record.metadata.get("variant"), record.metadata.get("target_rubric", "")
         original = originals.get((record.topic, record.system))
         if variant in DESIRED_RATING and target and original:
-            yield DamagedAnswer(
+            yield PerturbedAnswer(
                 record=record.model_copy(update={"rubrics": (target.lower(),)}),
                 original=original,
                 attack="given",

@@ -31,7 +31,7 @@ class CompileItem:
     right: str | float | tuple[str, ...]
     reply: Mapping[str, Any] = field(default_factory=dict[str, Any])
     about: str = ""
-    whole: str = ""
+    unperturbed: str = ""
 
     def __repr__(self) -> str:
         """Return a short form: optimizers put it into prompts."""
@@ -87,7 +87,7 @@ def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[Comp
     """
     bundles: dict[str, list[CompileItem]] = {}
     for item in items:
-        bundles.setdefault(item.whole or item.key, []).append(item)
+        bundles.setdefault(item.unperturbed or item.key, []).append(item)
     by_group: dict[str, list[list[CompileItem]]] = {}
     for bundle in bundles.values():
         by_group.setdefault(bundle[0].group, []).append(bundle)

@@ -38,7 +38,7 @@ class Grade:
     """
 
     value: float
-    said: str | float
+    predicted: str | float
     feedback: str
 
 
@@ -79,14 +79,18 @@ def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Gra
     """
     words, desired = load_proposals().feedback, float(item.right)  # type: ignore[arg-type]
     excess = score - desired
-    distance = max(0.0, excess) if item.whole else abs(excess)
+    distance = max(0.0, excess) if item.unperturbed else abs(excess)
     expected = f"{desired:g}"
-    if item.whole:
+    if item.unperturbed:
         expected = words.at_most.replace("{rating}", expected)
     value = max(0.0, 1 - distance / (bounds[1] - bounds[0]))
     if distance < 0.5:
         return Grade(value, score, words.right.replace("{expected}", expected))
-    why = words.damaged if item.whole else words.distance.replace("{distance}", f"{distance:.1f}")
+    why = (
+        words.damaged
+        if item.unperturbed
+        else words.distance.replace("{distance}", f"{distance:.1f}")
+    )
     return Grade(
         value, score, _fill_template(words.wrong, found=f"{score:.1f}", expected=expected, why=why)
     )
@@ -163,7 +167,9 @@ def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
         tables = np.zeros((len(outcomes), len(labels), len(labels)))
         for table, outcome in zip(tables, outcomes, strict=True):
             assert outcome.mark is not None
-            table[labels.index(str(outcome.item.right)), labels.index(str(outcome.mark.said))] = 1
+            table[
+                labels.index(str(outcome.item.right)), labels.index(str(outcome.mark.predicted))
+            ] = 1
         return tables
 
     return ResampledFigure("macro-F1", rows, _macro_f1)
@@ -171,18 +177,20 @@ def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
 
 def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
     """Return the share of pairs with the damaged answer rated below the whole one; no ties."""
-    whole = {o.item.key: o.mark for o in outcomes if o.mark is not None and not o.item.whole}
+    unperturbed = {
+        o.item.key: o.mark for o in outcomes if o.mark is not None and not o.item.unperturbed
+    }
 
     def rows(chosen: Sequence[ItemOutcome]) -> NDArray[np.float64]:
         import numpy as np
 
         found: list[tuple[float, float]] = []
         for outcome in chosen:
-            other = whole.get(outcome.item.whole)
+            other = unperturbed.get(outcome.item.unperturbed)
             if outcome.mark is None or other is None:
                 found.append((0.0, 0.0))
             else:
-                found.append((float(float(outcome.mark.said) < float(other.said)), 1.0))
+                found.append((float(float(outcome.mark.predicted) < float(other.predicted)), 1.0))
         return np.array(found).reshape(-1, 2)
 
     return ResampledFigure("paired detection", rows, _ratio)

@@ -77,8 +77,8 @@ class ProposalAdapter(SharedPrefixAdapter):
     ) -> list[dict[str, Any]]:
         """Return the task as system message, the inputs as the user's."""
         shape = ", ".join(f'"{name}": "..."' for name in signature.output_fields)
-        given = [f"{name}:\n{_text(inputs[name])}" for name in signature.input_fields]
-        asked = "\n\n".join([*given, f"Reply with JSON: {{{shape}}}"])
+        inputs_text = [f"{name}:\n{_text(inputs[name])}" for name in signature.input_fields]
+        asked = "\n\n".join([*inputs_text, f"Reply with JSON: {{{shape}}}"])
         return [
             {"role": "system", "content": signature.instructions},
             {"role": "user", "content": asked},
@@ -233,56 +233,56 @@ def parts_of(
     return (taught, tried) if tried else (taught, taught)
 
 
-def search(name: OptimizerName, student: Student, given: Search, log: Path) -> Student:
+def search(name: OptimizerName, student: Student, setup: Search, log: Path) -> Student:
     """Search for a better prompt; the optimizer's output goes to a log.
 
     Raises:
         JobStopped: No further call may be made.
     """
     adapter = ProposalAdapter(predictor_of(student).instructions)
-    with dspy.context(lm=given.task_lm, adapter=adapter), _printing_to(log):
-        return _SEARCHES[name](student, given)
+    with dspy.context(lm=setup.task_lm, adapter=adapter), _printing_to(log):
+        return _SEARCHES[name](student, setup)
 
 
-def _bootstrap(student: Student, given: Search) -> Student:
+def _bootstrap(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import BootstrapFewShotWithRandomSearch
 
     # It counts the candidates besides no, labelled and unshuffled examples.
     optimizer = BootstrapFewShotWithRandomSearch(
-        metric=given.value,
-        metric_threshold=given.task.accept,
+        metric=setup.value,
+        metric_threshold=setup.task.accept,
         max_bootstrapped_demos=MOST_DEMOS,
-        max_labeled_demos=given.n_labelled,
-        num_candidate_programs=given.sizes.n_shuffled,
-        num_threads=given.n_threads,
+        max_labeled_demos=setup.n_labelled,
+        num_candidate_programs=setup.sizes.n_shuffled,
+        num_threads=setup.n_threads,
         max_errors=NEVER,
     )
-    return optimizer.compile(student, trainset=list(given.taught), valset=list(given.tried))
+    return optimizer.compile(student, trainset=list(setup.taught), valset=list(setup.tried))
 
 
-def _miprov2(student: Student, given: Search) -> Student:
+def _miprov2(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import MIPROv2
 
     optimizer = MIPROv2(
-        metric=given.value,
-        metric_threshold=given.task.accept,
-        prompt_model=given.writer,
-        task_model=given.task_lm,
+        metric=setup.value,
+        metric_threshold=setup.task.accept,
+        prompt_model=setup.writer,
+        task_model=setup.task_lm,
         max_bootstrapped_demos=MOST_DEMOS,
-        max_labeled_demos=given.n_labelled,
+        max_labeled_demos=setup.n_labelled,
         auto=None,
-        num_candidates=given.sizes.n_candidates,
-        num_threads=given.n_threads,
+        num_candidates=setup.sizes.n_candidates,
+        num_threads=setup.n_threads,
         max_errors=NEVER,
         init_temperature=TEMPERATURE,
         # Zero means DSPy's default there.
-        seed=given.seed + 1,
+        seed=setup.seed + 1,
     )
     return optimizer.compile(
         student,
-        trainset=list(given.taught),
-        valset=list(given.tried),
-        num_trials=given.sizes.n_trials,
+        trainset=list(setup.taught),
+        valset=list(setup.tried),
+        num_trials=setup.sizes.n_trials,
         minibatch=False,
         # It would send the source code of this package.
         program_aware_proposer=False,
@@ -290,38 +290,38 @@ def _miprov2(student: Student, given: Search) -> Student:
     )
 
 
-def _gepa(student: Student, given: Search) -> Student:
+def _gepa(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import GEPA
 
     # Its type asks for DSPy's own LM; any BaseLM works.
-    writer: Any = given.writer
+    writer: Any = setup.writer
     # No log_dir: it would pickle its state, and all replies are on disk already.
     optimizer = GEPA(
-        metric=given.remark,
-        max_metric_calls=given.sizes.n_gepa_calls,
-        reflection_minibatch_size=given.sizes.n_reflected,
+        metric=setup.remark,
+        max_metric_calls=setup.sizes.n_gepa_calls,
+        reflection_minibatch_size=setup.sizes.n_reflected,
         reflection_lm=writer,
         instruction_proposer=propose_instructions,
         use_merge=False,
-        num_threads=given.n_threads,
-        seed=given.seed,
+        num_threads=setup.n_threads,
+        seed=setup.seed,
     )
-    found: Any = optimizer.compile(student, trainset=list(given.taught), valset=list(given.tried))
+    found: Any = optimizer.compile(student, trainset=list(setup.taught), valset=list(setup.tried))
     return found
 
 
-def _copro(student: Student, given: Search) -> Student:
+def _copro(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import COPRO
 
     optimizer = COPRO(
-        prompt_model=given.writer,
-        metric=given.value,
-        breadth=given.sizes.breadth,
+        prompt_model=setup.writer,
+        metric=setup.value,
+        breadth=setup.sizes.breadth,
         depth=DEPTH,
         init_temperature=TEMPERATURE,
     )
-    options = {"num_threads": given.n_threads, "display_progress": False}
-    found = optimizer.compile(student, trainset=list(given.tried), eval_kwargs=options)
+    options = {"num_threads": setup.n_threads, "display_progress": False}
+    found = optimizer.compile(student, trainset=list(setup.tried), eval_kwargs=options)
     # Among equals COPRO takes the first that it tried; the shipped instruction was its last.
     shipped = predictor_of(student).instructions
     scores = {one["instruction"]: one["score"] for one in reversed(found.candidate_programs)}

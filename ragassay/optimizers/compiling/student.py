@@ -44,10 +44,10 @@ class Student(dspy.Module):
             `found`, the agent's record or None; `problem`, the reason if there is none.
         """
         asked = self.agent.request(*item.arguments)
-        said: dict[str, Any] = {}
+        values: dict[str, Any] = {}
 
         def read(reply: dspy.Prediction, usage: Usage) -> Any:
-            said.update((name, value) for name, value in reply.items() if name != "logprobs")
+            values.update((name, value) for name, value in reply.items() if name != "logprobs")
             return asked.read(reply, usage)
 
         try:
@@ -55,14 +55,16 @@ class Student(dspy.Module):
         except ModelError as error:
             self._note(item, asked.inputs, {PROBLEM_FIELD: str(error)})
             return dspy.Prediction(found=None, problem=str(error), reason=error.reason)
-        self._note(item, asked.inputs, said)
+        self._note(item, asked.inputs, values)
         return dspy.Prediction(found=found, problem="", reason="")
 
-    def _note(self, item: CompileItem, inputs: Mapping[str, Any], said: Mapping[str, Any]) -> None:
+    def _note(
+        self, item: CompileItem, inputs: Mapping[str, Any], values: Mapping[str, Any]
+    ) -> None:
         trace = dspy.settings.trace
         if trace is not None:
             shown = example_inputs(item, inputs)
-            trace.append((self.agent.predict, shown, dspy.Prediction(**said)))
+            trace.append((self.agent.predict, shown, dspy.Prediction(**values)))
 
 
 def example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, Any]:

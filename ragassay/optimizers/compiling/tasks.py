@@ -151,10 +151,12 @@ class NuggetTask(CompileTask):
     def mark(self, item: CompileItem, found: SentenceNuggets) -> Grade:
         """Grade by F1 with one-to-one alignment."""
         right = list(item.right) if isinstance(item.right, tuple) else []
-        said = [nugget.text for nugget in found.nuggets]
-        vectors = self.tools.models.embedder.encode([*right, *said])
+        found_texts = [nugget.text for nugget in found.nuggets]
+        vectors = self.tools.models.embedder.encode([*right, *found_texts])
         similarity = vectors[: len(right)] @ vectors[len(right) :].T
-        return mark_nuggets(right, said, similarity, self.tools.settings.nuggets.nugget_threshold)
+        return mark_nuggets(
+            right, found_texts, similarity, self.tools.settings.nuggets.nugget_threshold
+        )
 
 
 N_HITS = 10
@@ -227,12 +229,14 @@ class TaskOptions:
     rubrics: tuple[str, ...] = ()
     n_labels: Literal[2, 3, 4] = 4
     gold: Path | None = None
-    n_damaged: int = 0
+    n_perturbed: int = 0
     seed: int = 0
 
 
 _TASKS: Mapping[str, Callable[[Run, TaskOptions], CompileTask]] = {
-    "rubric_judge": lambda tools, o: RubricJudgeTask(tools, o.rubrics, o.gold, o.n_damaged, o.seed),
+    "rubric_judge": lambda tools, o: RubricJudgeTask(
+        tools, o.rubrics, o.gold, o.n_perturbed, o.seed
+    ),
     "verifier": lambda tools, o: ClaimTask(tools, o.n_labels),
     "sentence_labeller": lambda tools, o: SentenceLabelTask(tools, o.gold),
     "nugget_assigner": lambda tools, o: AssignmentTask(tools, o.gold),

@@ -55,9 +55,13 @@ class HeadJob(EncoderJob):
     @property
     def command(self) -> str:
         """The shell command of the same job."""
-        given = {"dev": self.dev, "start": self.start, **self.options, "seed": self.seed}
-        given |= {"limit": self.limit or None, "steps": self.steps or None, "out": self.out}
-        return command_text("verifier", self.data, given)
+        chosen_options = {"dev": self.dev, "start": self.start, **self.options, "seed": self.seed}
+        chosen_options |= {
+            "limit": self.limit or None,
+            "steps": self.steps or None,
+            "out": self.out,
+        }
+        return command_text("verifier", self.data, chosen_options)
 
 
 def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:

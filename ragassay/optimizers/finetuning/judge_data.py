@@ -23,7 +23,7 @@ from ragassay.graphs.case import case_of
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
 from ragassay.optimizers.finetuning.judge_replies import (
     DESIRED,
-    WHOLE,
+    UNPERTURBED,
     is_held_out,
     n_without_reason,
     ratings_of,
@@ -32,9 +32,9 @@ from ragassay.optimizers.finetuning.judge_replies import (
     reply_examples,
     some_systems,
 )
-from ragassay.perturbations import ATTACKS, damage_answers
+from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.prompts.texts import load_rationales
-from ragassay.records import FINE, Case, DamagedAnswer, Mark, Record
+from ragassay.records import FINE, Case, Mark, PerturbedAnswer, Record
 from ragassay.retrievers.literature import Corpus
 from ragassay.settings import Settings
 from ragassay.text.sentences import sentences_of
@@ -45,7 +45,7 @@ the tokens."""
 
 EXCERPT_SENTENCES = (2, 4)
 
-N_WHOLE = 6
+N_UNPERTURBED = 6
 """Rubrics per whole answer."""
 
 N_DAMAGED = 8
@@ -101,25 +101,27 @@ def judge_examples(
     corpus = Corpus()
     for path in answers:
         records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
-        whole = [r for r in records if r.metadata.get("variant", "benign") == "benign"]
+        unperturbed = [r for r in records if r.metadata.get("variant", "benign") == "benign"]
         rated = ratings_of(path)
-        chosen = [_excerpt(record, seed) for record in some_systems(whole, n_systems)]
-        damaged: dict[str, list[DamagedAnswer]] = {}
-        made = damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=seed, among=whole).answers
-        whole_ids = {record.id: record for record in whole}
+        chosen = [_excerpt(record, seed) for record in some_systems(unperturbed, n_systems)]
+        perturbed: dict[str, list[PerturbedAnswer]] = {}
+        made = perturb_answers(
+            chosen, attacks=ATTACKS, pools="fit", seed=seed, among=unperturbed
+        ).answers
+        whole_ids = {record.id: record for record in unperturbed}
         uncut = [record for record in chosen if record == whole_ids[record.id]]
         # Among ends of answers, a whole redundant one would stand out by its length.
         for one in (*made, *redundant(records, uncut)):
             # Without the sources, nobody can tell whether a figure is right.
             if one.family != "clinical" and one.attack not in UNSEEN:
-                damaged.setdefault(one.original, []).append(one)
-        added = _add_sentences(chosen, whole, seed)
+                perturbed.setdefault(one.original, []).append(one)
+        added = _add_sentences(chosen, unperturbed, seed)
         for n, record in enumerate(chosen, 1):
             say(f"{path.name}: {n} of {len(chosen)}")
             rng = random.Random(f"{seed}:{record.id}")
             case = case_of(record, settings, corpus)
-            found += _of_whole(case, record, rated.get(record.id, {}), rng, source_chars)
-            for one in _draw_damaged(damaged.get(record.id, []), rng):
+            found += _of_unperturbed(case, record, rated.get(record.id, {}), rng, source_chars)
+            for one in _draw_perturbed(perturbed.get(record.id, []), rng):
                 found += _of_damaged(case_of(one.record, settings, corpus), one, rng, source_chars)
             for one in added[record.id]:
                 found += _of_added(case_of(one.record, settings, corpus), one)
@@ -159,14 +161,14 @@ def replied_examples(
     corpus = Corpus()
     for path, replies in zip(answers, all_replies, strict=True):
         records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
-        whole = [r for r in records if r.metadata.get("variant", WHOLE) == WHOLE]
-        for original in some_systems(whole, n_systems):
+        unperturbed = [r for r in records if r.metadata.get("variant", UNPERTURBED) == UNPERTURBED]
+        for original in some_systems(unperturbed, n_systems):
             place = original.topic, original.system
-            damaged = [r for r in records if r is not original and (r.topic, r.system) == place]
-            for record in (original, *(damaged if method == "cpo" else ())):
+            perturbed = [r for r in records if r is not original and (r.topic, r.system) == place]
+            for record in (original, *(perturbed if method == "cpo" else ())):
                 case = case_of(record, settings, corpus)
                 papers = papers_shown(case, source_chars)
-                found += reply_examples(case, record, original, replies, damaged, method, papers)
+                found += reply_examples(case, record, original, replies, perturbed, method, papers)
     say(
         f"{sum(e.is_rating for e in found)} examples of ratings are judges' own replies; "
         f"{n_without_reason(all_replies)} replies of the files have no reason: ours stands there"
@@ -184,36 +186,38 @@ def _excerpt(record: Record, seed: int) -> Record:
 
 
 def _add_sentences(
-    chosen: Sequence[Record], whole: Sequence[Record], seed: int
-) -> dict[str, list[DamagedAnswer]]:
+    chosen: Sequence[Record], unperturbed: Sequence[Record], seed: int
+) -> dict[str, list[PerturbedAnswer]]:
     """Return answers with an added sentence, by the id of the whole one."""
-    found: dict[str, list[DamagedAnswer]] = {record.id: [] for record in chosen}
+    found: dict[str, list[PerturbedAnswer]] = {record.id: [] for record in chosen}
     for n, name in enumerate(ADDED, 1):
         attacks = [attack for attack in ATTACKS if attack.name == name]
-        made = damage_answers(chosen, attacks=attacks, pools="fit", seed=seed + n, among=whole)
+        made = perturb_answers(
+            chosen, attacks=attacks, pools="fit", seed=seed + n, among=unperturbed
+        )
         for one in made.answers:
             found[one.original].append(one)
     return found
 
 
-def _of_added(case: Case, one: DamagedAnswer) -> list[ChatExample]:
+def _of_added(case: Case, one: PerturbedAnswer) -> list[ChatExample]:
     mark = load_rationales().marks[one.attack]
     faults: dict[int, Mark] = dict.fromkeys(one.sentences, mark)
     marked = _build_mark_examples(case, one.record, faults, one.severity)
     return [example for n, example in enumerate(marked, 1) if n in faults]
 
 
-def _of_whole(
+def _of_unperturbed(
     case: Case, record: Record, ratings: dict[str, int], rng: random.Random, n_chars: int
 ) -> list[ChatExample]:
     papers = papers_shown(case, n_chars)
-    words, chosen = load_rationales(), rng.sample(sorted(ratings), min(N_WHOLE, len(ratings)))
+    words, chosen = load_rationales(), rng.sample(sorted(ratings), min(N_UNPERTURBED, len(ratings)))
     return [
         *_build_mark_examples(case, record, {}, "whole"),
         *(
             _build_rating_example(
                 *(case, record, rubric, {}, "whole", rating),
-                words.of_whole(rubric, rating),
+                words.of_unperturbed(rubric, rating),
                 papers,
             )
             for rubric in sorted(chosen)
@@ -222,10 +226,12 @@ def _of_whole(
     ]
 
 
-def _draw_damaged(damaged: Sequence[DamagedAnswer], rng: random.Random) -> list[DamagedAnswer]:
+def _draw_perturbed(
+    perturbed: Sequence[PerturbedAnswer], rng: random.Random
+) -> list[PerturbedAnswer]:
     """Draw some of an answer's damaged versions, balanced by rubric and severity."""
-    cells: dict[tuple[str, str, str], list[DamagedAnswer]] = {}
-    for one in damaged:
+    cells: dict[tuple[str, str, str], list[PerturbedAnswer]] = {}
+    for one in perturbed:
         if one.family == "injection":
             cells.setdefault((one.family, rng.choice(FOREIGN_TO), ""), []).append(one)
         else:
@@ -240,7 +246,7 @@ def _draw_damaged(damaged: Sequence[DamagedAnswer], rng: random.Random) -> list[
 
 
 def _of_damaged(
-    case: Case, one: DamagedAnswer, rng: random.Random, n_chars: int
+    case: Case, one: PerturbedAnswer, rng: random.Random, n_chars: int
 ) -> list[ChatExample]:
     papers = papers_shown(case, n_chars)
     words = load_rationales()
@@ -267,7 +273,7 @@ def _of_damaged(
     ]
 
 
-def _numbers(one: DamagedAnswer, n_sentences: int) -> tuple[int, ...]:
+def _numbers(one: PerturbedAnswer, n_sentences: int) -> tuple[int, ...]:
     """Return the sentences that a reason names; of redundant answers, the repeating ones."""
     added: Sequence[int] = one.sentences
     if one.attack == "redundant" and one.severity == "subtle":
@@ -310,7 +316,7 @@ def _build_rating_example(
         messages=as_messages(_JUDGE.messages(case, faults, rubric, papers)),
         reply=as_reply({"rating": rating, "rationale": reason}),
         rejected=as_reply(
-            {"rating": other, "rationale": load_rationales().of_whole(rubric, other)}
+            {"rating": other, "rationale": load_rationales().of_unperturbed(rubric, other)}
         ),
         group=record.topic or record.id,
         kind=f"{rubric}, {kind}",

@@ -15,7 +15,7 @@ from ragassay.formats import read_labels
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
 from ragassay.prompts import load_prompts, load_rubrics
 from ragassay.prompts.texts import load_rationales
-from ragassay.records import AttackFamily, Case, DamagedAnswer, Mark, Record, Severity
+from ragassay.records import AttackFamily, Case, Mark, PerturbedAnswer, Record, Severity
 from ragassay.text.sentences import sentences_of
 
 SEED = 5
@@ -41,12 +41,12 @@ def is_held_out(question: str) -> bool:
     return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 100 < HELD_OUT_PERCENT
 
 
-def redundant(records: Sequence[Record], whole: Sequence[Record]) -> list[DamagedAnswer]:
+def redundant(records: Sequence[Record], unperturbed: Sequence[Record]) -> list[PerturbedAnswer]:
     """Return the file's own redundant answers to the questions of the whole ones."""
-    originals = {(record.topic, record.system): record.id for record in whole}
+    originals = {(record.topic, record.system): record.id for record in unperturbed}
     severities: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
     return [
-        DamagedAnswer(
+        PerturbedAnswer(
             record=record.model_copy(update={"rubrics": (WRITTEN_BY_MODELS,)}),
             original=originals[record.topic, record.system],
             attack="redundant",
@@ -90,7 +90,7 @@ def some_systems(records: Sequence[Record], n: int) -> list[Record]:
 GOOD_UP_TO: Mapping[str, int] = {"extreme": 1, "subtle": 3}
 """Highest rating of a good evaluation of a damaged answer, by how it was damaged (section 5)."""
 
-WHOLE = "benign"
+UNPERTURBED = "benign"
 """The variant of an undamaged answer."""
 
 ADDED: Mapping[tuple[str, str], str] = {
@@ -146,7 +146,7 @@ def reply_examples(
     record: Record,
     original: Record,
     replies: Replies,
-    damaged: Sequence[Record],
+    perturbed: Sequence[Record],
     method: Method,
     papers: str = "",
 ) -> list[ChatExample]:
@@ -157,21 +157,21 @@ def reply_examples(
         record: The answer, whole or damaged.
         original: The whole answer that it was made of; itself for a whole one.
         replies: From `replies_of`.
-        damaged: The damaged versions of a whole answer.
+        perturbed: The perturbed versions of an answer.
         method: SFT takes the replies on whole answers, CPO pairs of all answers.
         papers: The sources as the judge reads them; empty for none.
     """
-    variant = record.metadata.get("variant", WHOLE)
+    variant = record.metadata.get("variant", UNPERTURBED)
     own = replies.get(record.id, {})
     faults = added_faults(case, record, original)
     found: list[ChatExample] = []
     for rubric in sorted(own):
         target = record.metadata.get("target_rubric", rubric).lower()
-        if variant != WHOLE and rubric != target:
+        if variant != UNPERTURBED and rubric != target:
             continue
-        chosen, rejected = _sort_replies(variant, rubric, own[rubric], replies, damaged)
+        chosen, rejected = _sort_replies(variant, rubric, own[rubric], replies, perturbed)
         if method == "sft":
-            pairs = [(one, None) for one in own[rubric]] if variant == WHOLE else []
+            pairs = [(one, None) for one in own[rubric]] if variant == UNPERTURBED else []
         else:
             pairs = [(good, bad) for good in chosen for bad in rejected]
         messages = as_messages(_JUDGE.messages(case, faults, rubric, papers)) if pairs else ()
@@ -181,7 +181,7 @@ def reply_examples(
                 reply=_write_reply(good, rubric),
                 rejected=_write_reply(bad, rubric) if bad else "",
                 group=record.topic or record.id,
-                kind=f"{rubric}, {'whole' if variant == WHOLE else variant}",
+                kind=f"{rubric}, {'whole' if variant == UNPERTURBED else variant}",
             )
             for good, bad in pairs
         ]
@@ -193,7 +193,7 @@ def _sort_replies(
     rubric: str,
     own: Sequence[JudgeReply],
     replies: Replies,
-    damaged: Sequence[Record],
+    perturbed: Sequence[Record],
 ) -> tuple[Sequence[JudgeReply], Sequence[JudgeReply]]:
     """Return the good and the bad replies to one prompt."""
     if variant in GOOD_UP_TO:
@@ -201,7 +201,7 @@ def _sort_replies(
         return [r for r in own if r.rating <= limit], [r for r in own if r.rating > limit]
     low = [
         reply
-        for one in damaged
+        for one in perturbed
         if one.metadata.get("target_rubric", "").lower() == rubric
         for reply in replies.get(one.id, {}).get(rubric, ())
         if reply.rating <= GOOD_UP_TO.get(one.metadata["variant"], 0)
@@ -236,7 +236,7 @@ def n_without_reason(replies: Sequence[Replies]) -> int:
 
 def _write_reply(reply: JudgeReply, rubric: str) -> str:
     reason = " ".join(reply.reason.split())
-    ours = load_rationales().of_whole(rubric, reply.rating)
+    ours = load_rationales().of_unperturbed(rubric, reply.rating)
     return as_reply(
         {"rating": reply.rating, "rationale": _shorten_reason(reason) if reason else ours}
     )

@@ -101,8 +101,8 @@ def _pairs(row: CorrectnessRow) -> list[LabelledPair] | Problem:
     word = str(row.label).strip().lower()
     label = next((i for i, name in enumerate(CORRECTNESS) if word in LABEL_WORDS[name]), None)
     if label is None:
-        said = f"found the text {found_text(str(row.label))}"
-        return Problem("label", said, "correct or incorrect")
+        problem = f"found the text {found_text(str(row.label))}"
+        return Problem("label", problem, "correct or incorrect")
     if any(not 0 <= place < len(sentences) for place in row.marked):
         wanted = f"numbers from 0 to {len(sentences) - 1}"
         return Problem("evidence_sentences", f"found {row.marked}", wanted)

@@ -77,11 +77,11 @@ class PairJob(EncoderJob):
     @property
     def command(self) -> str:
         """The shell command of the same job."""
-        given: dict[str, object] = {"method": self.method, "labels": self.labels}
-        given |= {"folds": self.folds, "seed": self.seed, "limit": self.limit or None}
+        chosen_options: dict[str, object] = {"method": self.method, "labels": self.labels}
+        chosen_options |= {"folds": self.folds, "seed": self.seed, "limit": self.limit or None}
         if self.method == "head":
-            given |= {**self.options, "steps": self.steps or None}
-        return command_text(self.task, self.data, {**given, "out": self.out})
+            chosen_options |= {**self.options, "steps": self.steps or None}
+        return command_text(self.task, self.data, {**chosen_options, "out": self.out})
 
 
 def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:

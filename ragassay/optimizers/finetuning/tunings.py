@@ -120,8 +120,12 @@ class EncoderJob:
     @property
     def options(self) -> dict[str, object]:
         """The options of the command that all training has, by name."""
-        given = {"base": self.base, "epochs": self.epochs, "learning-rate": self.learning_rate}
-        return {**given, "rank": self.rank}
+        chosen_options = {
+            "base": self.base,
+            "epochs": self.epochs,
+            "learning-rate": self.learning_rate,
+        }
+        return {**chosen_options, "rank": self.rank}
 
 
 @dataclass(frozen=True)
@@ -140,20 +144,20 @@ class Finetuned:
     measured: Agreement | None = None
 
 
-def command_text(task: str, data: Sequence[Path], given: Mapping[str, object]) -> str:
+def command_text(task: str, data: Sequence[Path], chosen_options: Mapping[str, object]) -> str:
     """Return the shell command of a job.
 
     Args:
         task: What the model is for.
         data: The user's files.
-        given: Its options by name; those that are None are left out.
+        chosen_options: Its options by name; those that are None are left out.
 
     Example:
         >>> command_text("verifier", [Path("my claims.jsonl")], {"rank": 8, "dev": None})
         "ragassay finetune verifier --data 'my claims.jsonl' --rank 8"
     """
     options = [("data", path) for path in data]
-    options += [(name, value) for name, value in given.items() if value is not None]
+    options += [(name, value) for name, value in chosen_options.items() if value is not None]
     words = [word for name, value in options for word in (f"--{name}", str(value))]
     return shlex.join(["ragassay", "finetune", task, *words])
 

@@ -91,13 +91,17 @@ def connect(ray: Any, address: str, n_workers: int) -> None:
     Raises:
         SettingsError: There is no cluster at the address.
     """
-    given: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "error"}
+    run_arguments: dict[str, Any] = {
+        "address": address,
+        "log_to_driver": False,
+        "logging_level": "error",
+    }
     if address == "local":
-        given |= {"num_cpus": n_workers or None, "include_dashboard": False}
+        run_arguments |= {"num_cpus": n_workers or None, "include_dashboard": False}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the error says the same
-            ray.init(**given)
+            ray.init(**run_arguments)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise SettingsError(
             f"address: there is no Ray cluster at {address}, or it asks for a token (set "
@@ -204,10 +208,12 @@ class _Driver:
                 rows = store.all_rows()
                 while some := list(itertools.islice(rows, N_ROWS)):
                     await self.hub.add_rows.remote(some)
-        given: Any = self.tools.arguments
+        run_arguments: Any = self.tools.arguments
         work = Work(
             kind=self.kind,
-            given=replace(given, settings=self._share_calls(given.settings)),
+            run_arguments=replace(
+                run_arguments, settings=self._share_calls(run_arguments.settings)
+            ),
             settings=self._share_calls(self.tools.settings),
             corpus=self.tools.retrieval.corpus,
             identity=self.kind.identity(self.tools),

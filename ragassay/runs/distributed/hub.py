@@ -229,7 +229,7 @@ class Work:
     """The common part of all shards of a run.
 
     Attributes:
-        given: What the run is built from.
+        run_arguments: What the run is built from.
         settings: The settings that it is used with.
         identity: The work's identity at the driver.
         has_rows: Whether an earlier start has left finished work.
@@ -239,7 +239,7 @@ class Work:
     """
 
     kind: Kind
-    given: RunArguments
+    run_arguments: RunArguments
     settings: Settings
     corpus: Literature
     identity: str
@@ -285,8 +285,10 @@ def _build_run(work: Work) -> Run:
     """Return a run, built once a process."""
     if work.run not in _BUILT:
         _BUILT.clear()
-        given = work.given
-        _BUILT[work.run] = build_run(given.settings, work.corpus, given.evaluators, given.rubrics)
+        run_arguments = work.run_arguments
+        _BUILT[work.run] = build_run(
+            run_arguments.settings, work.corpus, run_arguments.evaluators, run_arguments.rubrics
+        )
     return _BUILT[work.run]
 
 
@@ -296,7 +298,7 @@ class NodeModels:
 
     actor: Any
 
-    def submit(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Future[Any]:
+    def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
         """Return what a model's method will return; its error is the one of a local run."""
         from ray.exceptions import RayTaskError
 
@@ -311,5 +313,5 @@ class NodeModels:
             else:
                 found.set_exception(error)
 
-        self.actor.compute.remote(recipe, method, given).future().add_done_callback(hand_over)
+        self.actor.compute.remote(recipe, method, arguments).future().add_done_callback(hand_over)
         return found

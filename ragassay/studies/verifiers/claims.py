@@ -312,10 +312,10 @@ def figures(
     The largest share is the label; with two labels all but support are "not attributable".
     """
     labels = VERDICT_SETS[n_labels]
-    said = [_label(row, n_labels) for row in shares.tolist()]
+    found_labels = [_label(row, n_labels) for row in shares.tolist()]
     supported = [None if math.isnan(row[SUPPORTS]) else row[SUPPORTS] for row in shares.tolist()]
     truth = [labels[_place(claim.label, n_labels)] for claim in claims]
-    return verification(truth, said, labels, [claim.group for claim in claims], supported)
+    return verification(truth, found_labels, labels, [claim.group for claim in claims], supported)
 
 
 def _label(row: Sequence[float], n_labels: int) -> str | None:

@@ -53,13 +53,13 @@ def _write_chat_tool(call: ToolCall, identifier: str) -> JsonObject:
 
 
 def _read_responses(body: JsonObject) -> JsonObject:
-    given = body.get("input")
-    said = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    input = body.get("input")
+    message_list = [{"role": "user", "content": input}] if isinstance(input, str) else input
     form = _at(body, "text", "format")
     is_schema = form and form.get("type") == "json_schema"
     return _without_none(
         model=body.get("model"),
-        messages=[*_system(body.get("instructions")), *_objects(said)],
+        messages=[*_system(body.get("instructions")), *_objects(message_list)],
         stream=body.get("stream"),
         temperature=body.get("temperature"),
         max_tokens=body.get("max_output_tokens"),
@@ -110,14 +110,14 @@ def _read_gemini(body: JsonObject) -> JsonObject:
     # The interface takes both spellings, and LiteLLM sends both.
     config = _to_snake_case(body.get("generationConfig") or body.get("generation_config"))
     system = body.get("systemInstruction") or body.get("system_instruction")
-    said = [
+    message_list = [
         {"role": "user" if one.get("role") == "user" else "assistant", "content": one.get("parts")}
         for one in _objects(body.get("contents"))
     ]
     schema = config.get("response_schema") or config.get("response_json_schema")
     is_json = config.get("response_mime_type") == "application/json"
     return _without_none(
-        messages=[*_system(_at({"at": system}, "at", "parts")), *said],
+        messages=[*_system(_at({"at": system}, "at", "parts")), *message_list],
         temperature=config.get("temperature"),
         max_tokens=config.get("max_output_tokens"),
         logprobs=config.get("response_logprobs"),

@@ -151,12 +151,16 @@ def test_damaged_answers_are_wanted_low_and_know_their_whole_one(tools, tmp_path
     answers = jsonl(tmp_path / "a.jsonl", *rows)
     labels = [rating(row["id"], name, 5) for row in rows for name in tools.rubrics]
     gold = jsonl(tmp_path / "g.jsonl", *labels)
-    found = task_of("rubric_judge", tools, TaskOptions(gold=gold, n_damaged=6)).read(answers).items
+    found = (
+        task_of("rubric_judge", tools, TaskOptions(gold=gold, n_perturbed=6)).read(answers).items
+    )
     damaged = [item for item in found if item.whole]
     assert damaged and {item.right for item in damaged} <= {1.0, 3.0}
     keys = {item.key: item for item in found}
     assert all(keys[item.whole].group == item.group for item in damaged)
-    again = task_of("rubric_judge", tools, TaskOptions(gold=gold, n_damaged=6)).read(answers).items
+    again = (
+        task_of("rubric_judge", tools, TaskOptions(gold=gold, n_perturbed=6)).read(answers).items
+    )
     assert [item.key for item in again] == [item.key for item in found]
 
 

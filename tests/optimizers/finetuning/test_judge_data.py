@@ -129,7 +129,7 @@ def test_sentences_are_named_in_words() -> None:
     assert words.of_damaged("off_topic", [8]).startswith("Sentence 8 is ")
     assert words.of_damaged("repeat_all", [2, 4]).startswith("Sentences 2 and 4 say ")
     assert ": sentence 8 is " in words.of_damaged("drop_last_off_topic", [8])
-    assert [words.of_whole("relevancy", rating) for rating in (5, 3, 2)] == [
+    assert [words.of_unperturbed("relevancy", rating) for rating in (5, 3, 2)] == [
         words.whole["relevancy"].high,
         words.whole["relevancy"].middle,
         words.whole["relevancy"].low,

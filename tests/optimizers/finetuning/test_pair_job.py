@@ -147,7 +147,7 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     sentence = AnswerSentence(index=1, text="alpha lowers pain .", start=0, end=19)
     found = labeller.label("lowers pain ?", sentence)
     assert found.failure is not None and found.failure.reason == "undecided"
-    assert found.leaning in RELEVANCE_LABELS
+    assert found.tentative_label in RELEVANCE_LABELS
     settings = load_settings(labeller="ragassay/label", correctness="ragassay/correct")
     models = Models.of(settings)
     assert models.labeller is not None and models.labeller.name == "ragassay/label"

@@ -106,7 +106,7 @@ def build_report(hostile: str, texts: Any) -> QAReport:
         pair="2",
         dimension="relevance",
         failure=Failure(reason="undecided"),
-        leaning_rating=2,
+        tentative_rating=2,
         judge="acme/judge",
     )
     failed = RacarRating(

@@ -35,7 +35,7 @@ def audited(**settings: object) -> Audit:
 
 def test_each_attack_is_aimed_at_its_dimension_and_rated_alone_with_the_paper():
     job = pairs_audit_job(GIVEN, AuditOptions(limit=0))
-    aims = {one.attack: one.targets for one in job.damaged}
+    aims = {one.attack: one.targets for one in job.perturbed}
     assert aims == {name: (f"racar.{a.dimension}",) for name, a in PAIR_ATTACKS.items()}
     assert {len(ask.record.pairs) for ask in job.asks} == {1}
     ids = [ask.record.id for ask in job.asks]

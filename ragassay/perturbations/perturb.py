@@ -9,12 +9,19 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ragassay.errors import InputError
-from ragassay.perturbations.attack import Attack, Damage, Material, Neighbours, Rephrase, cut_answer
+from ragassay.perturbations.attack import (
+    Attack,
+    Material,
+    Neighbours,
+    Perturbation,
+    Rephrase,
+    cut_answer,
+)
 from ragassay.perturbations.clinical import CLINICAL, RETRACTED
 from ragassay.perturbations.lexicon import Side
 from ragassay.perturbations.sentence_attacks import ADDED, ORDER, injections
 from ragassay.perturbations.wording_attacks import CONNECTIVES, REDUNDANCY
-from ragassay.records import AttackFamily, DamagedAnswer, Record, Severity
+from ragassay.records import AttackFamily, PerturbedAnswer, Record, Severity
 
 _RUBRIC = (*ADDED, *ORDER, *CONNECTIVES, *REDUNDANCY)
 _ALL_RUBRICS = tuple(dict.fromkeys(target for attack in _RUBRIC for target in attack.targets))
@@ -41,18 +48,18 @@ def attacks_of(
 
 
 @dataclass(frozen=True)
-class Damaged:
+class PerturbedAnswers:
     """The damaged answers, by record, then by attack, in the given order.
 
     `n_unchanged` says for each attack how many answers it left unchanged, because they lack a
     connective, a number, a second sentence; those are not among `answers`.
     """
 
-    answers: tuple[DamagedAnswer, ...]
+    answers: tuple[PerturbedAnswer, ...]
     n_unchanged: dict[str, int] = field(default_factory=dict)
 
 
-def damage_answers(
+def perturb_answers(
     records: Sequence[Record],
     *,
     attacks: Sequence[Attack] | None = None,
@@ -61,7 +68,7 @@ def damage_answers(
     retracted: Collection[str] = (),
     rephrase: Rephrase | None = None,
     among: Sequence[Record] | None = None,
-) -> Damaged:
+) -> PerturbedAnswers:
     """Apply every attack to every answer, one at a time.
 
     The result of an attack on an answer depends on the seed, the record and the attack alone,
@@ -83,38 +90,40 @@ def damage_answers(
     chosen = [a for a in (ATTACKS if attacks is None else attacks) if retracted or a != RETRACTED]
     neighbours = Neighbours(records if among is None else among)
     pmids = sorted(retracted)
-    answers: list[DamagedAnswer] = []
+    answers: list[PerturbedAnswer] = []
     n_unchanged = {attack.name: 0 for attack in chosen}
     for record in records:
-        whole = cut_answer(record)
+        unperturbed = cut_answer(record)
         for attack in chosen:
             rng = random.Random(f"{seed}:{record.id}:{attack.name}")
             material = Material(record, rng, pools, neighbours, pmids, rephrase)
-            damage = attack.apply(whole, material) if whole.places else None
-            if damage is None or damage.answer.join_pieces() == record.answer:
+            perturbation = attack.apply(unperturbed, material) if unperturbed.places else None
+            if perturbation is None or perturbation.answer.join_pieces() == record.answer:
                 n_unchanged[attack.name] += 1
             else:
-                answers.append(_damaged_answer(record, attack, damage))
-    return Damaged(tuple(answers), n_unchanged)
+                answers.append(_perturbed_answer(record, attack, perturbation))
+    return PerturbedAnswers(tuple(answers), n_unchanged)
 
 
-def _damaged_answer(record: Record, attack: Attack, damage: Damage) -> DamagedAnswer:
-    labels = {"attack": attack.name} | ({"pool": damage.pool} if damage.pool else {})
+def _perturbed_answer(
+    record: Record, attack: Attack, perturbation: Perturbation
+) -> PerturbedAnswer:
+    labels = {"attack": attack.name} | ({"pool": perturbation.pool} if perturbation.pool else {})
     prefix = "rubric."
     update = {
         "id": f"{record.id}~{attack.name}",
-        "answer": damage.answer.join_pieces(),
+        "answer": perturbation.answer.join_pieces(),
         "rubrics": tuple(t.removeprefix(prefix) for t in attack.targets if t.startswith(prefix)),
         "metadata": record.metadata | labels,
     }
-    return DamagedAnswer(
+    return PerturbedAnswer(
         record=record.model_copy(update=update),
         original=record.id,
         attack=attack.name,
         family=attack.family,
         severity=attack.severity,
         targets=attack.targets,
-        sentences=damage.answer.changed_sentences(record.sources),
+        sentences=perturbation.answer.changed_sentences(record.sources),
     )
 
 

@@ -10,7 +10,7 @@ Direction = Literal["higher", "lower"]
 
 
 @dataclass(frozen=True)
-class Wording:
+class ScoreDisplay:
     """The title of a score, and which way is better; None where neither is."""
 
     title: str
@@ -18,7 +18,7 @@ class Wording:
 
 
 @dataclass(frozen=True)
-class Words:
+class EvaluatorDisplay:
     """The words for an evaluator in reports.
 
     Attributes:
@@ -40,4 +40,4 @@ class Words:
     group: str = ""
     title: str = ""
     direction: Direction | None = None
-    scores: Mapping[str, Wording] = field(default_factory=dict)
+    scores: Mapping[str, ScoreDisplay] = field(default_factory=dict)
