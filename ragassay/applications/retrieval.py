@@ -42,20 +42,24 @@ class RetrievalEvaluator(OwnEvaluator):
         version = repr(sorted((q, sorted(grades.items())) for q, grades in self.qrels.items()))
         super().__init__(_verify_case, name=NAME, labels=(SUPPORTS, OTHER), version=version)
 
-    def items(self, file: OpenCase, run: Run) -> Mapping[str, OwnItem]:
+    def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
         """Return each pair of a gold nugget and a source; none where documents are judged."""
-        if self._judge_record(file.record):
+        if self._judge_record(open_case.record):
             return {}
-        pairs = [(n, m) for n, _ in enumerate(file.case.gold) for m in range(len(_sources(file)))]
+        pairs = [
+            (n, m)
+            for n, _ in enumerate(open_case.case.gold)
+            for m in range(len(_sources(open_case)))
+        ]
         return {f"{n + 1}/{m + 1}": OwnItem(criterion=f"{n + 1}/{m + 1}") for n, m in pairs}
 
-    async def ask(self, item: OwnItem, file: OpenCase, run: Run) -> Sequence[OwnVerdict]:
+    async def ask(self, item: OwnItem, open_case: OpenCase, run: Run) -> Sequence[OwnVerdict]:
         """Compare a nugget with a source."""
         n, m = _pair(item.criterion)
-        nugget, source = file.case.gold[n].text, _sources(file)[m]
+        nugget, source = open_case.case.gold[n].text, _sources(open_case)[m]
         encoder = run.models.encoder
         if encoder is None:
-            found = await compare(run, file.case, nugget, source.text, source.title)
+            found = await compare(run, open_case.case, nugget, source.text, source.title)
         else:  # in the one worker: nothing else has loaded its libraries yet
             found = await in_thread(encoder.compare, nugget, source.text, source.title)
         label = None if found.verdict is None else SUPPORTS if found.verdict == SUPPORTS else OTHER
@@ -71,24 +75,24 @@ class RetrievalEvaluator(OwnEvaluator):
             )
         ]
 
-    def depends_on(self, item: OwnItem, file: OpenCase, run: Run) -> Iterable[str]:
+    def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the nugget, the source, and what compares."""
         n, m = _pair(item.criterion)
-        yield from (file.case.gold[n].text, _sources(file)[m].model_dump_json())
+        yield from (open_case.case.gold[n].text, _sources(open_case)[m].model_dump_json())
         yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
 
     def judged_by(self, run: Run) -> str:
         """Name what compares."""
         return run.verifier_name
 
-    def n_most_calls(self, file: OpenCase, run: Run) -> int:
+    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """A verifier other than the judge takes no call."""
         is_judge = run.settings.chosen_verifier == "judge"
-        return len(self.known_items(file, run)) if is_judge else 0
+        return len(self.known_items(open_case, run)) if is_judge else 0
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return precision, recall and nDCG; none without judged documents and gold nuggets."""
-        record, case = outcome.file.record, outcome.file.case
+        record, case = outcome.open_case.record, outcome.open_case.case
         if grades := self._judge_record(record):
             return _by_documents(grades, record.sources)
         if not case.gold or not record.sources:
@@ -107,8 +111,8 @@ async def _verify_case(case: Case) -> str:
     raise NotImplementedError
 
 
-def _sources(file: OpenCase) -> tuple[Document, ...]:
-    return file.record.sources
+def _sources(open_case: OpenCase) -> tuple[Document, ...]:
+    return open_case.record.sources
 
 
 def _pair(item: str) -> tuple[int, int]:

@@ -50,7 +50,7 @@ AnswerClass = Annotated[
 ]
 
 
-@shows_grades(100, "leanings")
+@shows_grades(100, "tentative_ratings")
 def cover(
     file: GradedFile,
     chosen: GradeFilter,
@@ -84,7 +84,7 @@ def cover(
     return Tables([cover_sheet(table) for table in found], rejections=systems.rejections)
 
 
-@shows_grades(100, "leanings", is_required=False)
+@shows_grades(100, "tentative_ratings", is_required=False)
 def leaderboard(
     file: GradedFile | None,
     chosen: GradeFilter,

@@ -150,11 +150,7 @@ class _Notebook:
         """Return the documents for a query, without retracted ones."""
         hits = await asyncio.to_thread(self._corpus.search, text, N_CANDIDATES)
         documents = [hit.document for hit in hits]
-        found = [
-            d
-            for d in documents
-            if not (isinstance(d, Article) and "retracted" in d.citation_warnings)
-        ]
+        found = [d for d in documents if not (isinstance(d, Article) and "retracted" in d.notices)]
         new = [document for document in found if document.id not in self._known]
         self._known.update(document.id for document in new)
         self.pool.update((document.id, document) for document in new)

@@ -269,7 +269,7 @@ def _facts(report: QAReport) -> list[_PaperFacts]:
 
 def _describe_unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> str:
     """Say what the judge could not tell; empty where it told everything."""
-    missing = [one.failure for one in verdicts if one.value is None and one.missing_text is None]
+    missing = [one.failure for one in verdicts if one.value is None and one.choice is None]
     n_undecided = sum(bool(one and one.is_undecided) for one in missing)
     missing_text = join_words(
         count_missing(n_undecided, len(missing) - n_undecided, "not to be had")

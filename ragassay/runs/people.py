@@ -51,12 +51,12 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
     labelled = read_labels(path)
     answers = [_build_unlabelled(record) for record in found.records]
     alignment = align_labels(labelled.labels, answers)
-    found = by_people(alignment, answers)
+    evaluations = by_people(alignment, answers)
     # What is no answer is no label either.
     rejections = tuple(dict.fromkeys([*found.rejections, *labelled.rejections]))
-    if not found:
+    if not evaluations:
         raise nothing_in(path, "answer of a named system with a label of people", rejections)
-    return found, rejections
+    return evaluations, rejections
 
 
 def _document(identifier: str) -> Document:

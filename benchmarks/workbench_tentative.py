@@ -1,6 +1,6 @@
 """How well systems are ranked by what the embedded grader leant to, undecided or not.
 
-    python benchmarks/workbench_leanings.py --shared ../shared --work w.json
+    python benchmarks/workbench_tentative.py --shared ../shared --work w.json
 
 FLAN-T5-large's released grades label 40 passages of each query by their highest rating, and so do
 the embedded grader's ratings, fitted on other queries. No real runs were released: 20 systems rank
