@@ -74,7 +74,7 @@ def unpacked(page: str) -> dict[str, list]:
     return lists
 
 
-FRAGMENTS = ("heads", "looks", "answers", "sources")
+FRAGMENTS = ("primary", "secondary", "answers", "sources")
 
 
 def unfolded(page: str) -> str:

@@ -139,6 +139,6 @@ def test_facts_that_a_judge_finds_missed_lead():
     judged = [NuggetAssignment(gold=n, assignment="not_support") for n in (0, 2)]
     stated = NuggetAssignment(gold=1, assignment="partial_support")
     (found,) = answer_findings(outcome(*judged, stated))
-    assert (found.kind, found.level) == ("missed_nugget", "head")
+    assert (found.kind, found.level) == ("missed_nugget", "primary")
     assert "It lowers glucose." in found.message
     assert "It is cheap." not in found.message

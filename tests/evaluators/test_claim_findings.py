@@ -100,7 +100,7 @@ def test_of_the_packaged_bounds_none_lets_a_verdict_lead_and_each_says_what_was_
     number = {"difference": "the source says 2 mg, the answer 5 mg"}
     words = {"difference": "'more', where the source has 'less'"}
     found = {}
-    for kind, given in {"number": number, "words": words, "tentative_label": {}}.items():
+    for kind, given in {"number": number, "words": words, "tentative": {}}.items():
         open_ = {"verdict": None, "tentative_label": "contradicts", "failure": DOUBT}
         for state in ({}, open_):
             weight = weight_of(against(1.0, **given, **state), tools)
@@ -114,7 +114,7 @@ def test_of_the_packaged_bounds_none_lets_a_verdict_lead_and_each_says_what_was_
     assert not found["number"].is_tested and found["number"].n_measured < 10
     # The likeliest of the contradictions comes first of what is worth a look.
     assert found["number"].precision > max(
-        found["words"].precision, found["tentative_label"].precision
+        found["words"].precision, found["tentative"].precision
     )
 
 

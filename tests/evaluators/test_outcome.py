@@ -302,7 +302,7 @@ def test_a_number_with_two_meanings_is_found_once() -> None:
         (
             "ambiguous_citation",
             1,
-            "look",
+            "secondary",
             "Sentence 1 cites '1': this is the id of one source and the position of another (d2). "
             "It was read as the id.",
         )

@@ -111,7 +111,7 @@ def test_the_page_leads_with_what_was_measured_and_folds_the_rest(run):
         "undecided, leans to not supported",
     }
     assert DOUBT.detail in unfolded(page)
-    assert unpacked(page)["index"][0]["heads"] == [HEAD.kind, NOWHERE.kind]
+    assert unpacked(page)["index"][0]["primary"] == [HEAD.kind, NOWHERE.kind]
 
 
 def test_markdown_has_a_section_for_each(run):

@@ -152,7 +152,7 @@ class TestWhatIsWrong:
 
     def test_a_run_without_a_serious_finding_does_not_say_that_all_is_well(self, run):
         calm = run.evaluations[1:]
-        summary = summarize(calm, 2, 0, 0).model_copy(update={"looks": {"x": 3}, "n_undecided": 1})
+        summary = summarize(calm, 2, 0, 0).model_copy(update={"secondary_findings": {"x": 3}, "n_undecided": 1})
         assert lead_text(summary, calm) == (
             "Nothing serious leads in 2 answers; 3 findings worth a look and 1 undecided verdict."
         )
@@ -183,7 +183,7 @@ class TestWhatIsWrong:
 
     def test_the_worst_come_first_and_are_there_before_the_script_is(self, page):
         tree = html.document_fromstring(page)
-        titles = [text_of(e) for e in tree.xpath("//ol[@id='heads']/li/p[@class='what']/b")]
+        titles = [text_of(e) for e in tree.xpath("//ol[@id='primary']/li/p[@class='what']/b")]
         assert titles == [
             "Inappropriate sentence",
             "Contradicted citation",
@@ -219,11 +219,11 @@ class TestWhy:
         lists = unpacked(page)
         assert [entry["id"] for entry in lists["index"]] == [e.record_id for e in run.evaluations]
         first = lists["index"][0]
-        assert first["heads"] == [finding.kind for finding in run.evaluations[0].findings]
+        assert first["primary"] == [finding.kind for finding in run.evaluations[0].findings]
         # A rating, a label and an evidence verdict.
         assert (first["undecided"], first["unscored"]) == (0, 3)
         assert len(first["scores"]) == len(lists["about"][0]["titles"])
-        assert [kind for _, kind in lists["heads-index"]][:2] == [
+        assert [kind for _, kind in lists["primary-index"]][:2] == [
             "inappropriate_sentence",
             "contradicted_citation",
         ]

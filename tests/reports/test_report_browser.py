@@ -69,7 +69,7 @@ def test_a_word_of_a_source_finds_its_answer_and_is_marked_in_it(report):
 
 def test_a_finding_leads_to_its_sentence_beside_its_source(report):
     page = report()
-    page.click("#heads .what a")
+    page.click("#primary .what a")
     opened(page, "q0")
     assert page.locator("a.s[aria-current]").get_attribute("data-s") == "2"
     assert page.locator(".pane:not([hidden])").get_attribute("data-s") == "2"
@@ -83,13 +83,13 @@ def test_a_finding_leads_to_its_sentence_beside_its_source(report):
 
 def test_findings_and_answers_are_filtered_and_sorted_together(report):
     page = report()
-    assert page.locator("#heads > li").count() == 10
-    page.click("#heads-more")
-    until(page, "document.querySelectorAll('#heads > li').length === 20")
+    assert page.locator("#primary > li").count() == 10
+    page.click("#primary-more")
+    until(page, "document.querySelectorAll('#primary > li').length === 20")
     page.click(".filters summary")
     page.select_option("[name=kind]", "invalid_citation")
     count(page, "31 of 61 answers")
-    titles = page.locator("#heads .what b").all_inner_texts()
+    titles = page.locator("#primary .what b").all_inner_texts()
     assert set(titles) == {"Invalid citation"}
     page.select_option("[name=system]", "beta")
     count(page, "11 of 61 answers")
@@ -160,6 +160,6 @@ def test_without_its_script_it_shows_what_is_wrong_and_where_the_rest_is(
     path = tmp_path / "report.html"
     path.write_text(render_html(*run), encoding="utf-8")
     page = browse(f"file://{path}", java_script_enabled=False)
-    assert page.locator("#heads > li").count() == 6
+    assert page.locator("#primary > li").count() == 6
     assert page.locator("noscript p").is_visible()
     assert page.locator("#tools").is_hidden()

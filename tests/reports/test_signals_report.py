@@ -50,7 +50,7 @@ def test_a_rating_shows_the_sentences_that_it_points_to():
 def test_what_rates_in_the_judges_place_is_named_with_what_is_known_of_it():
     judge, rater = view_judges(MANIFEST)
     assert (judge.role, rater.role, rater.model) == ("Judged", "Rated the rubrics", MANIFEST.rater)
-    assert rater.notice == UNKNOWN_JUDGE
+    assert rater.warning == UNKNOWN_JUDGE
     sheet = provenance_sheet(MANIFEST, summarize([], 0, 0, 0).usage)
     rows = {name.text: value.text for name, value in sheet.shown}
     assert rows["Rater of the rubrics"] == MANIFEST.rater

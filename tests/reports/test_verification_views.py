@@ -175,4 +175,4 @@ def test_marked_text_is_escaped_on_the_page():
         ("<b>Two</b>", "unsupported"),
         (" fell.", ""),
     ]
-    assert shown.quoted[0].said[0].unsupported == ("<b>Two</b>",)
+    assert shown.quoted[0].remarks[0].unsupported == ("<b>Two</b>",)
