@@ -243,7 +243,7 @@ class AuditKeywords(Keywords, total=False):
         Flag(metavar="NAME"),
         Field(description="Only this attack or family (rubric, clinical, injection)."),
     ]
-    arguments: Annotated[
+    given: Annotated[
         bool | None,
         Field(description="Take the damaged answers that a YESciEval file holds, make none."),
     ]

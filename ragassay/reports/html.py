@@ -275,8 +275,8 @@ class _Parts:
         yield pack("about", [{"titles": titles, "main": main}])
         yield self._index.pack()
         for level, found in cards.items():
-            yield pack(f"{level}s-index", index_cards(found))
-            yield pack(f"{level}s", (self._fragment("finding", card) for card in found))
+            yield pack(f"{level}-index", index_cards(found))
+            yield pack(level, (self._fragment("finding", card) for card in found))
         yield self._answers.pack()
         yield self._sources.pack()
 

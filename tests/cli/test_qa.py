@@ -128,8 +128,8 @@ def test_python_writes_pairs_too(files, tmp_path):
 def test_python_gives_the_same(files):
     papers, pairs = files
     found = ragassay.evaluate_pairs(pairs, papers)
-    assert [paper.paper for paper in found.computes_signals] == ["p"]
+    assert [paper.paper for paper in found.measures] == ["p"]
     same = ragassay.evaluate_pairs(PAIRS, [PAPER])
-    assert same.computes_signals == found.computes_signals
+    assert same.measures == found.measures
     with pytest.raises(ragassay.errors.InputError, match="no pair"):
         ragassay.evaluate_pairs(PAIRS, [PAPER.model_copy(update={"id": "other"})])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ragassay.qa.computes_signals import Compared, measure_papers, measured_groups
+from ragassay.qa.measures import Compared, measure_papers, measured_groups
 
 from ragassay.models.embeddings import RoleEncoder
 from ragassay.prompts.model_forms import TextRole

@@ -138,7 +138,7 @@ def test_what_instruments_leave_open_goes_to_a_second_judge():
 
 def test_the_setting_says_whether_coverage_reads_the_question_too():
     found = {
-        way: run_sync(judge_pairs(GIVEN, build_run(load_settings(**options)))).computes_signals
+        way: run_sync(judge_pairs(GIVEN, build_run(load_settings(**options)))).measures
         for way, options in (
             ("default", {"only": ("racar",)}),
             ("pair", {"only": ("racar",), "qa_coverage": "pair"}),
