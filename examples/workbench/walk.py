@@ -76,7 +76,7 @@ def steps(out: Path, asked: Sequence[str]) -> list[list[str]]:
     ways = ["--grade", "rating", "--grade", "extraction"] if asked else []
     least = ["--min-rating", "4"]
     rated = ["--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices"]
-    system = rated if asked else [*rated, "--leanings"]
+    system = rated if asked else [*rated, "--tentative"]
     return [
         *commands,
         ["testbank", "show", bank],

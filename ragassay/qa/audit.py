@@ -148,7 +148,7 @@ def perturb_pair(
 
     Example:
         >>> pair = QAPair(id="1", question="How long did it take?", answer="It took 7 days.")
-        >>> damage_pair(pair, "points_to_paper").question
+        >>> perturb_pair(pair, "points_to_paper").question
         'Following the authors of this article, how long did it take?'
     """
     rng = random.Random(f"{seed}/{attack}/{pair.id}")

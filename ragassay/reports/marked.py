@@ -37,7 +37,7 @@ def mark_places(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tupl
         mark: Their mark.
 
     Example:
-        >>> [piece.text for piece in marked("by 5 mm", [(3, 4)])]
+        >>> [piece.text for piece in mark_places("by 5 mm", [(3, 4)])]
         ['by ', '5', ' mm']
     """
     pieces, position = [], 0

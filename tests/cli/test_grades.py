@@ -280,7 +280,7 @@ def test_filter(grades: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_said_and_the_rest_counts(grades: Path, tmp_path: Path) -> None:
     import gzip
 
-    path = tmp_path / "perturbed.jsonl"
+    path = tmp_path / "damaged.jsonl"
     path.write_bytes(gzip.decompress(grades.read_bytes()) + b'["x", [{"paragraph_id": 1}]]\n')
     for command in ("cover", "annotators", "verify", "grid", "missing", "spurious", "agreement"):
         _, errors = run(command, path, code=3)
