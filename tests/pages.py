@@ -86,6 +86,9 @@ def unfolded(page: str) -> str:
     text = "".join(fragment for name in FRAGMENTS for fragment in lists.get(name, ()))
     bare = re.sub(r'<script type="text/plain".*?</script>\n?', "", page, flags=re.DOTALL)
     bare = re.sub(
-        r'(<ol class="cards" id="(?:primary|secondary)">).*?</ol>', r"\1</ol>", bare, flags=re.DOTALL
+        r'(<ol class="cards" id="(?:primary|secondary)">).*?</ol>',
+        r"\1</ol>",
+        bare,
+        flags=re.DOTALL,
     )
     return bare.replace('<div id="reader" hidden></div>', f'<div id="reader">{text}</div>')

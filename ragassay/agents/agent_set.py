@@ -130,7 +130,7 @@ def agents_left_out(settings: Settings) -> dict[str, str]:
     """
     writes = settings.evaluation.wants("nuggets") or settings.cites_by_nuggets
     verifies = settings.evaluation.wants("citations") or settings.evaluation.verifies_evidence
-    looks = settings.evaluation.looks_for_evidence
+    searches = settings.evaluation.looks_for_evidence
     rules = (
         ("rubric_judge", settings.evaluation.wants("rubrics"), _lacking("rubrics")),
         ("sentence_labeller", settings.evaluation.wants("sentences"), _lacking("sentences")),
@@ -142,7 +142,7 @@ def agents_left_out(settings: Settings) -> dict[str, str]:
             "nuggets are listed of the whole answer; set nugget_unit to sentence",
         ),
         ("verifier", verifies, _lacking("citations")),
-        ("query_writer", looks, _lacking("evidence")),
+        ("query_writer", searches, _lacking("evidence")),
         (
             "query_writer",
             settings.retrieval.evidence == "search",

@@ -67,10 +67,10 @@ class QueryWriter(Agent):
         """
         mark = mark_of(case)
         lines = [*(f"query: {query}" for query in tried), *(f"found: {title}" for title in found)]
-        subject = f"{claim} {case.question}"
+        topic = f"{claim} {case.question}"
 
         def read(written: dspy.Prediction, usage: Usage) -> Queries:
-            return Queries(_on(subject, written.query), _on(subject, written.opposite), usage)
+            return Queries(_on(topic, written.query), _on(topic, written.opposite), usage)
 
         return self.asking(
             read,
@@ -80,12 +80,12 @@ class QueryWriter(Agent):
         )
 
 
-def _on(subject: str, text: str) -> str:
+def _on(topic: str, text: str) -> str:
     """Return a query on one line; empty where it shares no word with its subject.
 
     A small model may repeat its instructions instead, which must not be searched for.
     """
-    return "" if _words(subject).isdisjoint(_words(text)) else " ".join(text.split())
+    return "" if _words(topic).isdisjoint(_words(text)) else " ".join(text.split())
 
 
 def _words(text: str) -> set[str]:

@@ -11,7 +11,7 @@ from pydantic import StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.context import build_context, fence_mark, fence_text, mark_of
-from ragassay.agents.sampling import Choice
+from ragassay.agents.sampling import SampledChoice
 from ragassay.metrics.papers.rationales import CRITERIA
 from ragassay.prompts import Rubric, load_prompts
 from ragassay.records import (
@@ -79,7 +79,7 @@ class ImportanceScorer(Agent):
 
 
 def _read_importance(found: dspy.Prediction, usage: Usage) -> Scored:
-    confidence = Choice.of(found, "importance", IMPORTANCES).sureness["confidence"]
+    confidence = SampledChoice.of(found, "importance", IMPORTANCES).sureness["confidence"]
     return Scored(found.importance, confidence, usage)
 
 
@@ -112,7 +112,7 @@ class NuggetAssigner(Agent):
         """
 
         def read(found: dspy.Prediction, usage: Usage) -> NuggetAssignment:
-            chosen = Choice.of(found, "assignment", ASSIGNMENTS)
+            chosen = SampledChoice.of(found, "assignment", ASSIGNMENTS)
             return NuggetAssignment(
                 gold=gold,
                 assignment=found.assignment,
@@ -142,7 +142,7 @@ class SentenceLabeller(Agent):
         """Label one sentence of the case's answer."""
 
         def read(found: dspy.Prediction, usage: Usage) -> SentenceLabel:
-            chosen = Choice.of(found, "label", RELEVANCE_LABELS)
+            chosen = SampledChoice.of(found, "label", RELEVANCE_LABELS)
             return SentenceLabel(
                 sentence=sentence.index,
                 label=found.label,

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.context import fence_mark, fence_text, mark_of
-from ragassay.agents.sampling import Choice
+from ragassay.agents.sampling import SampledChoice
 from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts
 from ragassay.records import (
@@ -132,7 +132,7 @@ class RacarRater(Agent):
         usage: Usage,
     ) -> RacarRating:
         quotes, reason, name = fields
-        chosen = Choice.of(found, name, RATINGS)
+        chosen = SampledChoice.of(found, name, RATINGS)
         return RacarRating(
             pair=pair.id,
             dimension=self.dimension,

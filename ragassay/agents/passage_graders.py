@@ -11,7 +11,7 @@ from pydantic import StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.context import fence_text, mark_of, passage_context
-from ragassay.agents.sampling import Choice
+from ragassay.agents.sampling import SampledChoice
 from ragassay.prompts import load_prompts
 from ragassay.records import (
     MOST_EXAM_RATING,
@@ -90,7 +90,7 @@ class ItemRater(Agent):
 
 def _read_grade(item: ExamItem, found: dspy.Prediction, name: str, usage: Usage) -> ExamGrade:
     rating: int = found[name]
-    chosen = Choice.of(found, name, RATINGS)
+    chosen = SampledChoice.of(found, name, RATINGS)
     return ExamGrade(
         exam_item=item.id,
         rating=rating,
@@ -135,7 +135,7 @@ class ItemExtractor(Agent):
         """
 
         def read(found: dspy.Prediction, usage: Usage) -> ExamGrade:
-            chosen = Choice.of(found, "answered", ("yes", "no"))
+            chosen = SampledChoice.of(found, "answered", ("yes", "no"))
             has_answer = found.answered == "yes" and bool(found.answer.strip())
             return ExamGrade(
                 exam_item=item.id,
@@ -215,7 +215,7 @@ class RelevanceGrader(Agent):
         labels = THOMAS if grader == "thomas" else ("yes", "no")
 
         def read(found: dspy.Prediction, usage: Usage) -> RelevanceGrade:
-            chosen = Choice.of(found, "relevance", labels)
+            chosen = SampledChoice.of(found, "relevance", labels)
             rating = int(chosen.label) if grader == "thomas" else int(chosen.label == "yes")
             return RelevanceGrade(
                 grader=grader,

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.context import fence_text, mark_of
-from ragassay.agents.sampling import Choice
+from ragassay.agents.sampling import SampledChoice
 from ragassay.prompts import Rubric, Strategy, load_prompts
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import Assessment, Case, Judgment, Usage
@@ -166,7 +166,7 @@ def judgment_of(
         bounds: The scale's lowest and highest rating.
     """
     low, high = bounds
-    chosen = Choice.of(found, "rating", range(low, high + 1))
+    chosen = SampledChoice.of(found, "rating", range(low, high + 1))
     weights = chosen.weights
     return Judgment(
         rubric=rubric,
@@ -211,7 +211,7 @@ class Asker(Agent):
     signature = _question_signature(("yes", "no"), False)
 
     def request(
-        self, case: Case, question: str, values: Sequence[str | int], subject: str = ""
+        self, case: Case, question: str, values: Sequence[str | int], about: str = ""
     ) -> AgentRequest:
         """Return the request to ask about the case's answer.
 
@@ -219,20 +219,20 @@ class Asker(Agent):
             case: The case.
             question: The user's question; trusted.
             values: The possible labels or ratings, at least two.
-            subject: The sentence or text of the case in question; untrusted.
+            about: The sentence or text of the case in question; untrusted.
 
         Returns:
             The request; its reply is read as the value and its usage.
         """
 
         def read(found: dspy.Prediction, usage: Usage) -> tuple[Assessment, Usage]:
-            chosen = Choice.of(found, "reply", values)
+            chosen = SampledChoice.of(found, "reply", values)
             has_mean = isinstance(found.reply, int) and chosen.weights
             value = chosen.mean if has_mean else found.reply
             return Assessment(value=value, reason=found.rationale.strip(), **chosen.sureness), usage
 
-        signature = _question_signature(tuple(values), bool(subject))
+        signature = _question_signature(tuple(values), bool(about))
         inputs = {"context": case.context, "question": question}
-        if subject:
-            inputs["subject"] = fence_text(subject, mark_of(case))
+        if about:
+            inputs["subject"] = fence_text(about, mark_of(case))
         return AgentRequest(signature, inputs, (), read)

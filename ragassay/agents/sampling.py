@@ -270,7 +270,7 @@ def _source(name: str, found: dspy.Prediction, choices: Iterable[str]) -> Usage:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SampledChoice:
     """A label of a reply, with the probabilities of all labels.
 
     Attributes:
@@ -282,7 +282,7 @@ class Choice:
     weights: Mapping[str, float] | None
 
     @classmethod
-    def of(cls, found: dspy.Prediction, field: str, labels: Iterable[object]) -> Choice:
+    def of(cls, found: dspy.Prediction, field: str, labels: Iterable[object]) -> SampledChoice:
         """Read the label in a field, one of `labels`."""
         names = list(map(str, labels))
         weights = choice_distribution(found.get("logprobs"), field, names)

@@ -13,7 +13,7 @@ from pydantic import StringConstraints
 from ragassay.agents.base import Agent, AgentRequest, CompactAdapter
 from ragassay.agents.context import fence_mark, fence_text, source_lines
 from ragassay.agents.rubric_judge import judgment_of
-from ragassay.agents.sampling import Choice
+from ragassay.agents.sampling import SampledChoice
 from ragassay.prompts import load_prompts
 from ragassay.records import FINE, MARKS, Case, Judgment, Mark, Reading, Usage
 from ragassay.text.search import condense
@@ -58,7 +58,7 @@ class AnswerReader(Agent):
         """Say what the n-th sentence is."""
 
         def read(found: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
-            return sure_mark(found.mark, Choice.of(found, "mark", MARKS).weights), usage
+            return sure_mark(found.mark, SampledChoice.of(found, "mark", MARKS).weights), usage
 
         return self.asking(read, context=read_context(case, n))
 

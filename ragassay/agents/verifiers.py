@@ -10,7 +10,7 @@ import dspy
 
 from ragassay.agents.base import Agent, AgentRequest, CompactAdapter
 from ragassay.agents.context import fence_mark, fence_text, mark_of
-from ragassay.agents.sampling import Choice, ModelCall
+from ragassay.agents.sampling import ModelCall, SampledChoice
 from ragassay.errors import UnparsableReplyError
 from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.models.gateway import meter_calls
@@ -69,7 +69,7 @@ class Verifier(Agent):
         return await self.ask(self.request(case, claim, passage))
 
     def _finding(self, found: dspy.Prediction, usage: Usage) -> Comparison:
-        chosen = Choice.of(found, "verdict", self._labels)
+        chosen = SampledChoice.of(found, "verdict", self._labels)
         return Comparison(found.verdict, usage=usage, **chosen.sureness)
 
 
@@ -117,7 +117,7 @@ class TunedVerifier(Agent):
 
 
 def _finding(found: dspy.Prediction, usage: Usage) -> Comparison:
-    return Comparison(found.label, usage=usage, **Choice.of(found, "label", LABELS).sureness)
+    return Comparison(found.label, usage=usage, **SampledChoice.of(found, "label", LABELS).sureness)
 
 
 def _context(claim: str, sentences: Sequence[str]) -> str:

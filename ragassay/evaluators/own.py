@@ -83,7 +83,7 @@ class Judge:
         return await self._ask(question, range(low, high + 1), about)
 
     async def _ask(self, question: str, values: Sequence[str | int], about: str) -> Assessment:
-        asked = {"question": question, "values": tuple(values), "subject": about}
+        asked = {"question": question, "values": tuple(values), "about": about}
         assessment, usage = await self._judge.ask(self._asker, case=self.case, **asked)
         self.usage += usage
         return assessment

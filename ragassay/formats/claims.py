@@ -147,7 +147,7 @@ def iter_claims(path: Path) -> Iterator[Item | Rejection]:
     Raises:
         InputError: The file cannot be opened, or one that belongs to it is not beside it.
     """
-    beside = _Beside(path)
+    beside = _MoreColumns(path)
     for item in iter_items(path):
         if isinstance(item, Rejection):
             yield item
@@ -166,7 +166,7 @@ def iter_claims(path: Path) -> Iterator[Item | Rejection]:
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _MoreColumns:
     """The files that belong to a file of claims."""
 
     path: Path
@@ -190,7 +190,7 @@ class _Beside:
         return {row.doc_id: row for row in rows if not isinstance(row, Problem)}
 
 
-def _finding_claims(item: Item, beside: _Beside) -> Iterator[Item]:
+def _finding_claims(item: Item, beside: _MoreColumns) -> Iterator[Item]:
     fields = item.fields
     row = parse(
         FindingRow, fields if FIELDS.issubset(fields) else _add_finding_prompt(fields, beside)
@@ -203,7 +203,7 @@ def _finding_claims(item: Item, beside: _Beside) -> Iterator[Item]:
         yield replace(item, fields={"claim": claim, "evidence": row.evidence, "label": label})
 
 
-def _add_finding_prompt(fields: Mapping[str, object], beside: _Beside) -> dict[str, object]:
+def _add_finding_prompt(fields: Mapping[str, object], beside: _MoreColumns) -> dict[str, object]:
     """Return annotations with their prompt as a finding."""
     name = str(fields["PromptID"])
     prompt = beside.prompts.get(name)
@@ -216,7 +216,7 @@ def _add_finding_prompt(fields: Mapping[str, object], beside: _Beside) -> dict[s
     return found | {"pmcid": fields.get("PMCID")}
 
 
-def _cited_claims(item: Item, beside: _Beside) -> Iterator[Item | Rejection]:
+def _cited_claims(item: Item, beside: _MoreColumns) -> Iterator[Item | Rejection]:
     """Yield a claim with each document that it cites."""
     row = parse(CitingRow, item.fields)
     for name in dict.fromkeys((*row.cited_doc_ids, *row.evidence)):

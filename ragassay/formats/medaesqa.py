@@ -304,7 +304,7 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(one.strip() for one in raw_label if isinstance(one, str) and one.strip())
 
 
-class _SentenceRow(BaseModel):
+class _MedaesqaSentence(BaseModel):
     model_config = ConfigDict(extra="allow")
     answer_sentence_id: str
 
@@ -314,7 +314,7 @@ class _SentenceRow(BaseModel):
         return system, int(number)
 
 
-class _ClustersFile(RootModel[dict[str, dict[str, dict[str, list[_SentenceRow]]]]]):
+class _ClustersFile(RootModel[dict[str, dict[str, dict[str, list[_MedaesqaSentence]]]]]):
     """By question, kind of cluster and cluster."""
 
 

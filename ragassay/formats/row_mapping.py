@@ -171,7 +171,7 @@ def merged_items(items: Iterable[Item | Rejection], match: Format) -> Iterator[I
 
 
 @dataclass
-class _Group:
+class _ColumnGroup:
     """Rows of one answer.
 
     Attributes:
@@ -189,8 +189,8 @@ class _Group:
 
 def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
     """Return items; rows of one question and answer that have one passage each are one item."""
-    groups: dict[tuple[str, ...], _Group] = {}
-    order: list[Item | Rejection | _Group] = []
+    groups: dict[tuple[str, ...], _ColumnGroup] = {}
+    order: list[Item | Rejection | _ColumnGroup] = []
     for item in items:
         key = None if isinstance(item, Rejection) else _key_of(item)
         if isinstance(item, Rejection) or key is None:
@@ -202,7 +202,7 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
         row = _passage(item)
         group = groups.get(key)
         if group is None:
-            groups[key] = group = _Group(item, [row], {as_text(row)}, _answer_of(item.fields))
+            groups[key] = group = _ColumnGroup(item, [row], {as_text(row)}, _answer_of(item.fields))
             order.append(group)
         elif as_text(row) in group.seen:
             order.append(item)  # a row that repeats another one is no further passage
@@ -211,7 +211,7 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
             group.seen.add(as_text(row))
             group.answer = group.answer or _answer_of(item.fields)
     for one in order:
-        yield _merge_group(one) if isinstance(one, _Group) else one
+        yield _merge_group(one) if isinstance(one, _ColumnGroup) else one
 
 
 def _key_of(item: Item) -> tuple[str, ...] | None:
@@ -248,7 +248,7 @@ def _passage(item: Item) -> object:
     return row
 
 
-def _merge_group(group: _Group) -> Item:
+def _merge_group(group: _ColumnGroup) -> Item:
     if len(group.rows) == 1:
         return group.first
     fields = dict(group.first.fields)

@@ -215,11 +215,11 @@ def cut_lists(text: str) -> str:
         'It helps [1, 2, 3].'
     """
 
-    def cut(match: re.Match[str]) -> str:
+    def cut_match(match: re.Match[str]) -> str:
         pmids = _split(match[1])
         return match[0] if len(pmids) <= MAX_PMIDS else f"[{', '.join(pmids[:MAX_PMIDS])}]"
 
-    return _MARKER.sub(cut, text)
+    return _MARKER.sub(cut_match, text)
 
 
 def _split(listed: str) -> list[str]:

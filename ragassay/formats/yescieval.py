@@ -148,7 +148,7 @@ def _papers(rows: Iterable[SourcePaperRow]) -> tuple[Document, ...]:
 
 
 @dataclass(frozen=True)
-class _Synthesis:
+class _SynthesisRow:
     """An answer: its question's id, its generator, the rubric that it was damaged for, if any."""
 
     question: str
@@ -208,9 +208,9 @@ def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Re
     return _of_rated(row).record(question.text, question.sources, kept_fields(row))
 
 
-def _of_rated(row: RatedAnswerRow) -> _Synthesis:
+def _of_rated(row: RatedAnswerRow) -> _SynthesisRow:
     target = row.target_rubric or ""
-    return _Synthesis(row.question_id, row.generator, row.variant, target, row.answer)
+    return _SynthesisRow(row.question_id, row.generator, row.variant, target, row.answer)
 
 
 def read_yescieval_labels(item: Item) -> list[HumanLabel]:
@@ -373,25 +373,25 @@ YESCIEVAL_SHEET = Format(
 )
 
 
-def _of_refactored(row: RefactoredRow) -> _Synthesis:
+def _of_refactored(row: RefactoredRow) -> _SynthesisRow:
     variant = _VARIANTS.get(row.eval_type, row.eval_type)
     rubric = row.quality.lower() if variant != BENIGN else ""
-    return _Synthesis(
+    return _SynthesisRow(
         row.sample_id, row.synthesizer_model, variant, rubric, row.synthesizer_synthesis
     )
 
 
-def _answers(row: SheetRow, item: Item) -> Iterator[_Synthesis]:
+def _answers(row: SheetRow, item: Item) -> Iterator[_SynthesisRow]:
     question = row.sample_id or item.place.label
     for name, value in item.fields.items():
         if not isinstance(value, str) or _SCORES in name:
             continue
         if name.endswith(_SYNTHESIS):
             generator = name.removesuffix(_SYNTHESIS)
-            yield _Synthesis(question, generator, BENIGN, "", str(value))
+            yield _SynthesisRow(question, generator, BENIGN, "", str(value))
         elif match := _DAMAGED.fullmatch(name):
             generator, variant = match["generator"], match["variant"]
-            yield _Synthesis(question, generator, variant, match["rubric"], str(value))
+            yield _SynthesisRow(question, generator, variant, match["rubric"], str(value))
 
 
 def _sheet_papers(fields: Mapping[str, object]) -> tuple[Document, ...]:

@@ -39,19 +39,19 @@ class ItemsState:
 
 
 @dataclass(frozen=True)
-class Results:
+class EachResult:
     """The output of a graph: a result for each item, in any order."""
 
     results: list[Any]
 
 
-EachGraph = CompiledStateGraph[ItemsState, Any, Items, Results]
+EachGraph = CompiledStateGraph[ItemsState, Any, Items, EachResult]
 
 
 def _build(name: str, ask: Any, on_failure: Any, given: type, context: type, n: int) -> EachGraph:
     """Compile a graph of one node that takes an item; see `add_call`."""
     builder = StateGraph(
-        ItemsState, context_schema=context, input_schema=Items, output_schema=Results
+        ItemsState, context_schema=context, input_schema=Items, output_schema=EachResult
     )
 
     async def answer(item: Any, runtime: Runtime[Any]) -> Update:

@@ -104,8 +104,8 @@ async def ask(task: Task, runtime: Runtime[Run]) -> Update:
     """
     run = run_of(runtime)
     open_case, evaluator = find_open_case(task.case, run), run.evaluator(task.evaluator)
-    subject = evaluator.known_items(open_case, run)[task.item]
-    question = CaseQuestion(evaluator, task.item, subject, open_case, run, runtime.stream_writer)
+    item = evaluator.known_items(open_case, run)[task.item]
+    question = CaseQuestion(evaluator, task.item, item, open_case, run, runtime.stream_writer)
     rounds: Any = run.judges.rounds(question)
     replies: Any = None
     try:

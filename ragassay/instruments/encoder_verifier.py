@@ -35,11 +35,11 @@ RELEVANT = 0.3
 know three labels; this threshold makes the fourth."""
 
 
-UNWITNESSED = Failure.undecided(
+UNWITNESSED = Failure.left_open(
     "leans to contradicts, but no number, direction or negation differs"
 )
 
-OTHER_LANGUAGE = Failure.undecided(
+OTHER_LANGUAGE = Failure.left_open(
     "sentence and passage are in two languages; it was measured on one"
 )
 
@@ -47,7 +47,7 @@ OTHER_LANGUAGE = Failure.undecided(
 def explain_difference(difference: Difference) -> Failure:
     """Return why a claim that seems supported is undecided: a direction or a negation differs."""
     detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
-    return Failure.undecided(detail)
+    return Failure.left_open(detail)
 
 
 def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
@@ -165,7 +165,7 @@ class EncoderVerifier:
         if self.bounds and languages(" ".join(sentences), claim):
             return OTHER_LANGUAGE
         if self.bounds and verdict == "supports" and (words := unconfirmed_roles(claim, sentences)):
-            return Failure.undecided(words)
+            return Failure.left_open(words)
         return None
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:

@@ -31,7 +31,7 @@ else, and what it says of the scale is no rating."""
 
 TOO_LONG = Failure(reason="too_long", detail="the item leaves no room for the passage")
 OFF_SCALE = Failure(reason="unparsable", detail="the likeliest replies are not on the scale")
-NOT_ASKED = Failure.undecided("a reader answers questions; this is a nugget")
+NOT_ASKED = Failure.left_open("a reader answers questions; this is a nugget")
 
 
 def local_grader(name: str) -> ExamInstrument:

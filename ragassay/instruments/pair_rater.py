@@ -65,7 +65,7 @@ LOW, HIGH = RACAR_SCALE
 RULES = "1"
 """Version of the rules; raise it when what they decide changes."""
 
-_NOBODY = Failure.undecided("only a judge can tell: name one with --model")
+_NOBODY = Failure.left_open("only a judge can tell: name one with --model")
 
 
 class EmbeddedPairRater:
@@ -162,7 +162,7 @@ def _lowest(dimension: RacarDimension, pair: QAPair, reason: str) -> RacarRating
 def _open(
     dimension: RacarDimension, pair: QAPair, tentative_label: int | None = None, why: str = ""
 ) -> RacarRating:
-    failure = Failure.undecided(why) if why else _NOBODY
+    failure = Failure.left_open(why) if why else _NOBODY
     return RacarRating(
         pair=pair.id,
         dimension=dimension,

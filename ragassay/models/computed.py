@@ -168,7 +168,7 @@ def _versions() -> tuple[str, ...]:
 def _open(folder: Path, most_mb: int) -> Cache | None:
     import diskcache
 
-    class Plain(diskcache.Disk):
+    class PlainDisk(diskcache.Disk):
         """Reads bytes, and nothing that could run code."""
 
         def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
@@ -183,7 +183,7 @@ def _open(folder: Path, most_mb: int) -> Cache | None:
         with closing(sqlite3.connect(folder / _DATABASE, timeout=_WAIT_S)) as database:
             database.execute("BEGIN IMMEDIATE")
         size = most_mb * _MB
-        return diskcache.Cache(str(folder), timeout=_WAIT_S, disk=Plain, size_limit=size)
+        return diskcache.Cache(str(folder), timeout=_WAIT_S, disk=PlainDisk, size_limit=size)
 
     try:
         try:

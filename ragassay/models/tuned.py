@@ -299,8 +299,8 @@ def _half(model: PreTrainedModel, module: str) -> NDArray[np.float16]:
     weight: Any = model.get_submodule(module).weight
     values = weight.detach().float().numpy()
     config: Any = model.config
-    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
-    n_heads = heads.get(module.rpartition(".")[2])
+    head_counts = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    n_heads = head_counts.get(module.rpartition(".")[2])
     return (rotate_rows(values, n_heads) if n_heads else values).astype("float16")
 
 

@@ -34,7 +34,7 @@ _N_NEIGHBOURS = 20
 
 
 @dataclass(frozen=True)
-class _Cited:
+class _CitedPiece:
     """A citation in a piece: of a marker in its text, or listed with it."""
 
     item: str
@@ -81,11 +81,11 @@ def cite_retracted(answer: CutAnswer, material: Material) -> Perturbation | None
     return Perturbation(answer.with_piece(place, other))
 
 
-def _citations(piece: AnswerPiece) -> list[_Cited]:
+def _citations(piece: AnswerPiece) -> list[_CitedPiece]:
     """Return what a piece cites, one by one; ranges and DOIs cannot be changed in place."""
-    listed = [_Cited(item, i, True) for i, item in enumerate(piece.citations)]
+    listed = [_CitedPiece(item, i, True) for i, item in enumerate(piece.citations)]
     found = [
-        _Cited(item, i, False)
+        _CitedPiece(item, i, False)
         for i, marker in enumerate(piece.markers)
         if marker != MASK and not re.search(r"\d\s*[-\u2013]\s*\d|10\.", marker)
         for item in expand(marker[1:-1].strip())
@@ -139,7 +139,7 @@ def _foreign_pmid(item: str, material: Material) -> str:
     return item.replace(bare(item), material.rng.choice(pmids)) if pmids else ""
 
 
-def _with_item(piece: AnswerPiece, cited: _Cited, other: str) -> AnswerPiece | None:
+def _with_item(piece: AnswerPiece, cited: _CitedPiece, other: str) -> AnswerPiece | None:
     if cited.is_listed:
         citations = [*piece.citations]
         citations[cited.index] = other

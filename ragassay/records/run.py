@@ -31,7 +31,7 @@ class CascadePart(Frozen):
     full_cost_usd: float | None = None
 
 
-class Cascade(Frozen):
+class CascadeSummary(Frozen):
     """The verdicts that each of two judges decided, and what the second one cost.
 
     Attributes:
@@ -330,7 +330,7 @@ class Summary(Frozen):
     usage_by_part: dict[str, Usage] = Field(default_factory=dict)
     confidence_from: dict[str, int] = Field(default_factory=dict)
     panel: PanelAgreement | None = None
-    cascade: Cascade | None = None
+    cascade: CascadeSummary | None = None
     application: ApplicationUse | None = None
     notes: tuple[str, ...] = ()
 

@@ -61,7 +61,7 @@ class Failure(Frozen):
     detail: str = ""
 
     @classmethod
-    def undecided(cls, detail: str = "") -> Self:
+    def left_open(cls, detail: str = "") -> Self:
         """Return the failure of a judge that cannot tell; the detail says why."""
         return cls(reason="undecided", detail=detail)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragassay.records import Cascade, Usage
+from ragassay.records import CascadeSummary, Usage
 from ragassay.reports.display import (
     format_share,
 )
@@ -25,14 +25,14 @@ class CascadeView:
     sheet: Sheet
 
 
-def view_cascade(cascade: Cascade | None) -> CascadeView | None:
+def view_cascade(cascade: CascadeSummary | None) -> CascadeView | None:
     """Return the view of a run's cascade; None without one."""
     if cascade is None:
         return None
     return CascadeView(cascade_lines(cascade), _sheet(cascade))
 
 
-def cascade_lines(cascade: Cascade) -> tuple[str, ...]:
+def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
     """Describe the cascade: the escalated verdicts, their cost, and the cost of asking for all."""
     n, n_kept = (sum(getattr(p, name) for p in cascade.parts) for name in ("n", "n_kept"))
     n_failed = sum(part.n_failed for part in cascade.parts)
@@ -55,7 +55,7 @@ def cascade_lines(cascade: Cascade) -> tuple[str, ...]:
     return (*lines, spent)
 
 
-def _full_text(cascade: Cascade) -> str:
+def _full_text(cascade: CascadeSummary) -> str:
     """Return the cost of asking for all; kinds without an escalated verdict are named apart."""
     if cascade.usage.cost_usd is None:
         return "What all would have cost there is unknown: its price is not listed."
@@ -84,7 +84,7 @@ def usd_text(cost: float | None) -> str:
     return "less than 0.0001 USD" if 0 < cost < 0.0001 else f"{cost:.4f} USD"
 
 
-def _sheet(cascade: Cascade) -> Sheet:
+def _sheet(cascade: CascadeSummary) -> Sheet:
     titles = (
         *("Asked", "Stayed", "Decided by the second", "Came back without a verdict"),
         *("Tokens there", "Cost there", "Cost of all there, estimated"),

@@ -51,7 +51,7 @@ class Remark:
     `unsupported` are the sentence's words that the passage does not support.
     """
 
-    subject: str
+    about: str
     chip: Chip
     difference: str
     nuggets: tuple[tuple[str, Chip], ...] = ()
@@ -82,7 +82,7 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ProseSentence:
     """A sentence in the text, and what a click on it opens; `shown` is its text with marks."""
 
     index: int
@@ -116,7 +116,7 @@ class ProseBlock:
 
     kind: BlockKind
     text: str = ""
-    sentences: tuple[Sentence, ...] = ()
+    sentences: tuple[ProseSentence, ...] = ()
 
 
 def view_prose(evaluation: Evaluation, found: Sequence[FindingCard]) -> tuple[ProseBlock, ...]:
@@ -133,7 +133,7 @@ def view_prose(evaluation: Evaluation, found: Sequence[FindingCard]) -> tuple[Pr
     return tuple(_blocks(evaluation, sentences)) if sentences else ()
 
 
-def _blocks(evaluation: Evaluation, known: Mapping[int, Sentence]) -> Iterator[ProseBlock]:
+def _blocks(evaluation: Evaluation, known: Mapping[int, ProseSentence]) -> Iterator[ProseBlock]:
     """Yield the blocks: a line break between two statements begins a new one."""
     block = ProseBlock("statements")
     end = 0
@@ -187,8 +187,8 @@ def _lines(text: str, *, is_last: bool) -> Iterator[ProseBlock]:
 
 def _sentence(
     view: SentenceView, cards: Sequence[FindingCard], is_wrong: bool, places: Mapping[str, int]
-) -> Sentence:
-    return Sentence(
+) -> ProseSentence:
+    return ProseSentence(
         index=view.index,
         text=view.text,
         shown=mark_places(view.text, view.unsupported, "unsupported"),
@@ -218,10 +218,10 @@ def _quote_passages(view: SentenceView, places: Mapping[str, int]) -> Iterator[Q
         *([("correctness", view.correctness)] if view.correctness else []),
     ]
     groups: dict[tuple[str, str], list[tuple[str, VerdictView]]] = defaultdict(list)
-    for subject, one in verdicts:
+    for about, one in verdicts:
         place = one.passage
-        key = (place.document, place.text) if place else ("", one.target or subject)
-        groups[key].append((subject, one))
+        key = (place.document, place.text) if place else ("", one.target or about)
+        groups[key].append((about, one))
     for group in groups.values():
         first = group[0][1]
         difference = next((one.difference for _, one in group if one.difference), "")
@@ -232,8 +232,8 @@ def _quote_passages(view: SentenceView, places: Mapping[str, int]) -> Iterator[Q
             else (),
             target=first.target,
             remarks=tuple(
-                Remark(subject, one.chip, one.difference, one.nuggets, _words(view.text, one))
-                for subject, one in group
+                Remark(about, one.chip, one.difference, one.nuggets, _words(view.text, one))
+                for about, one in group
             ),
             source=places.get(first.passage.document) if first.passage else None,
         )

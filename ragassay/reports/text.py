@@ -28,7 +28,7 @@ GROUPS = {
 }
 """Titles of groups of scores, by the part of their names before the dot."""
 
-SCORES = {name: wording for e in OURS for name, wording in e.display.scores.items()}
+SCORES = {name: display for e in OURS for name, display in e.display.scores.items()}
 """Titles of scores, by their full name."""
 
 QUESTIONS = {e.display.kind: e.display.question for e in OURS if e.display.kind}

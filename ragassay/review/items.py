@@ -113,7 +113,7 @@ class ReviewItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ShownLine:
     """A sentence of the answer or passage; `number` is 0 where sentences are not numbered."""
 
     text: str
@@ -123,7 +123,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class RelatedItem:
     """A row beside the text: another verdict, a nugget, a question.
 
     Attributes:
@@ -158,7 +158,7 @@ class Section:
     """Rows of one kind."""
 
     title: str
-    rows: tuple[Beside, ...]
+    rows: tuple[RelatedItem, ...]
     is_open: bool = False
 
 
@@ -174,7 +174,7 @@ class View:
     """
 
     question: str
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ShownLine, ...] = ()
     passages: tuple[Passage, ...] = ()
     sections: tuple[Section, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()

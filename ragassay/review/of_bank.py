@@ -13,7 +13,7 @@ from ragassay.formats.workbench.bank_items import BankItem, RubricBank, bank_ite
 from ragassay.formats.workbench.banks import read_test_banks
 from ragassay.records import BANK, Review
 from ragassay.reports.text import humanise
-from ragassay.review.items import Beside, Choice, ReviewItem, ReviewSource, Section, View
+from ragassay.review.items import Choice, RelatedItem, ReviewItem, ReviewSource, Section, View
 from ragassay.runs.journal import journal_of
 
 KEEP_OR_REMOVE = (Choice(False, "keep", "good"), Choice(True, "remove", "bad"))
@@ -57,7 +57,7 @@ class BankSource(ReviewSource):
         """Return the query, and the other items of its bank."""
         bank = self._bank_of(item)
         rows = tuple(
-            Beside(
+            RelatedItem(
                 text=one.text,
                 about=(BANK, bank.query_id, one.id),
                 is_asked=one.id == item.item,

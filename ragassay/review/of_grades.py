@@ -15,7 +15,15 @@ from ragassay.formats.workbench.paragraphs import (
 )
 from ragassay.formats.workbench.paragraphs import ParagraphExamGrade as GradeRow
 from ragassay.records import MOST_EXAM_RATING, ExamGrade, Failure, OwnVerdict, VerdictBase
-from ragassay.review.items import Beside, Line, ReviewItem, ReviewSource, Section, Value, View
+from ragassay.review.items import (
+    RelatedItem,
+    ReviewItem,
+    ReviewSource,
+    Section,
+    ShownLine,
+    Value,
+    View,
+)
 from ragassay.review.verdicts import item_of, reason_of, tone_of, word_of
 from ragassay.runs.banks import read_graded
 from ragassay.runs.journal import journal_of
@@ -176,12 +184,12 @@ class GradesSource(ReviewSource):
             notes=tuple(_notes(paragraph)),
         )
 
-    def _same_passage(self, item: ReviewItem, passage: ReviewedPassages) -> Iterator[Beside]:
+    def _same_passage(self, item: ReviewItem, passage: ReviewedPassages) -> Iterator[RelatedItem]:
         for (evaluator, name), graded in passage.grades.items():
             verdict = graded[0][1]
             key = getattr(verdict, "exam_item", "")
             about = (evaluator, item.record, name)
-            yield Beside(
+            yield RelatedItem(
                 text=item_text(key, self.texts) or name,
                 place=getattr(verdict, "grader", "direct"),
                 word=word_of(verdict),
@@ -191,13 +199,13 @@ class GradesSource(ReviewSource):
                 is_asked=about == item.about,
             )
 
-    def _same_item(self, item: ReviewItem) -> Iterator[Beside]:
+    def _same_item(self, item: ReviewItem) -> Iterator[RelatedItem]:
         others = self._elsewhere[item.evaluator, item.item]
         ranked = sorted(others, key=lambda one: str(one[1].choice), reverse=True)
         for record, verdict in ranked[:N_ELSEWHERE]:
             if record != item.record:
                 text = self.passages[record].paragraph.text
-                yield Beside(
+                yield RelatedItem(
                     text=text,
                     place=record,
                     word=word_of(verdict),
@@ -212,12 +220,12 @@ def item_text(key: str, texts: Mapping[str, str]) -> str:
     return texts.get(key) or (f"Item {key[-8:]}" if key else "")
 
 
-def _lines(text: str, answer: str) -> tuple[Line, ...]:
+def _lines(text: str, answer: str) -> tuple[ShownLine, ...]:
     """Return the passage's sentences; those that hold what was extracted are marked."""
     wanted = " ".join(answer.casefold().split())
     sentences = sentences_of(text) or [text]
     return tuple(
-        Line(one, n, is_asked=len(wanted) > 2 and wanted in " ".join(one.casefold().split()))
+        ShownLine(one, n, is_asked=len(wanted) > 2 and wanted in " ".join(one.casefold().split()))
         for n, one in enumerate(sentences, 1)
     )
 

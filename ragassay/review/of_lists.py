@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from ragassay.formats.workbench.bank_items import bank_item_id
 from ragassay.records import BANK, Review
-from ragassay.review.items import Beside, Choice, ReviewItem, ReviewSource, Section, View
+from ragassay.review.items import Choice, RelatedItem, ReviewItem, ReviewSource, Section, View
 from ragassay.review.session import ReviewSession
 from ragassay.runs.journal import REASONS, EditRequest, Journal
 from ragassay.runs.nuggets import Rows
@@ -72,7 +72,9 @@ class ListSource(ReviewSource):
         """Return the question, and the other nuggets of the list."""
         asked = self.lists[item.record]
         rows = tuple(
-            Beside(one.item_text, "", one.word, one.tone, one.why, one.about, one.item == item.item)
+            RelatedItem(
+                one.item_text, "", one.word, one.tone, one.why, one.about, one.item == item.item
+            )
             for one in _items(asked)
         )
         title = f"The list of {asked.topic}"

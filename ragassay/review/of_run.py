@@ -23,13 +23,13 @@ from ragassay.reports.labels import JUDGED
 from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import humanise, score_title, verdict_title
 from ragassay.review.items import (
-    Beside,
     Choice,
-    Line,
     Passage,
+    RelatedItem,
     ReviewItem,
     ReviewSource,
     Section,
+    ShownLine,
     Value,
     View,
 )
@@ -221,12 +221,12 @@ class RunSource(ReviewSource):
 
 def _lines(
     item: ReviewItem, verdict: VerdictBase | None, evaluation: Evaluation
-) -> tuple[Line, ...]:
+) -> tuple[ShownLine, ...]:
     named = {item.sentence, *getattr(verdict, "sentences", ())}
     if not evaluation.sentences:
-        return (Line(evaluation.answer),) if evaluation.answer else ()
+        return (ShownLine(evaluation.answer),) if evaluation.answer else ()
     return tuple(
-        Line(s.text, s.index, tuple(c.marker for c in s.citations), s.index in named)
+        ShownLine(s.text, s.index, tuple(c.marker for c in s.citations), s.index in named)
         for s in evaluation.sentences
     )
 
@@ -262,7 +262,7 @@ def _sections(
 
 def _row(
     verdict: VerdictBase, item: ReviewItem, evaluation: Evaluation, *, is_same: bool = False
-) -> Beside:
+) -> RelatedItem:
     about = (verdict.evaluator, evaluation.record_id, verdict.item)
     is_open = verdict.failure is None or verdict.failure.reason not in NOTHING_TO_JUDGE
     texts = "; ".join(texts_of(verdict))
@@ -270,7 +270,7 @@ def _row(
     text = (
         humanise(verdict_title(verdict.evaluator)) if is_same else subject_of(verdict, evaluation)
     )
-    return Beside(
+    return RelatedItem(
         text=text,
         place=place_of(verdict) or ("" if grader == verdict.item else grader),
         word=word_of(verdict),
@@ -289,7 +289,7 @@ def _gold(item: ReviewItem, evaluation: Evaluation) -> Section:
         match = matches.get(position)
         stated = evaluation.nuggets[match.nugget] if match else None
         rows.append(
-            Beside(
+            RelatedItem(
                 text=nugget.text,
                 place=nugget.importance or "",
                 word="stated" if stated else "missed",

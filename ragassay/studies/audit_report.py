@@ -268,7 +268,7 @@ class ScaleBar:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AttackGroup:
     """A line of the certificate and what is behind it.
 
     Attributes:
@@ -285,7 +285,7 @@ class Group:
     figures: tuple[AttackFigure, ...]
 
 
-def view_groups(audit: Audit) -> tuple[tuple[str, tuple[Group, ...]], ...]:
+def view_groups(audit: Audit) -> tuple[tuple[str, tuple[AttackGroup, ...]], ...]:
     """Return the groups under their headings, the worst verdict first."""
     rubrics, others = [], []
     listed: set[int] = set()
@@ -296,7 +296,7 @@ def view_groups(audit: Audit) -> tuple[tuple[str, tuple[Group, ...]], ...]:
         (rubrics if trusts[0].family in ("rubric", "pair") else others).append(group)
     left = [figure for figure in audit.figures if id(figure) not in listed]
     if left:
-        others.append(Group(UNLISTED, "found", (), (), tuple(left)))
+        others.append(AttackGroup(UNLISTED, "found", (), (), tuple(left)))
     sections = (
         ("What this judge can tell", rubrics),
         ("Changed facts, and text that talks to the judge", others),
@@ -308,18 +308,18 @@ def _key(trust: TargetTrust) -> tuple[str, str]:
     return trust.family, trust.target
 
 
-def _badness(group: Group) -> int:
+def _badness(group: AttackGroup) -> int:
     words = [WORDS[trust][0] for trust in WORST_FIRST]
     return words.index(group.line.word) if group.line.word in words else len(words)
 
 
 def _group(
     audit: Audit, line: TrustLine, trusts: Sequence[TargetTrust], found: Sequence[AttackFigure]
-) -> Group:
+) -> AttackGroup:
     if trusts[0].family == "injection":
         lifts = [_lift_bar(target_title(t.target), t.lift) for t in trusts if t.lift]
         lifts.sort(key=lambda bar: -1.0 if bar.value is None else bar.value, reverse=True)
-        return Group(line, "lift", tuple(lifts), (), tuple(found))
+        return AttackGroup(line, "lift", tuple(lifts), (), tuple(found))
     (trust,) = trusts
     bars = (
         bar_of(words, trust.detection[severity], _share_text)
@@ -332,7 +332,7 @@ def _group(
         for variant, words in RATINGS.items()
         if variant in rated
     )
-    return Group(line, "found", tuple(bars), tuple(ratings), tuple(found))
+    return AttackGroup(line, "found", tuple(bars), tuple(ratings), tuple(found))
 
 
 def bar_of(title: str, score: Score, text: Callable[[Score], str]) -> ScaleBar:

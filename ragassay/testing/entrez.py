@@ -61,7 +61,7 @@ class _Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _EntrezAnswer:
     status: int
     body: bytes
     content_type: str = "application/json"
@@ -150,7 +150,7 @@ class ScriptedEntrez:
         if self._server is None:
             scripted = self
 
-            class Handler(_Handler):
+            class Handler(_EntrezHandler):
                 entrez = scripted
 
             self._server = ThreadingHTTPServer((_HOST, 0), Handler)
@@ -177,7 +177,7 @@ class ScriptedEntrez:
         """Stop serving."""
         self.close()
 
-    def _answer(self, request: EntrezRequest) -> _Answer | None:
+    def _answer(self, request: EntrezRequest) -> _EntrezAnswer | None:
         """Return the response to a request; None for a closed connection."""
         with self._lock:
             self._requests.append(request)
@@ -188,23 +188,23 @@ class ScriptedEntrez:
         good = self._good_answer(request)
         return _spoilt(good, trouble, request) if trouble else good
 
-    def _good_answer(self, request: EntrezRequest) -> _Answer:
+    def _good_answer(self, request: EntrezRequest) -> _EntrezAnswer:
         params = request.params
         if request.service == "esearch":
             found = _matching(params.get("term", ""), list(self._articles.values()))
             ids = [article.id for article in found]
             listed = {"count": str(len(ids)), "idlist": ids[: int(params.get("retmax", "20"))]}
-            return _Answer(200, json.dumps({"header": {}, "esearchresult": listed}).encode())
+            return _EntrezAnswer(200, json.dumps({"header": {}, "esearchresult": listed}).encode())
         if request.service == "efetch":
             ids = [one for one in params.get("id", "").split(",") if one.isdigit() and int(one)]
             if not ids:
                 return _xml_error("ID list is empty! Possibly it has no correct IDs.", 400)
             asked = [self._articles[one] for one in dict.fromkeys(ids) if one in self._articles]
-            return _Answer(200, render_efetch(asked), "text/xml")
+            return _EntrezAnswer(200, render_efetch(asked), "text/xml")
         if request.service == "idconv":
             records = [self._convert_pmcid(one) for one in params.get("ids", "").split(",")]
-            return _Answer(200, json.dumps({"status": "ok", "records": records}).encode())
-        return _Answer(404, b"no such service", "text/plain")
+            return _EntrezAnswer(200, json.dumps({"status": "ok", "records": records}).encode())
+        return _EntrezAnswer(404, b"no such service", "text/plain")
 
     def _convert_pmcid(self, pmcid: str) -> dict[str, str | int]:
         asked: dict[str, str | int] = {"requested-id": pmcid, "pmcid": pmcid}
@@ -214,7 +214,7 @@ class ScriptedEntrez:
         return asked | {"pmid": int(pmid)}
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _EntrezHandler(BaseHTTPRequestHandler):
     entrez: ScriptedEntrez
 
     def do_GET(self) -> None:
@@ -242,32 +242,32 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut_off else answer.body)
 
 
-def _spoilt(good: _Answer, trouble: _Planned, request: EntrezRequest) -> _Answer | None:
+def _spoilt(good: _EntrezAnswer, trouble: _Planned, request: EntrezRequest) -> _EntrezAnswer | None:
     wait_s = trouble.retry_after_s
     key = request.params.get("api_key", "127.0.0.1")
     match trouble.kind:
         case "rate_limit":
             told = {"error": "API rate limit exceeded", "api-key": key, "count": "4", "limit": "3"}
-            return _Answer(429, json.dumps(told).encode(), retry_after_s=wait_s)
+            return _EntrezAnswer(429, json.dumps(told).encode(), retry_after_s=wait_s)
         case "server_error":
-            return _Answer(500, b"<html>Internal Server Error</html>", "text/html", wait_s)
+            return _EntrezAnswer(500, b"<html>Internal Server Error</html>", "text/html", wait_s)
         case "wrong_key":
             told = {"error": "API key invalid", "api-key": key, "type": "api key"}
-            return _Answer(400, json.dumps(told).encode())
+            return _EntrezAnswer(400, json.dumps(told).encode())
         case "cut_off":
-            return _Answer(200, good.body, good.content_type, cut_off=True)
+            return _EntrezAnswer(200, good.body, good.content_type, cut_off=True)
         case "error_in_reply" if good.content_type == "text/xml":
             return _xml_error("Error occurred: cannot get document summary", 200)
         case "error_in_reply":
             told = {"esearchresult": {"ERROR": "Search Backend failed: timed out"}}
-            return _Answer(200, json.dumps(told).encode())
+            return _EntrezAnswer(200, json.dumps(told).encode())
         case "down":
             return None
 
 
-def _xml_error(words: str, status: int) -> _Answer:
+def _xml_error(words: str, status: int) -> _EntrezAnswer:
     body = f'<?xml version="1.0"?>\n<eFetchResult><ERROR>{words}</ERROR></eFetchResult>\n'
-    return _Answer(status, body.encode(), "text/xml")
+    return _EntrezAnswer(status, body.encode(), "text/xml")
 
 
 def _matching(term: str, articles: Sequence[Article]) -> list[Article]:

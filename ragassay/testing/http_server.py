@@ -14,9 +14,9 @@ from ragassay.testing.batch_server import BatchServer
 from ragassay.testing.chat_completions import JsonObject, models_body
 from ragassay.testing.faults import BatchPlan, Fault
 from ragassay.testing.script import (
-    Answer,
     RecordedRequest,
     Script,
+    ScriptedAnswer,
     bad_request,
     refuse_unusable,
     require_object,
@@ -27,7 +27,7 @@ _BACKLOG = 1024
 _SHUTDOWN_S = 0.05
 
 
-class ChatServer:
+class LoopbackServer:
     """Serves a script over the protocol of its manner.
 
     Args:
@@ -118,7 +118,7 @@ class ChatServer:
             await asyncio.sleep(delay_s)
 
 
-async def _send(request: web.Request, answer: Answer) -> web.StreamResponse:
+async def _send(request: web.Request, answer: ScriptedAnswer) -> web.StreamResponse:
     if not answer.cut_off:
         return web.Response(
             status=answer.status,

@@ -74,7 +74,7 @@ class RecordedRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptedAnswer:
     """The response that is sent.
 
     Attributes:
@@ -174,7 +174,7 @@ class Script:
             return None
         return self.manner.errors[fault.kind].status if fault.kind in self.manner.errors else 200
 
-    def answer(self, recorded: RecordedRequest, fault: Fault | None) -> Answer:
+    def answer(self, recorded: RecordedRequest, fault: Fault | None) -> ScriptedAnswer:
         """Compose the answer; for a fault that never answers, the answer it would have been."""
         asked = recorded.asked
         if recorded.refused is not None:
@@ -192,7 +192,7 @@ class Script:
             return self._send(replace(turn, text="OK"))
         return self._answer_by_reply(recorded, turn)
 
-    def _answer_by_reply(self, recorded: RecordedRequest, turn: ModelTurn) -> Answer:
+    def _answer_by_reply(self, recorded: RecordedRequest, turn: ModelTurn) -> ScriptedAnswer:
         # The boundary of a unit of work: an error of a test's own function becomes an answer that
         # no client retries and whose words reach the test.
         try:
@@ -208,7 +208,7 @@ class Script:
             return self._send(replace(turn, text=content[: len(content) // 2], stop="length"))
         return self._send(replace(turn, text=content), cut_off=recorded.fault == "cut_off")
 
-    def _send(self, turn: ModelTurn, *, cut_off: bool = False) -> Answer:
+    def _send(self, turn: ModelTurn, *, cut_off: bool = False) -> ScriptedAnswer:
         return _json_answer(self.manner.reply_body(turn), cut_off=cut_off)
 
 
@@ -267,12 +267,12 @@ def is_probe(body: JsonObject) -> bool:
     return 1 in (body.get("max_tokens"), body.get("max_completion_tokens"))
 
 
-def bad_request(message: str) -> Answer:
+def bad_request(message: str) -> ScriptedAnswer:
     """Return an answer that says what is wrong with a request."""
     return _json_answer(error_body(message, "invalid_request_error", None), status=400)
 
 
-def _error_answer(error: ErrorAnswer) -> Answer:
+def _error_answer(error: ErrorAnswer) -> ScriptedAnswer:
     return _json_answer(error.body, status=error.status, headers=error.headers)
 
 
@@ -303,5 +303,5 @@ def _json_answer(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     cut_off: bool = False,
-) -> Answer:
-    return Answer(status, compact_json(body).encode(), headers or {}, cut_off)
+) -> ScriptedAnswer:
+    return ScriptedAnswer(status, compact_json(body).encode(), headers or {}, cut_off)

@@ -18,7 +18,7 @@ from ragassay.testing.manners import load_manner
 from ragassay.testing.script import RecordedRequest, Reply, Script
 
 if TYPE_CHECKING:
-    from ragassay.testing.http_server import ChatServer
+    from ragassay.testing.http_server import LoopbackServer
 
 _HOST = "127.0.0.1"
 
@@ -110,7 +110,7 @@ class ScriptedModel:
         self._log = log
         self._log_file: TextIO | None = None
         self._port: int | None = None
-        self._server: ChatServer | None = None
+        self._server: LoopbackServer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
@@ -215,11 +215,11 @@ class ScriptedModel:
             started.set_exception(error)
 
     async def _serve(self, started: Future[int]) -> None:
-        from ragassay.testing.http_server import ChatServer
+        from ragassay.testing.http_server import LoopbackServer
 
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        self._server = ChatServer(
+        self._server = LoopbackServer(
             self._script, self._latency_s, self._note_finished, self._batch_plan
         )
         async with self._server.serving(_HOST, self._wanted_port) as port:

@@ -107,7 +107,11 @@ def split_bibliography(
         >>> found.references[0].label, len(found.blocks)
         ('1', 1)
     """
-    lines = [_Line(n, start, end, text) for n, b in enumerate(blocks) for start, end in b.lines]
+    lines = [
+        _BibliographyLine(n, start, end, text)
+        for n, b in enumerate(blocks)
+        for start, end in b.lines
+    ]
     known = [title.casefold() for title in titles if len(title) > 3]
     kinds = _mark_lines(lines, blocks, known)
     gone = {line.start for line in lines if kinds[line.start]}
@@ -119,7 +123,7 @@ def split_bibliography(
 
 
 @dataclass(frozen=True)
-class _Line:
+class _BibliographyLine:
     """A line of a block."""
 
     block: int
@@ -144,7 +148,7 @@ class _Line:
 
 
 def _mark_lines(
-    lines: Sequence[_Line], blocks: Sequence[Block], titles: Sequence[str]
+    lines: Sequence[_BibliographyLine], blocks: Sequence[Block], titles: Sequence[str]
 ) -> dict[int, str]:
     """Return "title", "entry" or "" for each line, by its first character."""
     kinds = {line.start: "" for line in lines}
@@ -174,8 +178,10 @@ def _mark_lines(
     return kinds
 
 
-def _section(lines: Sequence[_Line], first: int, blocks: Sequence[Block]) -> list[_Line]:
-    section: list[_Line] = []
+def _section(
+    lines: Sequence[_BibliographyLine], first: int, blocks: Sequence[Block]
+) -> list[_BibliographyLine]:
+    section: list[_BibliographyLine] = []
     for line in lines[first:]:
         if blocks[line.block].kind == "heading":
             break
@@ -183,7 +189,7 @@ def _section(lines: Sequence[_Line], first: int, blocks: Sequence[Block]) -> lis
     return section
 
 
-def _is_list(section: Sequence[_Line], titles: Sequence[str], is_clear: bool) -> bool:
+def _is_list(section: Sequence[_BibliographyLine], titles: Sequence[str], is_clear: bool) -> bool:
     n_entries = sum(
         bool(_MARKS_ALONE.fullmatch(one.text))
         or _is_entry(one.text, titles)
@@ -193,7 +199,7 @@ def _is_list(section: Sequence[_Line], titles: Sequence[str], is_clear: bool) ->
     return n_entries > 0 and n_entries >= _LEAST_SHARE * len(section)
 
 
-def _is_listed(line: _Line) -> bool:
+def _is_listed(line: _BibliographyLine) -> bool:
     is_item = _LABEL.match(line.whole) or _ITEM.match(line.whole)
     return bool(is_item) and not _MARK.search(_body(line))
 
@@ -208,7 +214,7 @@ def _is_entry(text: str, titles: Sequence[str]) -> bool:
     return bool(names) or _has_title(body, titles)
 
 
-def _is_reference(line: _Line, titles: Sequence[str]) -> bool:
+def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
     """Return whether a labelled line names a document, and has no citation mark of its own."""
     body = _body(line)
     label = _LABEL.match(line.text) or _LABEL.match(line.whole)
@@ -225,12 +231,12 @@ def _has_title(text: str, titles: Sequence[str]) -> bool:
     return any(plain.startswith(title) for title in titles)
 
 
-def _body(line: _Line) -> str:
+def _body(line: _BibliographyLine) -> str:
     label = _LABEL.match(line.text)
     return line.text[label.end() :] if label else line.text
 
 
-def _references(lines: Sequence[_Line]) -> list[Reference]:
+def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
     """Return the entries; a line without a label goes on with the one before that has one."""
     found: list[Reference] = []
     for line in lines:
@@ -253,7 +259,7 @@ def _references(lines: Sequence[_Line]) -> list[Reference]:
     return found
 
 
-def _names_itself(line: _Line, found: Sequence[Reference]) -> bool:
+def _names_itself(line: _BibliographyLine, found: Sequence[Reference]) -> bool:
     """Return whether an unlabelled line is an entry of its own: entries before have no label."""
     return all(one.label == str(n) for n, one in enumerate(found, 1)) and bool(
         _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)

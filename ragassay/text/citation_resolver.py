@@ -252,8 +252,8 @@ class CitationResolver:
     def _find_by_author(self, value: str) -> str | None:
         """Return the one source, or one entry of the references, with authors and year."""
         authors, _, year = value.rpartition(", ")
-        heads = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
-        found = [name for name, head in heads.items() if _has_authors(head, authors, year)]
+        openings = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
+        found = [name for name, head in openings.items() if _has_authors(head, authors, year)]
         if len(found) == 1:
             return found[0]
         entries = [
@@ -311,9 +311,9 @@ def _has_authors(text: str, authors: str, year: str) -> bool:
 def _by_title(sources: Sequence[Document]) -> dict[str, str]:
     """Return ids by title, and by what stands before a subtitle where no other begins so."""
     titles = {title: s.id for s in reversed(sources) if (title := _plain_words(s.title))}
-    heads = [(_plain_words(s.title.partition(":")[0]), s.id) for s in sources if ":" in s.title]
-    counts = Counter(head for head, _ in heads)
-    for head, name in heads:
+    openings = [(_plain_words(s.title.partition(":")[0]), s.id) for s in sources if ":" in s.title]
+    counts = Counter(head for head, _ in openings)
+    for head, name in openings:
         if counts[head] == 1 and len(head.split()) >= LEAST_HEAD_WORDS:
             titles.setdefault(head, name)
     return titles

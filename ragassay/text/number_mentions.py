@@ -102,12 +102,12 @@ def read_mentions(text: str) -> tuple[NumberMention, ...]:
             if quantities[place].start >= start:
                 inside.append(quantities[place])
             place += 1
-        found += _Sentence(text, (start, end), n, inside, topic).mentions()
+        found += _SentenceWords(text, (start, end), n, inside, topic).mentions()
     return tuple(found)
 
 
 @dataclass(frozen=True)
-class _Sentence:
+class _SentenceWords:
     """A sentence with the numbers in it: what all of its mentions share."""
 
     text: str

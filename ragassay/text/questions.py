@@ -181,7 +181,7 @@ _NEGATED_OPENING = re.compile(
     rf"^(?:{_NEGATED}|{_AUXILIARY}\s+{_WHO}\s+not|would(?:n['\u2019]?t)?\s+you\s+(?:not\s+)?(?:agree|say))\b",
     re.IGNORECASE,
 )
-_SETTLED = re.compile(
+_PRESUMED = re.compile(
     r"\b(?:obvious(?:ly)?|of course|undoubtedly|undeniabl[ey]|unquestionabl[ey]"
     r"|needless to say|as (?:we|everyone|everybody) (?:all )?knows?|(?:as is|it is) well[- ]known"
     r"|it is (?:clear|true) that|everyone knows|surely|no doubt)\b",
@@ -230,15 +230,19 @@ def question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, ...]:
 
 
 def _leading(text: str) -> Flaw | None:
-    tag, opening, settled = _TAG.search(text), _NEGATED_OPENING.search(text), _SETTLED.search(text)
+    tag, opening, presumed = (
+        _TAG.search(text),
+        _NEGATED_OPENING.search(text),
+        _PRESUMED.search(text),
+    )
     if tag:
         mend = "ask without the tag: a question that may be answered either way"
         return Flaw("leading", f'the tag "{tag[0].strip(" ,;")}" expects one answer', mend)
     if opening:
         mend = "ask it without the negation"
         return Flaw("leading", f'the opening "{opening[0]}" expects one answer', mend)
-    if settled:
-        return Flaw("leading", f'"{settled[0]}" takes the answer for granted', "leave it out")
+    if presumed:
+        return Flaw("leading", f'"{presumed[0]}" takes the answer for granted', "leave it out")
     return None
 
 

@@ -179,7 +179,7 @@ class SystemCover:
 
 
 @dataclass(frozen=True)
-class _Items:
+class _CoverItems:
     """The items of some passages: asked, covered by one of them, without a verdict."""
 
     asked: frozenset[str]
@@ -187,12 +187,12 @@ class _Items:
     unscored: frozenset[str]
 
     @staticmethod
-    def of(grades: Iterable[Mapping[str, bool | None]]) -> _Items:
+    def of(grades: Iterable[Mapping[str, bool | None]]) -> _CoverItems:
         """Return the items of passages by their verdicts on each."""
         pairs = [pair for grade in grades for pair in grade.items()]
         covered = frozenset(item for item, verdict in pairs if verdict)
         unscored = frozenset(item for item, verdict in pairs if verdict is None) - covered
-        return _Items(frozenset(item for item, _ in pairs), covered, unscored)
+        return _CoverItems(frozenset(item for item, _ in pairs), covered, unscored)
 
 
 @dataclass(frozen=True)
@@ -204,9 +204,9 @@ class _QueryCover:
         verdicts: Items that some passage has a verdict on.
     """
 
-    own: _Items
-    every: _Items
-    others: _Items
+    own: _CoverItems
+    every: _CoverItems
+    others: _CoverItems
     n_verdicts: int
 
 
@@ -272,9 +272,9 @@ def _query_cover(
     own = set(top)
     pairs = [pair for grade in grades.values() for pair in grade.items()]
     return _QueryCover(
-        own=_Items.of(grades[passage] for passage in top if passage in grades),
-        every=_Items.of(grades.values()),
-        others=_Items.of(grade for passage, grade in grades.items() if passage not in own),
+        own=_CoverItems.of(grades[passage] for passage in top if passage in grades),
+        every=_CoverItems.of(grades.values()),
+        others=_CoverItems.of(grade for passage, grade in grades.items() if passage not in own),
         n_verdicts=len({item for item, verdict in pairs if verdict is not None}),
     )
 

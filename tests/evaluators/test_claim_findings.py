@@ -113,9 +113,7 @@ def test_of_the_packaged_bounds_none_lets_a_verdict_lead_and_each_says_what_was_
     assert weight.level == "secondary" and weight.measured and weight.measured.n_measured > 200
     assert not found["number"].is_tested and found["number"].n_measured < 10
     # The likeliest of the contradictions comes first of what is worth a look.
-    assert found["number"].precision > max(
-        found["words"].precision, found["tentative"].precision
-    )
+    assert found["number"].precision > max(found["words"].precision, found["tentative"].precision)
 
 
 def test_a_leaning_is_worth_a_look_and_support_is_nothing():

@@ -160,7 +160,8 @@ def test_few_modules_have_a_word_of_their_own_for_what_is_undecided():
 
 HOUSE_WORDS = re.compile(
     r"\b(?:seats?|seated|jury|confers?|pleas?|parcels?|desks?|doors?|shelf|shelves|strange|untuned"
-    r"|toolbox|stamps?|note_of|bears? out|borne out)\b|CaseFile|OpenFiles|UnderWay|SignalMeter",
+    r"|toolbox|stamps?|note_of|bears? out|borne out)\b|CaseFile|OpenFiles|UnderWay|SignalMeter"
+    r"|Damaged(?:Answer|Pair)|n_settled|leaning_rating",
     re.IGNORECASE,
 )
 """Words of our own for what the field has a term for; docs/lab quotes what was tried under them."""
@@ -176,3 +177,60 @@ def test_no_private_word_stands_where_the_field_has_a_term():
         for word in HOUSE_WORDS.finditer(line)
     ]
     assert package and found == []
+
+
+HOUSE_NAMES = {
+    *("said", "leaning", "leanings", "heads", "looks", "worth", "settled", "standing", "subjects"),
+    *("note_of", "seat", "jury", "under_way", "meter_of"),
+}
+"""Identifiers that the code does not use: `value`, `tentative_label`, `primary_findings` and so on
+are the field's terms."""
+
+PARTICIPLES = re.compile(
+    r"_?(?:told|kept|found|lost|made|given|asked|said|seen|written|shown|built|taken|known|drawn"
+    r"|held|cut|met|sent|left|[a-z]+ed)$"
+)
+VERBS = {"embed", "feed", "need", "proceed", "exceed", "seed", "speed"}
+"""Words that end as a participle does."""
+
+
+def definitions() -> Iterator[tuple[str, ast.AST]]:
+    """Yield every node of the package with its module."""
+    for path in sorted((ROOT / "ragassay").rglob("*.py")):
+        name = str(path.relative_to(ROOT))
+        yield from ((name, node) for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
+def test_no_identifier_is_a_private_word():
+    found = set()
+    for module, node in definitions():
+        names = {
+            ast.Name: ("id",),
+            ast.Attribute: ("attr",),
+            ast.arg: ("arg",),
+            ast.FunctionDef: ("name",),
+            ast.AsyncFunctionDef: ("name",),
+            ast.ClassDef: ("name",),
+        }.get(type(node), ())
+        found |= {(module, x) for n in names if (x := getattr(node, n).lower()) in HOUSE_NAMES}
+    assert found == set()
+
+
+def test_a_class_name_stands_once_in_the_package():
+    places: dict[str, list[str]] = {}
+    for module, node in definitions():
+        if isinstance(node, ast.ClassDef):
+            places.setdefault(node.name.lstrip("_"), []).append(module)
+    assert len(places) > 500
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_function_is_named_by_a_bare_participle():
+    found = set()
+    for module, node in definitions():
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        is_property = any("property" in ast.unparse(one) for one in node.decorator_list)
+        if not is_property and PARTICIPLES.match(node.name) and node.name.strip("_") not in VERBS:
+            found.add((module, node.name))
+    assert found == set()

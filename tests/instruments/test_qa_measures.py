@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ragassay.qa.measures import Compared, measure_papers, measured_groups
 
 from ragassay.models.embeddings import RoleEncoder
 from ragassay.prompts.model_forms import TextRole
 from ragassay.qa import measures
+from ragassay.qa.measures import Compared, measure_papers, measured_groups
 from ragassay.qa.scores import qa_scores
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import Paper, PaperMeasures, PaperSection

@@ -9,7 +9,7 @@ from pages import unfolded, unpacked
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import (
     Bound,
-    Cascade,
+    CascadeSummary,
     Citation,
     CitationVerdict,
     Evaluation,
@@ -89,7 +89,7 @@ def test_undecided_verdicts_have_a_count_of_their_own():
     assert view_open([ANSWER]).undecided == ("1 evidence verdict", "1 citation verdict")
     assert view_open([ANSWER]).unscored == ("1 evidence verdict: time-out",)
     assert undecided_text(summary) == "2 undecided: name a judge (--escalate) for them"
-    cascade = Cascade(judge="a", second="b", when="undecided")
+    cascade = CascadeSummary(judge="a", second="b", when="undecided")
     assert undecided_text(summary.model_copy(update={"cascade": cascade})) == "2 undecided"
     assert undecided_text(summarize([], 0, 0, 0)) == secondary_text(summarize([], 0, 0, 0)) == ""
 

@@ -152,7 +152,9 @@ class TestWhatIsWrong:
 
     def test_a_run_without_a_serious_finding_does_not_say_that_all_is_well(self, run):
         calm = run.evaluations[1:]
-        summary = summarize(calm, 2, 0, 0).model_copy(update={"secondary_findings": {"x": 3}, "n_undecided": 1})
+        summary = summarize(calm, 2, 0, 0).model_copy(
+            update={"secondary_findings": {"x": 3}, "n_undecided": 1}
+        )
         assert lead_text(summary, calm) == (
             "Nothing serious leads in 2 answers; 3 findings worth a look and 1 undecided verdict."
         )

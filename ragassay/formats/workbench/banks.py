@@ -60,7 +60,7 @@ from ragassay.records import Rejection
 VERSION = "format_version"
 
 
-class _Kind(NamedTuple):
+class _BankKind(NamedTuple):
     """The fields of one kind of nugget: in a line of v3, and in a test bank."""
 
     bank: str
@@ -71,8 +71,8 @@ class _Kind(NamedTuple):
 
 
 _KINDS = (
-    _Kind("nugget_bank", "question", "question_id", "question_text", "question_id"),
-    _Kind("claim_bank", "claim", "claim_id", "nugget_text", "nugget_id"),
+    _BankKind("nugget_bank", "question", "question_id", "question_text", "question_id"),
+    _BankKind("claim_bank", "claim", "claim_id", "nugget_text", "nugget_id"),
 )
 _BANK_NAMES = {"title_query": "query_text", "metadata": "info"}
 
@@ -103,7 +103,7 @@ def split_banks(items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]
                 yield from _read_kind(item, kind)
 
 
-def _read_kind(item: Item, kind: _Kind) -> Iterator[Item | Rejection]:
+def _read_kind(item: Item, kind: _BankKind) -> Iterator[Item | Rejection]:
     value = item.fields[kind.bank]
     if not (is_object(value) or is_list(value)):
         expected = f'nuggets by text: {{TEXT: {{"{kind.text}": …}}}}'
@@ -136,7 +136,7 @@ def _bank_fields(line: JsonRow) -> JsonRow:
     return {VERSION: "v3"} | fields
 
 
-def _item_row(entry: object, key: str, kind: _Kind) -> JsonRow | None:
+def _item_row(entry: object, key: str, kind: _BankKind) -> JsonRow | None:
     """Return a nugget as an item of a test bank."""
     if not is_object(entry):
         return None

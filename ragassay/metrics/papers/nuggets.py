@@ -172,9 +172,9 @@ def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[
         )
     found: dict[str, list[float | None]] = {}
     for name, partial in PARTIAL_CREDITS.items():
-        worth = {"support": 1.0, "partial_support": partial, "not_support": 0.0, None: None}
+        credit = {"support": 1.0, "partial_support": partial, "not_support": 0.0, None: None}
         wanted = vital if name.endswith("vital") else [True] * len(labels)
-        found[name] = [worth[one] for one, counts in zip(labels, wanted, strict=True) if counts]
+        found[name] = [credit[one] for one, counts in zip(labels, wanted, strict=True) if counts]
     return found
 
 

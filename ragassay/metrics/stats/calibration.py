@@ -260,7 +260,7 @@ def explain_undecided(
         )
     else:
         detail = f"{tendency}; it decides from {bound.threshold:.2f} up"
-    return Failure.undecided(f"{detail}{_describe_precision(bound)}")
+    return Failure.left_open(f"{detail}{_describe_precision(bound)}")
 
 
 def _describe_precision(bound: Bound) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from ragassay.records import Cascade, CascadePart, Failure, Judgment, Usage, VerdictBase
+from ragassay.records import CascadePart, CascadeSummary, Failure, Judgment, Usage, VerdictBase
 
 DISPUTED_POINTS = 2.0
 """Difference between two scores from which at least one must be wrong: half of a scale from 1 to
@@ -97,7 +97,7 @@ def joint_name(first: str, second: str | None) -> str:
 
 def cascade_of(
     asked: Mapping[str, Sequence[VerdictBase]], judge: str, second: str, when: str
-) -> Cascade:
+) -> CascadeSummary:
     """Count the questions of a run, and sum the second judge's cost.
 
     `asked` are the first judge's verdicts by kind of question; each kind becomes a part.
@@ -107,7 +107,7 @@ def cascade_of(
     """
     parts = tuple(_part(kind, verdicts) for kind, verdicts in asked.items())
     known = [part.full_cost_usd for part in parts if part.full_cost_usd is not None]
-    return Cascade(
+    return CascadeSummary(
         judge=judge,
         second=second,
         when=when,

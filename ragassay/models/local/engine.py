@@ -37,7 +37,7 @@ N_SCHEMAS_KEPT = 256
 
 
 @dataclass(eq=False)
-class _Row:
+class _BatchRow:
     """A prompt being answered.
 
     Attributes:
@@ -137,7 +137,7 @@ class Engine:
         rows = [self._start(prompt) for prompt in prompts]
         places = {id(row): place for place, row in enumerate(rows)}
 
-        def tell(row: _Row) -> None:
+        def tell(row: _BatchRow) -> None:
             if on_done is not None:
                 on_done(places[id(row)], self._reply(row))
 
@@ -148,10 +148,10 @@ class Engine:
             self._generate(live, tell)
         return [self._reply(row) for row in rows]
 
-    def _start(self, prompt: Prompt) -> _Row:
+    def _start(self, prompt: Prompt) -> _BatchRow:
         tokens = self._chat.encode(prompt.messages)
         matcher = self._compiled(prompt.schema).deep_copy() if prompt.schema is not None else None
-        row = _Row(prompt, matcher, tokens, len(tokens))
+        row = _BatchRow(prompt, matcher, tokens, len(tokens))
         self._force(row)
         row.tokens, row.pending = tokens + row.pending, []
         return row
@@ -171,7 +171,7 @@ class Engine:
             raise RefusedError(f"the reply's schema is not usable: {matcher.get_error()}")
         return matcher
 
-    def _generate(self, rows: Sequence[_Row], tell: Callable[[_Row], None]) -> None:
+    def _generate(self, rows: Sequence[_BatchRow], tell: Callable[[_BatchRow], None]) -> None:
         """Write the replies of rows, as one batch after their shared prefix."""
         from transformers import LogitsProcessorList, StoppingCriteriaList
 
@@ -202,7 +202,7 @@ class Engine:
             **{self._cache_keyword: cache},
         )
 
-    def _shared_prefix(self, rows: Sequence[_Row]) -> tuple[DynamicCache, int]:
+    def _shared_prefix(self, rows: Sequence[_BatchRow]) -> tuple[DynamicCache, int]:
         """Return the cache of the tokens that the rows share, a copy for each, and their number.
 
         The last token of a row is never one of them: `generate` has to be fed something.
@@ -242,7 +242,7 @@ class Engine:
         return copied
 
     def _choose(
-        self, rows: Sequence[_Row], logits: torch.Tensor, tell: Callable[[_Row], None]
+        self, rows: Sequence[_BatchRow], logits: torch.Tensor, tell: Callable[[_BatchRow], None]
     ) -> torch.Tensor:
         """Append to each row its likeliest allowed token, and all that the schema forces after it.
 
@@ -283,7 +283,7 @@ class Engine:
                 tell(row)
         return torch.nn.functional.one_hot(torch.tensor(fed), self._n_vocab).float()
 
-    def _mask_next_tokens(self, rows: Sequence[_Row]) -> torch.Tensor:
+    def _mask_next_tokens(self, rows: Sequence[_BatchRow]) -> torch.Tensor:
         """Return which tokens may come next, shape (n_rows, n_vocab)."""
         bits = np.full((len(rows), (self._n_vocab + 31) // 32), -1, dtype=np.int32)
         for row, row_bits in zip(rows, bits, strict=True):
@@ -292,7 +292,7 @@ class Engine:
         flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
         return torch.from_numpy(flags[:, : self._n_vocab].view(bool))
 
-    def _force(self, row: _Row) -> None:
+    def _force(self, row: _BatchRow) -> None:
         """Append what the schema forces; end the row where its reply, or the limit, is reached."""
         matcher, limit = row.matcher, row.prompt.max_tokens
         if matcher is None:
@@ -309,7 +309,7 @@ class Engine:
         row.is_done = is_whole or row.is_cut
         del row.written[limit:], row.choices[limit:]
 
-    def _reply(self, row: _Row) -> GeneratedReply:
+    def _reply(self, row: _BatchRow) -> GeneratedReply:
         return GeneratedReply(
             text=str(self._tokenizer.decode(row.written, skip_special_tokens=True)),
             tokens=tuple(row.choices),

@@ -95,14 +95,14 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
 class LabelKind:
     """A kind of label: the agent whose reply has it in a field, and the arguments to ask with.
 
-    `subjects` returns the arguments for a place of a case; none where the case has no such place.
+    `arguments_at` returns the arguments for a place of a case; none without such a place.
     """
 
     task: LabelTask
     labels: Sequence[str]
     agent: Callable[[], Agent]
     field: str
-    subjects: Callable[[Case, Place], list[tuple[Any, ...]]]
+    arguments_at: Callable[[Case, Place], list[tuple[Any, ...]]]
 
 
 SENTENCES = LabelKind(
@@ -148,7 +148,7 @@ class AnswerLabelTask(CompileTask):
                 continue
             case = case_of(record, self.tools.settings, self.tools.retrieval.corpus)
             for place, label in sorted(labels.items()):
-                subjects = self.kind.subjects(case, place)
+                requests = self.kind.arguments_at(case, place)
                 items += [
                     CompileItem(
                         key=f"{record.id}/{place[0] or place[1]}",
@@ -158,9 +158,9 @@ class AnswerLabelTask(CompileTask):
                         reply={self.kind.field: label},
                         about=about_case(case),
                     )
-                    for arguments in subjects
+                    for arguments in requests
                 ]
-                if not subjects:
+                if not requests:
                     rejections.append(_no_sentence(self.gold or path, record.id, place[0]))
         if not items:
             raise InputError(f"no label of {path} is about what its answers have")

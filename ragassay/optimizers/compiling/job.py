@@ -188,7 +188,7 @@ def run_compile_job(
         budget = Budget(job.max_usd, job.max_calls)
         shared = Shared(loop, memory, budget, settings.judge.max_attempts)
         try:
-            return _Job(opened, shared, steps).run(work)
+            return _RunningJob(opened, shared, steps).run(work)
         except JobStopped as stopped:
             loop.wait(shared.settle)
             raise stopped.reason from stopped
@@ -241,7 +241,7 @@ def _open(job: CompileJob, settings: Settings, corpus: Literature | None) -> _Op
     return _OpenJob(job, plain, task, data, taught, tried, n_calls_of(job.budget, len(tried)))
 
 
-class _Job:
+class _RunningJob:
     """A running job."""
 
     def __init__(self, opened: _OpenJob, shared: Shared, steps: Steps) -> None:

@@ -324,7 +324,7 @@ class LivePubMed(Rebuilt):
 def _open_cache(folder: Path) -> Cache:
     import diskcache
 
-    class Plain(diskcache.Disk):
+    class ReplyDisk(diskcache.Disk):
         """Reads texts and bytes, and nothing that could run code."""
 
         def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
@@ -334,7 +334,7 @@ def _open_cache(folder: Path) -> Cache:
             return super().fetch(mode, filename, value, read)
 
     try:
-        return diskcache.Cache(str(folder), disk=Plain)
+        return diskcache.Cache(str(folder), disk=ReplyDisk)
     except (OSError, sqlite3.Error) as error:
         raise CorpusError(
             f"cannot keep PubMed's answers in {folder}: {error}; choose another folder"

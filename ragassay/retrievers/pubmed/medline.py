@@ -38,7 +38,7 @@ _EXPECTED_LINE = 'a field ("TI  - …") or a continuation that is indented'
 
 
 @dataclass
-class _Record:
+class _MedlineRecord:
     """The lines of a record.
 
     Attributes:
@@ -100,7 +100,7 @@ def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
     Raises:
         InputError: the file is missing, is a folder or may not be opened.
     """
-    record: _Record | None = None
+    record: _MedlineRecord | None = None
     previous = 0
     all_utf8 = True
     for line in iter_lines(path):
@@ -116,7 +116,7 @@ def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
         if record is None or _starts_record(text, record, line.number > previous + 1):
             if record is not None:
                 yield _read_article(record, str(path))
-            record = _Record(line.number)
+            record = _MedlineRecord(line.number)
         record.add(text)
         previous = line.number
     if record is not None:
@@ -130,7 +130,7 @@ def _decode(data: bytes) -> tuple[str, bool]:
         return data.decode("latin-1"), False
 
 
-def _starts_record(text: str, record: _Record, after_blank: bool) -> bool:
+def _starts_record(text: str, record: _MedlineRecord, after_blank: bool) -> bool:
     match = _FIELD.match(text)
     return match is not None and (after_blank or (match[1] == "PMID" and "PMID" in record.fields))
 
@@ -147,7 +147,7 @@ def _not_utf8(line: RawLine, text: str, file: str) -> Rejection:
     return Place(file, line.number, f"line-{line.number}", shorten_text(text)).reject(problem)
 
 
-def _read_article(record: _Record, file: str) -> Article | Rejection:
+def _read_article(record: _MedlineRecord, file: str) -> Article | Rejection:
     article = record.problem or _article(record)
     if isinstance(article, Article):
         return article
@@ -157,7 +157,7 @@ def _read_article(record: _Record, file: str) -> Article | Rejection:
     return place.reject(Problem(article.field, prefix + article.text, article.expected))
 
 
-def _article(record: _Record) -> Article | Problem:
+def _article(record: _MedlineRecord) -> Article | Problem:
     pmid = record.value("PMID")
     if not PMID.match(pmid):
         found = f"found {found_text(pmid)}" if pmid else "the PMID is missing"
@@ -185,7 +185,7 @@ def _article(record: _Record) -> Article | Problem:
     )
 
 
-def _read_date(record: _Record) -> str | Problem:
+def _read_date(record: _MedlineRecord) -> str | Problem:
     online = _DEP.match(record.value("DEP"))
     known = [free_date(record.value("DP"))]
     if online is not None:
@@ -196,7 +196,7 @@ def _read_date(record: _Record) -> str | Problem:
     return earliest(one for one in known if isinstance(one, str))
 
 
-def _doi(record: _Record) -> str:
+def _doi(record: _MedlineRecord) -> str:
     for value in (*record.values("LID"), *record.values("AID")):
         match = _DOI.match(value)
         if match is not None and (doi := plain_doi(match[1])):
@@ -208,7 +208,7 @@ def _descriptor(heading: str) -> str:
     return heading.partition("/")[0].strip().lstrip("*")
 
 
-def _references(record: _Record) -> Iterator[tuple[str, str, str]]:
+def _references(record: _MedlineRecord) -> Iterator[tuple[str, str, str]]:
     for tag in record.fields:
         kind = MEDLINE_TAGS.get(tag)
         for value in record.values(tag) if kind else ():

@@ -19,7 +19,7 @@ from ragassay.extras import EXTRAS, need
 from ragassay.model_names import is_local
 from ragassay.models.hosting import OwnModels
 from ragassay.records import Record
-from ragassay.runs.distributed.hub import EventBatch, Hub, Kind, Work, work_on_shard
+from ragassay.runs.distributed.hub import EventBatch, Hub, Kind, WorkerTask, work_on_shard
 from ragassay.runs.progress import Event, Listener
 from ragassay.store import opened_store
 
@@ -209,7 +209,7 @@ class _Driver:
                 while some := list(itertools.islice(rows, N_ROWS)):
                     await self.hub.add_rows.remote(some)
         run_arguments: Any = self.tools.arguments
-        work = Work(
+        work = WorkerTask(
             kind=self.kind,
             run_arguments=replace(
                 run_arguments, settings=self._share_calls(run_arguments.settings)

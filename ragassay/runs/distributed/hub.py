@@ -206,7 +206,7 @@ class SharedLimiter:
         await self._hub.hold.remote(endpoint, wait_s)
 
 
-class Kind(Protocol):
+class WorkKind(Protocol):
     """A kind of work, such as judging answers; it is sent to the workers."""
 
     def identity(self, tools: Run) -> str:
@@ -225,7 +225,7 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkerTask:
     """The common part of all shards of a run.
 
     Attributes:
@@ -238,7 +238,7 @@ class Work:
         run: The run's own name: a process may serve several runs of one identity.
     """
 
-    kind: Kind
+    kind: WorkKind
     run_arguments: RunArguments
     settings: Settings
     corpus: Literature
@@ -249,7 +249,7 @@ class Work:
     run: str = field(default_factory=lambda: uuid4().hex)
 
 
-def work_on_shard(work: Work, records: Sequence[Record], *, is_repeated: bool) -> None:
+def work_on_shard(work: WorkerTask, records: Sequence[Record], *, is_repeated: bool) -> None:
     """Bring records to their ends and deliver their results to the hub; a task of the cluster.
 
     Raises:
@@ -260,7 +260,7 @@ def work_on_shard(work: Work, records: Sequence[Record], *, is_repeated: bool) -
     asyncio.run(_work_on_shard(work, records, asks=is_repeated or work.has_rows))
 
 
-async def _work_on_shard(work: Work, records: Sequence[Record], *, asks: bool) -> None:
+async def _work_on_shard(work: WorkerTask, records: Sequence[Record], *, asks: bool) -> None:
     import ray
 
     node = ray.get_runtime_context().get_node_id()
@@ -281,7 +281,7 @@ async def _work_on_shard(work: Work, records: Sequence[Record], *, asks: bool) -
 _BUILT: dict[str, Run] = {}
 
 
-def _build_run(work: Work) -> Run:
+def _build_run(work: WorkerTask) -> Run:
     """Return a run, built once a process."""
     if work.run not in _BUILT:
         _BUILT.clear()
