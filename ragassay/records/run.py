@@ -244,7 +244,7 @@ class PanelAgreement(Frozen):
         alpha_alone: Krippendorff's alpha, ordinal, of the ratings given alone.
         exact_alone: Share of judgments with identical ratings, given alone.
         n_disputed: Judgments with two ratings at least two points apart.
-        n_settled: Those of them without such ratings after the judges read each other's reasons.
+        n_resolved: Those of them without such ratings after the judges read each other's reasons.
         n_heard_again: Ratings that were given again.
         pairs: How alike each two judges are. Empty in runs of earlier versions.
         n_effective: How many independent judges the panel is worth at least; None where unknown.

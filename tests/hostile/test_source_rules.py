@@ -161,7 +161,7 @@ def test_few_modules_have_a_word_of_their_own_for_what_is_undecided():
 HOUSE_WORDS = re.compile(
     r"\b(?:seats?|seated|jury|confers?|pleas?|parcels?|desks?|doors?|shelf|shelves|strange|untuned"
     r"|toolbox|stamps?|note_of|bears? out|borne out)\b|CaseFile|OpenFiles|UnderWay|SignalMeter"
-    r"|Damaged(?:Answer|Pair)|n_settled|leaning_rating",
+    r"|Damaged(?:Answer|Pair)",
     re.IGNORECASE,
 )
 """Words of our own for what the field has a term for; docs/lab quotes what was tried under them."""

@@ -19,7 +19,7 @@ from ragassay.extras import EXTRAS, need
 from ragassay.model_names import is_local
 from ragassay.models.hosting import OwnModels
 from ragassay.records import Record
-from ragassay.runs.distributed.hub import EventBatch, Hub, Kind, WorkerTask, work_on_shard
+from ragassay.runs.distributed.hub import EventBatch, Hub, WorkKind, WorkerTask, work_on_shard
 from ragassay.runs.progress import Event, Listener
 from ragassay.store import opened_store
 
@@ -130,7 +130,7 @@ def shards_of(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
 async def work_in_cluster(
     records: Sequence[Record],
     tools: Run,
-    kind: Kind,
+    kind: WorkKind,
     path: Path | None,
     keep: Callable[[Any], None],
     listen: Listener,
@@ -180,7 +180,7 @@ class _Driver:
 
     n_workers: int
     tools: Run
-    kind: Kind
+    kind: WorkKind
     path: Path | None
     keep: Callable[[Any], None]
     listen: Listener
