@@ -17,7 +17,7 @@ SMOLLM2 = "smollm2-135m"
 """SmolLM2-135M-Instruct, installed as a package."""
 
 MINILM = "all-MiniLM-L6-v2"
-"""The embedding model, installed as a package."""
+"""The packaged embedding model."""
 
 EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
 """The base model of the shipped adapters."""

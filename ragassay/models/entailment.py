@@ -265,6 +265,7 @@ def _load_encoder(name: str, source: str, dtype: torch.dtype, n_labels: int) -> 
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
     from ragassay.models.cross_encoder import READ, BidirectionalEncoder, CausalEncoder
+    from ragassay.models.layers import load_minilm
 
     with loading(name):
         config: Any = AutoConfig.from_pretrained(source, trust_remote_code=False)
@@ -275,7 +276,10 @@ def _load_encoder(name: str, source: str, dtype: torch.dtype, n_labels: int) -> 
     with loading(name):
         reads_both_ways = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
         read = {} if reads_both_ways else _lower_layers(config, READ)
-        base = AutoModel.from_pretrained(source, dtype=dtype, **read, trust_remote_code=False)
+        if name == MINILM:
+            base = load_minilm()
+        else:
+            base = AutoModel.from_pretrained(source, dtype=dtype, **read, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     kind = BidirectionalEncoder if reads_both_ways else CausalEncoder
     return kind(base, tokenizer, name, PACKAGED.get(name, ""), n_labels)

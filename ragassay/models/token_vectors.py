@@ -146,10 +146,15 @@ class TokenEncoder:
         if self._loaded is None:
             from transformers import AutoModel, AutoTokenizer
 
+            from ragassay.models.layers import load_minilm
+
             source = str(minilm_folder()) if self.name == MINILM else self.name
             with loading(self.name):
                 tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-                model = AutoModel.from_pretrained(source, trust_remote_code=False).eval()
+                if self.name == MINILM:
+                    model = load_minilm()
+                else:
+                    model = AutoModel.from_pretrained(source, trust_remote_code=False).eval()
             if tokenizer.model_max_length > 1_000_000:
                 known = getattr(model.config, "max_position_embeddings", MOST_TOKENS)
                 # A tokenizer published without a limit; RoBERTa's positions start at 2.
