@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragassay.errors import SettingsError
+from ragassay.extras import EXTRAS, need
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
 from ragassay.model_names import MINILM, SMOLLM2
 from ragassay.models.hosting import computed_by_host
@@ -249,9 +250,11 @@ def pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:
         n_labels: Labels of the head; a verifier has three.
 
     Raises:
+        ExtraError: What loads it is not installed.
         SettingsError: It is unavailable, is neither an encoder nor a decoder of text, or its
             weights differ from the packaged ones.
     """
+    need(*EXTRAS["hub"])
     import torch
 
     on_gpu = base not in PACKAGED and torch.cuda.is_available()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.extras import need
+from ragassay.extras import EXTRAS, need
 from ragassay.model_names import MINILM
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, loading, minilm_folder, quiet_loading
 
@@ -61,9 +61,13 @@ class TokenEncoder:
 
     Args:
         model: `MINILM`, or an encoder's name on Hugging Face's hub, or its folder.
+
+    Raises:
+        ExtraError: What loads it is not installed; the packaged one needs it here too.
     """
 
     def __init__(self, model: str = MINILM) -> None:
+        need(*EXTRAS["hub"])
         self.name = model
         self.digest = MINILM_SAFETENSORS_SHA256 if model == MINILM else ""
         self._loaded: tuple[PreTrainedModel, PreTrainedTokenizerBase] | None = None

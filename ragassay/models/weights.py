@@ -17,6 +17,7 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import ExtraError, SettingsError
+from ragassay.extras import EXTRAS, need
 from ragassay.model_names import MINILM, SMOLLM2
 
 if TYPE_CHECKING:
@@ -187,8 +188,10 @@ def check_hub(name: str) -> None:
     """Refuse a model that is neither on this machine nor on the hub; its libraries would retry.
 
     Raises:
+        ExtraError: The libraries that load it are not installed.
         SettingsError: It cannot be had.
     """
+    need(*EXTRAS["hub"])
     import httpx
     from huggingface_hub import constants, get_token, try_to_load_from_cache
 
@@ -285,8 +288,9 @@ def load_pretrained(kind: str, name: str, dtype: Any = None) -> tuple[Any, Any]:
         dtype: What it computes in; None for what transformers chooses.
 
     Raises:
-        SettingsError: See `loading`.
+        ExtraError, SettingsError: See `loading`.
     """
+    need(*EXTRAS["hub"])
     import transformers
 
     options = {} if dtype is None else {"dtype": dtype}

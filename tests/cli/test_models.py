@@ -37,8 +37,15 @@ def test_a_card_shows_figures_intervals_limits_and_digest() -> None:
     assert card["model"] == "ragassay/minilm-verifier"
 
 
-def test_a_model_without_a_card_is_shown_as_such() -> None:
+def test_the_encoders_card_names_its_licence_and_origin() -> None:
     done = RUN.invoke(app, ["models", "show", "all-MiniLM-L6-v2"])
+    text = " ".join(done.output.split())
+    assert done.exit_code == 0 and "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)" in text
+
+
+def test_a_model_without_a_card_is_shown_as_such(tmp_path: Path) -> None:
+    (tmp_path / "ragassay.json").write_text("{}")
+    done = RUN.invoke(app, ["models", "show", str(tmp_path)])
     assert done.exit_code == 0 and "no card" in done.output
 
 
