@@ -25,10 +25,6 @@ What `pip install "ragassay[all]"` installs, as its packages declare it; `python
 PYTHON` makes this page, and a workflow looks weekly for a licence that ragassay (Apache-2.0)
 may not build on.
 
-| licence | packages |
-|---|---|
-"""
-WEIGHTS = """
 ## Model weights in the package
 
 | weights | licence | origin |
@@ -37,6 +33,11 @@ WEIGHTS = """
 `sentence-transformers/all-MiniLM-L6-v2`, as published but in half precision |
 | adapters, raters, the reranker | Apache-2.0 | trained here over all-MiniLM-L6-v2 and \
 SmolLM2-135M-Instruct (both Apache-2.0); `ragassay models show NAME` names the data |
+
+## Packages
+
+| licence | packages |
+|---|---|
 """
 
 
@@ -53,7 +54,7 @@ def main(python: str) -> int:
     rows = (
         f"| {name} | {', '.join(sorted(found[name], key=str.lower))} |" for name in sorted(found)
     )
-    PAGE.write_text(HEAD + "\n".join(rows) + "\n" + WEIGHTS, encoding="utf-8")
+    PAGE.write_text(HEAD + "\n".join(rows) + "\n", encoding="utf-8")
     refused = {name: packages for name, packages in found.items() if REFUSED.search(name)}
     for name, packages in refused.items():
         print(f"error: {', '.join(packages)} under {name}", file=sys.stderr)

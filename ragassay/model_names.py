@@ -55,6 +55,12 @@ SHIPPED_VERIFIERS = (MINILM_VERIFIER, SMOLLM2_VERIFIER, MEAN_VERIFIER)
 EMBEDDED = "embedded"
 """Another name of `MINILM_VERIFIER` in settings."""
 
+JUDGE = "judge"
+"""In settings in place of a model: the judge decides itself."""
+
+COSINE = "cosine"
+"""In settings in place of a model: the embedder's cosine; cosine:0.6 sets its threshold."""
+
 
 def is_local(model: str) -> bool:
     """Return whether a LiteLLM model name runs in this process."""

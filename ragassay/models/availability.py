@@ -13,8 +13,10 @@ from pydantic import ValidationError
 from ragassay.errors import ExtraError, InputError, SettingsError
 from ragassay.extras import EXTRAS, is_installed, need
 from ragassay.model_names import (
+    COSINE,
     EMBEDDED,
     INSTRUMENTS,
+    JUDGE,
     MEAN_VERIFIER,
     MINILM,
     PROVIDER,
@@ -97,8 +99,6 @@ def is_of_hub(name: str) -> bool:
     Args:
         name: Of a verifier, a grader, or a model of correctness.
     """
-    from ragassay.models.correctness import COSINE, JUDGE
-
     own = ("", JUDGE, COSINE, EMBEDDED)
     return not (
         is_local(name) or name.partition(":")[0] in own or load_verifier_kinds().facts.is_chat(name)

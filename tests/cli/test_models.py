@@ -43,9 +43,10 @@ def test_the_encoders_card_names_its_licence_and_origin() -> None:
     assert done.exit_code == 0 and "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)" in text
 
 
-def test_a_model_without_a_card_is_shown_as_such(tmp_path: Path) -> None:
-    (tmp_path / "ragassay.json").write_text("{}")
-    done = RUN.invoke(app, ["models", "show", str(tmp_path)])
+def test_a_model_without_a_card_is_shown_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = replace(registry.item_of("ragassay/signals"), card=None)
+    monkeypatch.setattr(registry, "registered_models", lambda: (item,))
+    done = RUN.invoke(app, ["models", "show", "ragassay/signals"])
     assert done.exit_code == 0 and "no card" in done.output
 
 
