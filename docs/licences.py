@@ -25,6 +25,17 @@ What `pip install "ragassay[all]"` installs, as its packages declare it; `python
 PYTHON` makes this page, and a workflow looks weekly for a licence that ragassay (Apache-2.0)
 may not build on.
 
+## Model weights in the package
+
+| weights | licence | origin |
+|---|---|---|
+| all-MiniLM-L6-v2 (`ragassay/models/all_minilm_l6_v2`) | Apache-2.0 | \
+`sentence-transformers/all-MiniLM-L6-v2`, as published but in half precision |
+| adapters, raters, the reranker | Apache-2.0 | trained here over all-MiniLM-L6-v2 and \
+SmolLM2-135M-Instruct (both Apache-2.0); `ragassay models show NAME` names the data |
+
+## Packages
+
 | licence | packages |
 |---|---|
 """

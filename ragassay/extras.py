@@ -8,6 +8,7 @@ from collections.abc import Iterable
 EXTRAS = {
     "corpus": ("tantivy",),
     "dense": ("chromadb",),
+    "hub": ("sentence_transformers", "torch", "transformers"),
     "local": ("accelerate", "gguf", "llguidance", "peft"),
     "optimize": ("optuna",),
     "plots": ("matplotlib",),

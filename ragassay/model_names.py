@@ -17,7 +17,7 @@ SMOLLM2 = "smollm2-135m"
 """SmolLM2-135M-Instruct, installed as a package."""
 
 MINILM = "all-MiniLM-L6-v2"
-"""The embedding model, installed as a package."""
+"""The packaged embedding model."""
 
 EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
 """The base model of the shipped adapters."""
@@ -54,6 +54,12 @@ SHIPPED_VERIFIERS = (MINILM_VERIFIER, SMOLLM2_VERIFIER, MEAN_VERIFIER)
 
 EMBEDDED = "embedded"
 """Another name of `MINILM_VERIFIER` in settings."""
+
+JUDGE = "judge"
+"""In settings in place of a model: the judge decides itself."""
+
+COSINE = "cosine"
+"""In settings in place of a model: the embedder's cosine; cosine:0.6 sets its threshold."""
 
 
 def is_local(model: str) -> bool:

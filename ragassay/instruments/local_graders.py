@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragassay.errors import SettingsError
+from ragassay.extras import EXTRAS, need
 from ragassay.instruments.exam_grader import EMPTY, ExamInstrument
 from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.models.local_readers import Prompt, SpanReader, Text2Text
@@ -40,8 +41,10 @@ def local_grader(name: str) -> ExamInstrument:
     The name is that of an encoder-decoder, or of a model of extractive question answering.
 
     Raises:
+        ExtraError: What loads it is not installed.
         SettingsError: It is unavailable, or neither.
     """
+    need(*EXTRAS["hub"])
     from transformers import AutoConfig
 
     with loading(name):

@@ -13,8 +13,12 @@ from pydantic import ValidationError
 from ragassay.errors import ExtraError, InputError, SettingsError
 from ragassay.extras import EXTRAS, is_installed, need
 from ragassay.model_names import (
+    COSINE,
+    EMBEDDED,
     INSTRUMENTS,
+    JUDGE,
     MEAN_VERIFIER,
+    MINILM,
     PROVIDER,
     SHIPPED_VERIFIERS,
     SIGNALS_VERIFIER,
@@ -71,6 +75,8 @@ def need_verifier(name: str) -> None:
         _need_smollm2()
     if name.endswith(".json"):
         need_verifier(_fitted_verifier(Path(name)))
+    elif is_of_hub(name):
+        need(*EXTRAS["hub"])
     if not is_local(name) or name in (*SHIPPED_VERIFIERS, SIGNALS_VERIFIER):
         return
     from ragassay.models.adapters import adapter_of, read_shape
@@ -83,6 +89,20 @@ def need_verifier(name: str) -> None:
     shape = read_shape(adapter.folder)
     if SMOLLM2 in (shape.base, *(one for one, sha in PACKAGED.items() if sha == shape.base_sha256)):
         _need_smollm2()
+    elif shape.base_sha256 != PACKAGED[MINILM]:  # that one runs on ONNX Runtime
+        need(*EXTRAS["hub"])
+
+
+def is_of_hub(name: str) -> bool:
+    """Return whether a setting names a model of transformers, on the hub or in a folder.
+
+    Args:
+        name: Of a verifier, a grader, or a model of correctness.
+    """
+    own = ("", JUDGE, COSINE, EMBEDDED)
+    return not (
+        is_local(name) or name.partition(":")[0] in own or load_verifier_kinds().facts.is_chat(name)
+    )
 
 
 def need_verifiers(names: Iterable[str]) -> None:
@@ -104,7 +124,7 @@ def _fitted_verifier(path: Path) -> str:
 def _need_smollm2() -> None:
     from ragassay.models.weights import SMOLLM2_PACKAGE, packaged_file
 
-    need(*CONVERTING)
+    need(*CONVERTING, *EXTRAS["hub"])
     packaged_file(SMOLLM2_PACKAGE, ".gguf")
 
 

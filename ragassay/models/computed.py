@@ -18,6 +18,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ragassay.models.weights import MINILM_PARTS
+
 if TYPE_CHECKING:
     import numpy as np
     from diskcache import Cache
@@ -158,7 +160,7 @@ def _key(kind: str, digest: str, arguments: Any) -> str:
 @functools.cache
 def _versions() -> tuple[str, ...]:
     """Return the versions of what computes, on which the last digits depend."""
-    found: list[str] = []
+    found = [*MINILM_PARTS.values()]
     for name in ("ragassay", "onnxruntime", "tokenizers", "torch", "transformers"):
         with suppress(importlib.metadata.PackageNotFoundError):
             found.append(importlib.metadata.version(name))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ragassay.errors import SettingsError
-from ragassay.model_names import PROVIDER
+from ragassay.model_names import COSINE, JUDGE, PROVIDER
 from ragassay.models.adapters import CORRECTNESS, adapter_of, read_shape
 from ragassay.models.embeddings import closest_cosine
 from ragassay.models.entailment import (
@@ -35,12 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragassay.models.embeddings import Embedder
-
-JUDGE = "judge"
-"""Setting: the judge's verdicts are used, without a separate model."""
-
-COSINE = "cosine"
-"""Setting: the cosine of the embedding model; cosine:0.6 sets its threshold."""
 
 
 class CorrectnessModel(Protocol):

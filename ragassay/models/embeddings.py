@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from ragassay.extras import EXTRAS, need
 from ragassay.model_names import MINILM
 from ragassay.models.computed import computed_once, is_kept
 from ragassay.models.hosting import Encoded, Recipe, current_host
@@ -56,11 +57,16 @@ class Embedder(Rebuilt):
         model: `MINILM`, or any model that sentence-transformers can load.
 
     Attributes:
-        digest: SHA-256 of the packaged model's weights; of another one the digest of its form, as
-            vectors that were pooled otherwise are others.
+        digest: SHA-256 of the published weights of the packaged model; of another one the digest of
+            its form, as vectors that were pooled otherwise are others.
+
+    Raises:
+        ExtraError: Another model than `MINILM`, and what loads it is not installed.
     """
 
     def __init__(self, model: str = MINILM) -> None:
+        if model != MINILM:
+            need(*EXTRAS["hub"])
         self.name, self.form = model, form_of(model)
         self.digest = MINILM_SAFETENSORS_SHA256 if model == MINILM else self.form.digest
         self._model: TextModel | None = None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragassay.errors import SettingsError
+from ragassay.extras import EXTRAS, need
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
 from ragassay.model_names import MINILM, SMOLLM2
 from ragassay.models.hosting import computed_by_host
@@ -249,9 +250,11 @@ def pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:
         n_labels: Labels of the head; a verifier has three.
 
     Raises:
+        ExtraError: What loads it is not installed.
         SettingsError: It is unavailable, is neither an encoder nor a decoder of text, or its
             weights differ from the packaged ones.
     """
+    need(*EXTRAS["hub"])
     import torch
 
     on_gpu = base not in PACKAGED and torch.cuda.is_available()
@@ -265,6 +268,7 @@ def _load_encoder(name: str, source: str, dtype: torch.dtype, n_labels: int) -> 
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
     from ragassay.models.cross_encoder import READ, BidirectionalEncoder, CausalEncoder
+    from ragassay.models.layers import load_minilm
 
     with loading(name):
         config: Any = AutoConfig.from_pretrained(source, trust_remote_code=False)
@@ -275,7 +279,10 @@ def _load_encoder(name: str, source: str, dtype: torch.dtype, n_labels: int) -> 
     with loading(name):
         reads_both_ways = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
         read = {} if reads_both_ways else _lower_layers(config, READ)
-        base = AutoModel.from_pretrained(source, dtype=dtype, **read, trust_remote_code=False)
+        if name == MINILM:
+            base = load_minilm()
+        else:
+            base = AutoModel.from_pretrained(source, dtype=dtype, **read, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     kind = BidirectionalEncoder if reads_both_ways else CausalEncoder
     return kind(base, tokenizer, name, PACKAGED.get(name, ""), n_labels)

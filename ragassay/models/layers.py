@@ -10,13 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from ragassay.errors import SettingsError
-from ragassay.models.weights import loading
+from ragassay.models.minilm import minilm_weights
+from ragassay.models.weights import loading, minilm_folder, read_config
 from ragassay.process import use_one_core
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
+    from transformers import PreTrainedModel
 
     from ragassay.prompts.model_forms import EmbedderForm, Pooling
 
@@ -127,6 +129,21 @@ def has_modules(source: str) -> bool:
     from huggingface_hub import try_to_load_from_cache
 
     return isinstance(try_to_load_from_cache(source, MODULES), str)
+
+
+def load_minilm() -> PreTrainedModel:
+    """Load the packaged all-MiniLM-L6-v2 in torch, in single precision.
+
+    Raises:
+        SettingsError: Its weights differ from their digests.
+    """
+    from transformers import AutoModel
+
+    model = AutoModel.from_config(read_config(str(minilm_folder())), dtype=torch.float32)
+    # Copied: the arrays are shared by all models of this process.
+    weights = {name: torch.tensor(rows) for name, rows in minilm_weights().items()}
+    model.load_state_dict(weights, strict=True)
+    return model.eval()
 
 
 _N_ROWS = 64

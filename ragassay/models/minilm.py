@@ -1,7 +1,8 @@
 """Run the packaged all-MiniLM-L6-v2 on ONNX Runtime: no torch is imported.
 
-The graph (`minilm.onnx`, by `python -m training.encoder_graph`) has no weights: they come from the
-installed package, and an adapter is added to them before the session is made.
+The graph (`minilm.onnx`, by `python -m training.encoder_graph`) has no weights: they are beside it
+in half precision (by `python -m training.encoder_weights`), and an adapter is added to them before
+the session is made. Everything is computed in single precision.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.models.adapters import WEIGHTS, Adapter, Shape, read_shape
-from ragassay.models.weights import check_digest, minilm_folder
+from ragassay.models.weights import MINILM_PARTS, check_digest, minilm_folder
 from ragassay.process import cores
 from ragassay.text.search import with_closest
 
@@ -38,12 +39,11 @@ class MiniLM:
         adapter: Added to its weights; None for the model as published.
 
     Raises:
-        ExtraError: The model is not installed.
         SettingsError: The weights of the model or of the adapter differ from their digests.
     """
 
     def __init__(self, adapter: Adapter | None = None) -> None:
-        weights = _read_published()
+        weights = minilm_weights()
         if adapter is not None:
             weights = _with_adapter(weights, adapter_tensors(adapter), read_shape(adapter.folder))
         self._session = _session(_arrange_weights(weights))
@@ -156,10 +156,22 @@ def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
 
 
 @functools.cache
-def _read_published() -> dict[str, NDArray[np.float32]]:
+def minilm_weights() -> dict[str, NDArray[np.float32]]:
+    """Read the packaged weights, by their published names, in single precision.
+
+    Raises:
+        SettingsError: They differ from their digests.
+    """
+    import numpy as np
     from safetensors.numpy import load_file
 
-    return load_file(minilm_folder() / "model.safetensors")
+    parts: dict[str, list[NDArray[np.float16]]] = {}
+    for file, digest in MINILM_PARTS.items():
+        check_digest(minilm_folder() / file, digest)
+        for name, rows in load_file(minilm_folder() / file).items():
+            parts.setdefault(name, []).append(rows)
+    # A large matrix goes on in the next file.
+    return {name: np.concatenate(rows, dtype=np.float32) for name, rows in parts.items()}
 
 
 def _with_adapter(
@@ -183,7 +195,7 @@ def _arrange_weights(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, ND
 
     found: dict[str, NDArray[np.float32]] = {}
     for name, rows in weights.items():
-        if name.startswith("pooler.") or name.endswith("position_ids"):
+        if name.startswith("pooler."):
             continue
         is_layer = name.startswith("encoder.") and rows.ndim == 2
         found[name] = np.ascontiguousarray(rows.T) if is_layer else rows

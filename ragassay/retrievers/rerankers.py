@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from threadpoolctl import threadpool_limits
 
 from ragassay.errors import SettingsError
+from ragassay.extras import EXTRAS, need
 from ragassay.models.hosting import Encoded
 from ragassay.models.weights import loading
 from ragassay.records import Document
@@ -221,9 +222,13 @@ class CrossEncoderReranker:
 
     Args:
         model: A name on the hub or a folder.
+
+    Raises:
+        ExtraError: What loads it is not installed.
     """
 
     def __init__(self, model: str) -> None:
+        need(*EXTRAS["hub"])
         self.name = model
         self._model: CrossEncoder | None = None
         self._lock = threading.Lock()

@@ -19,7 +19,7 @@ from ragassay.model_names import (
     SIGNALS_VERIFIER,
     is_local,
 )
-from ragassay.models.availability import need_judge, need_verifier
+from ragassay.models.availability import is_of_hub, need_judge, need_verifier
 from ragassay.models.call_parameters import learn, learnt_note, learnt_of
 from ragassay.models.litellm_library import batch_tokens_usd, import_litellm, listed_price_usd
 from ragassay.models.probe import check_judges
@@ -164,6 +164,9 @@ def check_installed(
             words_of(one.judge.form)
     for name in (settings.chosen_verifier, settings.evaluation.correctness):
         need_verifier(name)
+    texts = (settings.literature.embedder, settings.literature.reranker)
+    if is_of_hub(settings.chosen_grader) or set(texts) - {MINILM, EMBEDDED, NONE}:
+        need(*EXTRAS["hub"])
     _need_corpus((options or {}).get("corpus"), settings)
     _need_tables((options or {}).values())
 

@@ -174,8 +174,17 @@ NEEDING = {
     "--verifier": {
         "ragassay/smollm2-verifier": "ragassay[local]",
         "ragassay/mean-verifier": "ragassay[local]",
+        "made/nli": "ragassay[hub]",
+        "minicheck": "ragassay[hub]",
     },
-    "--correctness": {"ragassay/smollm2-verifier": "ragassay[local]"},
+    "--correctness": {
+        "ragassay/smollm2-verifier": "ragassay[local]",
+        "made/nli": "ragassay[hub]",
+    },
+    "--embedder": {"made/encoder": "ragassay[hub]"},
+    "--rerank": {"made/reranker": "ragassay[hub]"},
+    "--reranker": {"made/reranker": "ragassay[hub]"},
+    "--grader": {"made/flan-t5": "ragassay[hub]"},
     "--judge-form": {"yescieval": "pip install yescieval"},
     "--optimizer": {"miprov2": "ragassay[optimize]"},
     "--corpus": {"built": "ragassay[corpus]"},
@@ -201,14 +210,14 @@ PLAIN = frozenset(
     --baseline --by-facet --cap --citations --clusters --collection --concurrency --csv
     --damage --decisions --depth --direct-class --documents --dry-run --dtype --epochs
     --evidence-rounds --evidence-turns --facet --facets --fail-if --fail-under --finding
-    --folds --found-by --from --given --gold --grader --history --host --instruction
+    --folds --found-by --from --given --gold --history --host --instruction
     --inversion --item --items --items-per-call --json --judge --judge-seed --keep-empty
     --kind --label --labeller --later-wins --latex --layers --tentative --learning-rate
     --least --like-original --limit --long --lower-case --margin --max --max-calls --max-rpm
     --max-tokens --max-usd --measure --metrics --min-answers --min-judgment --min-rating
     --min-relevant --model-option --no-retracted --nuggets --official --pairs-per-call
     --prompt-class --prompts --qa-coverage --questions --raise-on-failure --rank --ratings
-    --relevant-from --remove --repeat --reranker --retries --retry-failed --review --rounds
+    --relevant-from --remove --repeat --retries --retry-failed --review --rounds
     --row-tokens --rubric-set --rubric-text --runs --same --samples --score --secret
     --section-chars --seed --self-rated --share --signals --since --skip-empty
     --source-chars --start --steps --strategy --strict --systems --targets --team --text

@@ -37,8 +37,16 @@ def test_a_card_shows_figures_intervals_limits_and_digest() -> None:
     assert card["model"] == "ragassay/minilm-verifier"
 
 
-def test_a_model_without_a_card_is_shown_as_such() -> None:
+def test_the_encoders_card_names_its_licence_and_origin() -> None:
     done = RUN.invoke(app, ["models", "show", "all-MiniLM-L6-v2"])
+    text = " ".join(done.output.split())
+    assert done.exit_code == 0 and "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)" in text
+
+
+def test_a_model_without_a_card_is_shown_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = replace(registry.item_of("ragassay/signals"), card=None)
+    monkeypatch.setattr(registry, "registered_models", lambda: (item,))
+    done = RUN.invoke(app, ["models", "show", "ragassay/signals"])
     assert done.exit_code == 0 and "no card" in done.output
 
 

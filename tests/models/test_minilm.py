@@ -1,4 +1,8 @@
-"""The packaged encoder on ONNX Runtime computes what torch computes."""
+"""The packaged encoder on ONNX Runtime computes what torch computes with the published weights.
+
+The package has them in half precision, which the bounds here allow for: cosines differ by less than
+a millionth, probabilities by a thousandth. With the same weights the last digits alone differ.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file
 
 from ragassay.model_names import MINILM
 from ragassay.models.adapters import CLOSEST, SIGNALS, WHOLE, Adapter
 from ragassay.models.cross_encoder import CrossEncoder
 from ragassay.models.entailment import pair_encoder
 from ragassay.models.minilm import MiniLMPairs, MiniLMTexts
-from ragassay.models.weights import minilm_folder
+from training.encoder_weights import published_folder
 
 pytestmark = pytest.mark.integration
 
@@ -31,14 +36,16 @@ TEXTS = (
 def test_vectors_of_texts_and_tokens_are_those_of_sentence_transformers() -> None:
     from sentence_transformers import SentenceTransformer
 
-    model, texts = SentenceTransformer(str(minilm_folder()), device="cpu"), MiniLMTexts()
+    model, texts = SentenceTransformer(str(published_folder()), device="cpu"), MiniLMTexts()
     for text in TEXTS:
         (row,) = model.encode([text], output_value=None, show_progress_bar=False)
         vector, tokens = texts.vector_and_tokens(text)
         expected = row["sentence_embedding"].numpy()
-        assert np.allclose(vector / np.linalg.norm(vector), expected, atol=1e-5)
+        unit = vector / np.linalg.norm(vector)
+        assert np.allclose(unit, expected, rtol=0, atol=5e-4)
+        assert 1 - unit @ expected < 1e-6
         is_special = np.isin(row["input_ids"].numpy(), model.tokenizer.all_special_ids)
-        assert np.allclose(tokens, row["token_embeddings"].numpy()[~is_special], atol=1e-4)
+        assert np.allclose(tokens, row["token_embeddings"].numpy()[~is_special], rtol=0, atol=5e-3)
         assert texts.lengths([text]) == [len(row["input_ids"])]
         assert np.allclose(texts.vectors([text, text]), vector, atol=1e-5)
 
@@ -46,8 +53,15 @@ def test_vectors_of_texts_and_tokens_are_those_of_sentence_transformers() -> Non
 @pytest.mark.parametrize("adapter", [WHOLE, CLOSEST, SIGNALS], ids=lambda one: one.model)
 def test_probabilities_of_pairs_are_those_of_torch(adapter: Adapter, tmp_path: Path) -> None:
     pairs = [(claim or "Nothing.", passage) for claim in TEXTS for passage in TEXTS]
-    expected = CrossEncoder.load(adapter, pair_encoder(MINILM, tmp_path)).probabilities(pairs)
-    assert np.allclose(MiniLMPairs(adapter).probabilities(pairs), expected, atol=1e-4)
+    found = MiniLMPairs(adapter).probabilities(pairs)
+    encoder = pair_encoder(MINILM, tmp_path)
+    expected = CrossEncoder.load(adapter, encoder).probabilities(pairs)
+    assert np.allclose(found, expected, rtol=0, atol=1e-5)
+    published = pair_encoder(MINILM, tmp_path)
+    weights = load_file(published_folder() / "model.safetensors")
+    published.base.load_state_dict(weights, strict=False)
+    expected = CrossEncoder.load(adapter, published).probabilities(pairs)
+    assert np.allclose(found, expected, rtol=0, atol=2e-3)
 
 
 def test_no_pair_gives_no_row() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ragassay.errors import SettingsError
 from ragassay.models.token_vectors import MOST_TOKENS, TokenEncoder
-from ragassay.models.weights import minilm_folder
+from training.encoder_weights import published_folder
 
 pytestmark = pytest.mark.integration
 
@@ -82,7 +82,7 @@ def test_a_model_that_is_not_there_is_named(tmp_path):
 
 
 def test_a_tokenizer_without_a_limit_gets_one(tmp_path):
-    shutil.copytree(minilm_folder(), tmp_path / "model")
+    shutil.copytree(published_folder(), tmp_path / "model")
     config = tmp_path / "model" / "tokenizer_config.json"
     fields = json.loads(config.read_text())
     fields.pop("model_max_length", None)

