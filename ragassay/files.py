@@ -59,7 +59,6 @@ def read_small(path: Path, most: int = MAX_BYTES) -> bytes:
     """Read a whole file.
 
     Args:
-        path: The file.
         most: The most bytes that it may have.
 
     Raises:

@@ -98,7 +98,6 @@ class EvaluationRequest(Request[Results]):
 
         Args:
             answers: As for `ragassay.evaluate`.
-            options: The given options.
             settings: The settings that the options change.
             presenter: Shows what was read.
             answered: As for `read_job`.
@@ -165,7 +164,6 @@ class SimpleRequest(Request[T]):
     """Something that is judged in one stage.
 
     Attributes:
-        tools: What judges.
         count: Counts the calls and tokens.
         start: Judges, with `folder` and `listen`.
         n_items: What the bar counts.
@@ -322,9 +320,7 @@ def read_input(
 
     Args:
         answers: As for `read_job`.
-        options: The given options.
         settings: The settings that the options change.
-        presenter: Shows what was read.
         answered: As for `read_job`.
 
     Raises:

@@ -21,7 +21,6 @@ def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
     """Turn a failure to write a file, as of a full disk, into an error that stops the work.
 
     Args:
-        path: The file.
         failures: What a library raises then, besides errors of the system and of SQLite.
 
     Raises:
@@ -127,7 +126,6 @@ class Store:
 
         Args:
             key: Hash of everything that the work depends on.
-            kind: The work's type.
 
         Raises:
             StorageError: The work cannot be kept.

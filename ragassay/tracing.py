@@ -211,7 +211,6 @@ def step_span(
 
     Args:
         step: Its name.
-        evaluator: The evaluator that it asks for.
         item: What it asks about.
         role: The judge's role: "second" in a cascade, a member's name in a panel.
     """

@@ -158,7 +158,6 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
     """Ask the model of DSPy's settings whether a passage supports a claim.
 
     Args:
-        claim: The claim.
         passage: The whole text; it is not cut into chunks.
 
     Returns:

@@ -55,7 +55,6 @@ class Found:
         sentence: 1-based.
         side: What was looked for.
         rank: Its place on that side, 1 for the best.
-        passage: The passage.
     """
 
     sentence: int
@@ -71,7 +70,6 @@ class Cited:
     Attributes:
         sentence: 1-based.
         marker: The citation's.
-        passage: The passage.
     """
 
     sentence: int

@@ -79,7 +79,6 @@ def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Do
 
     Args:
         sentence: 1-based.
-        case: The case.
         marker: The only citation to look at; None for all of the sentence.
     """
     citations = case.sentences[sentence - 1].citations

@@ -116,7 +116,6 @@ class Item:
 
     Attributes:
         place: Its place in the file.
-        fields: Its fields.
         around: The fields of the document around a row; empty for a line.
     """
 
@@ -332,7 +331,6 @@ def read_once(
 
     Args:
         items: What a file contains.
-        read: Reads one item.
         key_of: What no two of them share.
         repeated: The problem with a repeated one, given the line of the first.
 

@@ -30,8 +30,6 @@ class CaseQuestion(Question):
         evaluator: Whose question it is.
         item: What it is about, as its verdict names it.
         subject: What the evaluator's `ask` takes for that item.
-        file: The answer.
-        run: The run.
         tell: Receives progress: calls expected and done, and their usage.
     """
 

@@ -14,7 +14,7 @@ from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import Cited, Found, OpenCase, VerdictKey
 from ragassay.graphs.evidence_state import QueryTask, SufficiencyTask
-from ragassay.model_options import noted_options
+from ragassay.model_names import noted_options
 from ragassay.process import in_thread
 from ragassay.records import (
     Case,
@@ -98,7 +98,6 @@ def question_key(run: Run, file: OpenCase, *parts: str | None) -> str:
 
     Args:
         run: With the judge that is asked.
-        file: The case.
         parts: Evaluator, item, the judge's role, and what the evaluator names.
     """
     return hash_of(*_asking(run), file.context_sha256, *(part or "" for part in parts))
@@ -143,7 +142,6 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
     """Cut a record into what the judges look at.
 
     Args:
-        record: The record.
         settings: How many sentences an answer may have, and how much of its sources is shown.
         corpus: Where cited documents that the record does not bring are looked up.
 

@@ -102,7 +102,6 @@ class Answered:
 
     Attributes:
         sentence: The query's sentence (1-based).
-        query: The query.
         ids: The documents' ids, best first, without retracted ones.
         n_withdrawn: Number of retracted ones.
     """

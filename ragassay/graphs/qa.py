@@ -57,8 +57,6 @@ def qa_key(tools: QATools, paper: Paper, node: str, given: bytes) -> str:
 
     Args:
         tools: The models and the settings.
-        paper: The paper.
-        node: Which call it is.
         given: The job, the state, or the task, as JSON.
     """
     return qa_prefix(tools, paper) + hash_of(node, given.decode())

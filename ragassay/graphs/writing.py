@@ -145,7 +145,6 @@ class SynthesisJob:
 
     Attributes:
         topic: The question's id.
-        question: The question.
         sources: Its papers; at least one.
         words: About how many words the synthesis may have.
     """

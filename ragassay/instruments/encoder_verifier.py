@@ -115,8 +115,6 @@ class EncoderVerifier:
         and where "supports" is said of a comparison whose sides the text does not confirm in order.
 
         Args:
-            claim: The claim.
-            text: The text.
             title: The document's title.
             beside: Other documents that the claim rests on; None where the text is not all of its
                 document: see `difference_of`.

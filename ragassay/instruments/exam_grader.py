@@ -52,7 +52,6 @@ class ExamInstrument(ABC):
 
         Args:
             items: Questions and nuggets, in any order; may be empty.
-            passage: The passage.
             grader: One of `graders`.
 
         Returns:
@@ -103,7 +102,6 @@ def measure(
 
     Args:
         items: The bank's items; `bank` is their mean, so a part of a bank gives another one.
-        passage: Some text.
         embedder: Gives the similarities; of tokens too, where it can.
         verifier: Gives the log-odds.
     """

@@ -21,7 +21,6 @@ def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
     """Return the judge that the settings name: a single one, or a panel.
 
     Args:
-        settings: The settings.
         rubrics: The rubrics of the run, by name.
 
     Raises:

@@ -3,9 +3,6 @@
 from ragassay.perturbations.attack import Attack, Rephrase
 from ragassay.perturbations.damage import (
     ATTACKS,
-    Damaged,
-    Inversion,
-    attacks_of,
     damage_answers,
     mode_rating,
     perturbed_rating,
@@ -15,11 +12,8 @@ from ragassay.perturbations.lexicon import Side
 __all__ = [
     "ATTACKS",
     "Attack",
-    "Damaged",
-    "Inversion",
     "Rephrase",
     "Side",
-    "attacks_of",
     "damage_answers",
     "mode_rating",
     "perturbed_rating",

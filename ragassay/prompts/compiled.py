@@ -31,7 +31,6 @@ class CompiledPredictor(Frozen):
     """The prompt of one predictor.
 
     Attributes:
-        instructions: Its instruction.
         demos: Its examples: values by field, those of the reply included. The subject of an
             example, where it is not among the fields, is under "case".
     """
@@ -70,7 +69,6 @@ class CompiledPrompt(Frozen):
         agent: Key of the prompt that it replaces, e.g. "verifier".
         rubrics: The rubrics that it is for; empty for all, and for other agents than the judge.
         predictors: By name.
-        optimizer: The optimizer that found it.
         model: LiteLLM name of the model that it was compiled for.
         reflection_model: The model that wrote the candidates.
         seed: The job's seed.

@@ -43,9 +43,7 @@ class RubricExample(Frozen):
     """An answer with the rating that it deserves.
 
     Attributes:
-        question: The question.
         sources: The answer's sources, where the rating depends on them.
-        answer: The answer.
         rating: On the rubric's scale.
         reason: Why.
     """

@@ -41,8 +41,6 @@ class PrometheusWords(Frozen):
     """The prompt of Prometheus 2 without its package.
 
     Attributes:
-        system: What it is.
-        task: What it does.
         task_with_reference: The same, where there is a reference answer.
     """
 
@@ -207,7 +205,6 @@ class Rationales(Frozen):
         """Return why a damaged answer is rated low.
 
         Args:
-            attack: The attack on it.
             sentences: Numbers of the sentences that were added or changed; may be empty.
         """
         named = list_sentence_numbers(sentences)
@@ -290,7 +287,6 @@ class SignalWords(Frozen):
         sentence: Names of the measures of a sentence.
         answer: The measures of an answer.
         gap: Name for a source's sentence that the answer does not cover.
-        rubrics: The signals of each rubric.
         reasons: How the embedded judge gives its reasons.
     """
 

@@ -160,7 +160,6 @@ class Assay:
             answer: The answer, as for `ragassay.evaluate`.
             question: The question; or a record, whose nuggets and reference then count too.
             sources: The documents that the answer was written from, as for `ragassay.evaluate`.
-            nuggets: Gold nuggets.
             reference: A reference answer.
             options: Further options of `ragassay.evaluate`.
 

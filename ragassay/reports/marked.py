@@ -32,9 +32,7 @@ def marked(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tuple[Pie
     """Return a text in pieces, which joined are the text.
 
     Args:
-        text: The text.
         places: (start, end) of what is marked; one inside another is passed over.
-        mark: Their mark.
 
     Example:
         >>> [piece.text for piece in marked("by 5 mm", [(3, 4)])]

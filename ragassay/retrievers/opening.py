@@ -120,7 +120,6 @@ class OpenedCorpus:
     """A corpus, ready to be searched.
 
     Attributes:
-        literature: The literature to search.
         fingerprint: Its identity, for the manifest.
         rejections: Lines that could not be read.
         note: What the user should know about the search; usually empty.

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from ragassay.errors import InputError
 from ragassay.review import pages
-from ragassay.review.access import HEADERS, AccessControl, page_policy
+from ragassay.review.server import HEADERS, AccessControl, page_policy
 from ragassay.review.session import Filter, ReviewSession, queue
 from ragassay.review.submissions import LONGEST_NAME, read_said, review_of
 

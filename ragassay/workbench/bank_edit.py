@@ -128,7 +128,6 @@ def change(file: BankFile, name: str, what: str, value: JsonValue, author: Autho
         name: See `item_of`.
         what: "text", "answers", "secret" or "removed".
         value: The new value.
-        author: The person.
 
     Raises:
         InputError: There is no such item, or the text is empty.
@@ -173,8 +172,6 @@ def addition(
     Args:
         file: The bank.
         query: The query's id.
-        text: The item.
-        author: The person.
         kind: Its kind; by default that of the query's first bank.
         facet: Id of the part of the query that it covers.
         answers: Its known answers.

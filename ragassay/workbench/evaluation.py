@@ -44,9 +44,6 @@ from ragassay.workbench.leaderboards import (
 LabelBy = Literal["rating", "covered"]
 """How a passage is labelled: by its highest rating, or by the number of items it covers."""
 
-QrelsOf = Literal["rating", "covered", "items"]
-"""The same, or an item's cover each: diversity qrels."""
-
 DEFAULT_MEASURES = ("nDCG@10", "RR")
 
 

@@ -110,7 +110,6 @@ def prepared_passages(
 
     Args:
         responses: As for `read_passages`.
-        options: The given options.
         most_words: As for `read_passages`.
         depth: As for `read_passages`.
         settings: The settings; by default those of the options.

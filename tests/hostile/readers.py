@@ -26,7 +26,7 @@ from ragassay.perturbations.counterfactuals import (
 from ragassay.perturbations.damage import damage_answers
 from ragassay.perturbations.numbers import change_number
 from ragassay.perturbations.wording_attacks import without_connectives
-from ragassay.qa.coverage import paper_sentences
+from ragassay.qa.measures import paper_sentences
 from ragassay.records import Document, Paper, Record
 from ragassay.records.qa import PaperSection
 from ragassay.reports.labels import one_line, without_controls

@@ -252,7 +252,6 @@ def statistic_score(
         n: What the score counts.
         n_unscored: What is missing.
         scale: The statistic's least and greatest value.
-        n_draws: Draws of the interval.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(statistic(np.ones((1, n_clusters), dtype=np.int64))[0])

@@ -194,7 +194,6 @@ def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> st
     """Make one change after which a sentence's evidence contradicts it.
 
     Args:
-        sentence: The sentence.
         rng: Draws the change; a reversed direction is twice as likely as any other.
         numbers: Whether a number may be changed.
 

@@ -102,7 +102,6 @@ def train(
     """Train an adapter, with progress; resume from the last checkpoint in `work`.
 
     Args:
-        examples: The training examples.
         model: The base model.
         tokenizer: Its tokenizer, with a chat template.
         recipe: How to train.

@@ -47,7 +47,6 @@ class Tuning:
         rank: Rank of the two factors of each changed matrix.
         n_tokens: Longest input.
         learning_rate: Highest learning rate of the factors.
-        head_rate: Learning rate of the head.
         smoothing: Smoothing of the labels, which are noisy.
         batch: Examples a step.
     """

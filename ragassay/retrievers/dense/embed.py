@@ -56,7 +56,6 @@ class EmbedEvent:
 
     Attributes:
         n_done: Articles that have vectors.
-        n_articles: Articles of the corpus.
         n_embedded: Those of them that were embedded this time.
     """
 

@@ -112,7 +112,6 @@ def vector_states(folder: Path, url: str = "") -> list[VectorState]:
     """Return the states of a corpus' vectors, embedder by embedder.
 
     Args:
-        folder: The corpus.
         url: Address of the Chroma server that keeps them; empty where the corpus does.
 
     Raises:
@@ -152,7 +151,6 @@ class DenseIndex(Rebuilt):
     Nearest neighbours are looked up in an HNSW graph: nearly always the true ones, not always.
 
     Args:
-        corpus: The corpus.
         embedder: The one that embedded it; encodes the queries.
         url: Address of a Chroma server; empty where the corpus keeps the vectors.
 

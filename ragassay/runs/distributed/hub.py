@@ -230,7 +230,6 @@ class Work:
 
     Attributes:
         given: What the run is built from.
-        settings: The settings that it is used with.
         identity: The work's identity at the driver.
         has_rows: Whether an earlier start has left finished work.
         hub: The actor of the hub.

@@ -141,8 +141,6 @@ def curves_of(
     Over all sentences of all answers. A sentence for which nothing is found is unscored.
 
     Args:
-        sentences: The sentences.
-        models: The correctness models.
         corpus: What is searched.
         settings: Name the reranker and its embedder.
         ways: From `ways_of`.

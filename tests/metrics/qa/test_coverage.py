@@ -9,7 +9,7 @@ from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.qa.coverage import (
+from ragassay.qa.measures import (
     chance_coverage_score,
     chunk_count,
     chunk_of,

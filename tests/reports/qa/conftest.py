@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ragassay.qa.coverage import closest_sentences, covered_chunks
+from ragassay.qa.measures import closest_sentences, covered_chunks
 from ragassay.qa.view import QAReport
 from ragassay.records import EvidenceSpan, Failure
 from ragassay.records.inputs import QAPair
