@@ -238,6 +238,6 @@ def opened_store(path: Path | None) -> Iterator[Store]:
         yield store
 
 
-def hash_of(*parts: str) -> str:
-    """SHA-256 of texts, in hexadecimal; where one ends and the next begins counts."""
+def hash_of(*parts: str | int) -> str:
+    """SHA-256 of texts and numbers, in hexadecimal; where one ends and the next begins counts."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -24,9 +24,9 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import ready_run, run_of
 from ragassay.evaluators.cases import OpenCase, Task, VerdictKey
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
-from ragassay.graphs.asking import CaseQuestion
 from ragassay.graphs.base import Update, make_drawn
 from ragassay.graphs.case import (
+    CaseQuestion,
     Input,
     Output,
     State,

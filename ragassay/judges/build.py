@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ragassay.judges.base import BaseJudge, NoJudge
-from ragassay.judges.hosted import TUNED_RUBRICS, FineTunedJudge, HostedJudge
+from ragassay.judges.hosted import TUNED_RUBRICS, FineTunedJudge, HostedJudge, PublishedJudge
 from ragassay.judges.panel import Panel
-from ragassay.judges.published import PublishedJudge
 from ragassay.judges.signals import SignalJudge
 from ragassay.model_names import form_of, is_embedded_base
 from ragassay.models.fitted_raters import shipped_rater
