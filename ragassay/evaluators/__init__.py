@@ -7,6 +7,6 @@ its verdicts come to and how reports speak of them. Everything else loops over t
 from ragassay.evaluators.base import Evaluator
 from ragassay.evaluators.cases import OpenCase, Task
 from ragassay.evaluators.registry import OURS
-from ragassay.evaluators.words import Direction, Wording, Words
+from ragassay.evaluators.words import Direction, Wording
 
-__all__ = ["OURS", "Direction", "Evaluator", "OpenCase", "Task", "Wording", "Words"]
+__all__ = ["OURS", "Direction", "Evaluator", "OpenCase", "Task", "Wording"]

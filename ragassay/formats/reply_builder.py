@@ -215,11 +215,6 @@ class ReplyBuilder:
         self._n_too_many = 0
 
     @property
-    def n_sources(self) -> int:
-        """Sources so far."""
-        return len(self._sources)
-
-    @property
     def text(self) -> str:
         """The answer so far."""
         return "".join(self._texts)

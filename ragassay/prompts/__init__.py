@@ -30,11 +30,8 @@ from ragassay.records.base import Frozen
 __all__ = [
     "RUBRIC_SETS",
     "STRATEGIES",
-    "AgentPrompt",
-    "ContextWords",
     "Criteria",
     "Criterion",
-    "PanelWords",
     "Prompts",
     "Rubric",
     "RubricExample",
