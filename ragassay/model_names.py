@@ -128,10 +128,8 @@ class JudgeForm:
     """The form in which a published judge is asked.
 
     Attributes:
-        name: Its name in the settings.
         title: The judge's name, for messages.
         pattern: Matches names of models that were trained on it, also as servers shorten them.
-        examples: Names that it matches.
         rubric_set: The set whose shipped rubrics it rates; empty for any rubric from 1 to 5.
         package: The distribution that has its words.
         is_needed: Whether it cannot be rendered without that distribution.

@@ -358,7 +358,6 @@ def settings_of(
     Args:
         options: Values by name; None or an empty list means "not given". Options that set no field
             are ignored.
-        base: The settings that the options change.
         style: Returns an option's name for an error.
 
     Raises:

@@ -72,7 +72,6 @@ class EvaluationRequest(Request[Results]):
 
     Attributes:
         job: The answers and their corpus.
-        tools: What judges them.
         thresholds: Least means.
         n_audited: Answers of the run that are then damaged, to audit the judge; 0 for none.
         n_times: How often each answer is judged.
@@ -98,7 +97,6 @@ class EvaluationRequest(Request[Results]):
 
         Args:
             answers: As for `ragassay.evaluate`.
-            settings: The settings that the options change.
             presenter: Shows what was read.
             answered: As for `read_job`.
 
@@ -166,7 +164,6 @@ class SimpleRequest(Request[T]):
     Attributes:
         count: Counts the calls and tokens.
         start: Judges, with `folder` and `listen`.
-        n_items: What the bar counts.
         description: The bar's description.
         writers: Models that are asked besides the judges.
     """
@@ -320,7 +317,6 @@ def read_input(
 
     Args:
         answers: As for `read_job`.
-        settings: The settings that the options change.
         answered: As for `read_job`.
 
     Raises:

@@ -42,7 +42,6 @@ def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
 
     Args:
         file: The lock; created if missing, in a folder that exists.
-        refusal: Raised where another process has locked it.
     """
     from filelock import FileLock, Timeout
 

@@ -167,7 +167,6 @@ class EvidenceSearcher:
         Args:
             lm: A judge that calls tools.
             claim: A sentence of its answer.
-            search: The search function.
             n_turns: Most turns of the model.
             n_tokens: Tokens after which no further turn starts.
 

@@ -236,7 +236,6 @@ def read_rating(form: JudgeForm, text: str, rubric: str) -> PublishedRating:
     """Return the rating in a reply.
 
     Args:
-        form: The form that it answers.
         rubric: The name of the rubric that was asked for.
 
     Raises:

@@ -136,7 +136,6 @@ def passage_for(
     """Return the part of a document that a tuned verifier reads: its closest sentences and title.
 
     Args:
-        claim: The claim to compare with.
         title: The document's title; may be empty.
         sentences: The document's sentences; may be empty.
         embedder: Provides the vectors for the cosine.

@@ -229,7 +229,6 @@ def is_restatement(text: str, sentence: str) -> bool:
 
     Args:
         text: The reply, on one line.
-        sentence: The sentence to paraphrase.
 
     Example:
         >>> is_restatement("It was pain that the drug lowered.", "The drug lowered pain.")

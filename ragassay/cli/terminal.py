@@ -153,7 +153,6 @@ def show_and_write(
     Args:
         sheets: By the names of their files.
         out: The folder; None writes nothing.
-        quiet: Print no tables.
         plots: SVG, by the names of their files.
         n_shown: Most tables on the terminal; None for all.
     """

@@ -251,7 +251,6 @@ class Outcome:
     """The verdicts that stand on one answer.
 
     Attributes:
-        run: What judged.
         verdicts: By the name of their evaluator, each in order and complete.
         matches: Pairs of gold (or reference) nuggets and answer nuggets.
     """

@@ -32,7 +32,6 @@ class Task:
     """One question, by ids alone; the payload of a `Send`.
 
     Attributes:
-        evaluator: Name of the evaluator.
         item: What the question is about, as its verdict names it.
         case: Id of the case.
     """

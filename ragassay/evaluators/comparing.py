@@ -134,7 +134,6 @@ async def compare(
         run: Know who verifies.
         case: Whose claim it is; the judge sees it.
         claim: A sentence, or a fact of one.
-        text: A passage.
         title: Of the passage's document.
         beside: See `EncoderVerifier.compare`.
 

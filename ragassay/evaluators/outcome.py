@@ -61,7 +61,6 @@ def evaluation_of(
     """Add up.
 
     Args:
-        outcome: The verdicts.
         searches: How evidence was looked for.
         notices: What is known against cited articles.
     """

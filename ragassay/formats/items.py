@@ -115,7 +115,6 @@ class Item:
     """A JSON object: finite numbers, text that UTF-8 can write, at most 100 levels deep.
 
     Attributes:
-        place: Its place in the file.
         around: The fields of the document around a row; empty for a line.
     """
 

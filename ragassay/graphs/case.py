@@ -64,7 +64,6 @@ class State:
         signals: Measurements of the answer; None where there are none.
         readings: Readings by fine-tuned judges, by their names.
         verdicts: All verdicts, by evaluator and item.
-        evaluation: The outcome.
     """
 
     case: str = ""
@@ -222,7 +221,6 @@ class CaseQuestion(Question):
     """A question of an evaluator about an answer.
 
     Attributes:
-        evaluator: Whose question it is.
         item: What it is about, as its verdict names it.
         subject: What the evaluator's `ask` takes for that item.
         tell: Receives progress: calls expected and done, and their usage.

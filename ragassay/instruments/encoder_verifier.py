@@ -72,7 +72,6 @@ class EncoderVerifier:
     """Verifies a claim against a passage; used for citations and evidence.
 
     Args:
-        model: The inference model.
         embedder: Detects passages about another subject.
         n_labels: The number of verdicts; the finest available of the 4 is given. A model that
             knows two labels gives two.

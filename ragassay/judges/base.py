@@ -145,7 +145,6 @@ class BaseJudge(ABC):
         """Rate an answer on a rubric.
 
         Args:
-            agents: The agents of the run.
             others: Ratings of a panel's other members, for a second round; "" in the first.
 
         Raises:

@@ -67,7 +67,6 @@ def _judge_of(
     """Return a judge of the kind that its name says.
 
     Args:
-        settings: Of the run.
         lm: Rates the rubrics.
         base: Answers what a fine-tuned or published judge was not trained on.
         rubrics: The rubrics of the run, by name.

@@ -155,7 +155,6 @@ class PublishedJudge(BaseJudge):
     """Rates the rubrics of its form; signals rate the others that they know.
 
     Args:
-        rating_lm: The published model.
         lm: Answers other questions; None where instruments do.
         form: The form in which it is asked.
         known: The rubrics of the run, by name.

@@ -123,7 +123,6 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
 
     Args:
         status: HTTP status, 0 where there is none.
-        message: The error's words.
         sent: The call's options.
 
     Example:

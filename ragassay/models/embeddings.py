@@ -288,7 +288,6 @@ def closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> 
 
     Args:
         sentences: Of the text; the `N_NEAR` that BM25 ranks closest are embedded. 0 without one.
-        embedder: Embeds claim and sentences.
     """
     near = [sentences[place] for place, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]
     if not near:

@@ -310,7 +310,6 @@ def rotate_rows(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floati
 
     Args:
         weight: shape (n_heads * head_size, n_in).
-        n_heads: The number of heads of this matrix.
 
     Returns:
         The same shape.

@@ -78,11 +78,9 @@ class CompiledPrompt(Frozen):
         data_sha256: Hash of the training examples.
         dev_sha256: Hash of those that it was measured on.
         before_sha256: Hash of the shipped prompt.
-        after_sha256: Hash of this prompt.
         comparisons: On the examples of `n_dev`; the first decides.
         is_better: Whether the first score rose, and no more replies were unscored.
         usage: What the job cost, cached calls included.
-        ragassay: Version of ragassay.
         packages: Versions of the libraries that matter to it.
     """
 

@@ -241,7 +241,6 @@ class ChatChecker(Frozen):
 
     Attributes:
         name: Tells it, in small letters, inside a model's name.
-        system: The system message.
         text: The user's message, with {claim} and {passage}.
         threshold: The probability of "Yes" above which a claim is supported.
         source: Where these come from.

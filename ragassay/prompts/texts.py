@@ -90,7 +90,6 @@ class ProposalWords(Frozen):
 
     Attributes:
         again: Added where a model that does not sample should say something else.
-        labels: The meaning of each label.
     """
 
     version: int
@@ -285,7 +284,6 @@ class SignalWords(Frozen):
 
     Attributes:
         sentence: Names of the measures of a sentence.
-        answer: The measures of an answer.
         gap: Name for a source's sentence that the answer does not cover.
         reasons: How the embedded judge gives its reasons.
     """

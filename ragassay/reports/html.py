@@ -232,7 +232,6 @@ class _Parts:
     """The page's packed parts: what its script filters, and the fragments that it shows.
 
     Args:
-        environment: The templates.
         columns: The titles of the scores that answers are filtered and sorted by, by key.
 
     Attributes:

@@ -130,7 +130,6 @@ def alike_lines(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[
     """Say how many independent judges a panel is worth, and which judge adds little to another.
 
     Args:
-        pairs: All pairs of judges.
         n_effective: From `effective_judges`.
     """
     if n_effective is None:

@@ -120,7 +120,6 @@ def best_passages(
     """Return, for each claim, its documents' passage with the highest cosine similarity.
 
     Args:
-        candidates: The documents to search, for each claim.
         embedder: The reranking model.
         size: Sentences of a passage.
 

@@ -34,7 +34,6 @@ class DenseCorpus:
 
     Args:
         corpus: The corpus that has the articles.
-        index: The vectors of its articles.
     """
 
     def __init__(self, corpus: DiskCorpus, index: DenseIndex) -> None:

@@ -151,7 +151,6 @@ def serve_page(
         banks: Test banks with the texts of a graded file's items.
         who: A name to suggest to whoever opens the page.
         port: 0 has the operating system choose one.
-        opens: Whether to open the page in a browser.
         on_ready: Called once requests are accepted.
 
     Raises:

@@ -121,7 +121,6 @@ def item_of(
     """Return a verdict as an item.
 
     Args:
-        verdict: The verdict that stands.
         record: The answer's id.
         subject: What is judged, as text.
         system: Who wrote the answer.

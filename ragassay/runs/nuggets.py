@@ -79,7 +79,6 @@ def nugget_jobs(
     Args:
         records: The answers of all systems.
         origin: "documents" uses their sources and the corpus documents that they cite.
-        tools: Has the corpus.
         n_window: Sources read at a time.
         n_most: The most nuggets of a list.
     """

@@ -94,7 +94,6 @@ def read_system_files(
     Args:
         runs: Run files, and folders of files that end in `.run`.
         qrels: Labels of passages.
-        official: The official leaderboard.
 
     Raises:
         InputError: A file cannot be opened or has nothing in it, or a folder has no run.
@@ -136,7 +135,6 @@ def cover_tables(
     """Return Rubric-Cover for what is correct and for each minimum rating.
 
     Args:
-        file: Graded passages.
         chosen: The grades that count.
         systems: Rankings in place of those in the graded file; the official leaderboard, which
             means are correlated with.

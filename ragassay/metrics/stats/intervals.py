@@ -43,7 +43,6 @@ def share_interval(total: float, n: int) -> Interval | None:
 
     Args:
         total: Hits, or sum of the values; at most `n`.
-        n: The number of values.
 
     Returns:
         In [0, 1]; None without a value.

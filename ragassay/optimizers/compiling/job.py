@@ -170,7 +170,6 @@ def run_compile_job(
     Args:
         settings: Name the model; the panel's second judge, if any, writes the candidates.
         work: Folder of the replies.
-        corpus: The corpus for queries.
         steps: Callbacks for progress.
 
     Raises:

@@ -106,7 +106,6 @@ def read_labelled(
     """Read the rows of a file of claims, or of a run folder that people reviewed.
 
     Args:
-        path: The file or folder.
         kind: The model of a row.
         make: Makes of a row what is wanted, or says what is wrong with it.
 

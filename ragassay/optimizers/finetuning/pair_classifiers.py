@@ -132,7 +132,6 @@ def cross_validate(
     Args:
         pairs: At least two questions.
         labels: The task's labels.
-        fit: Fits a classifier.
         n_folds: Most folds; fewer where a label comes in fewer questions.
         say: Receives progress messages.
 

@@ -143,7 +143,6 @@ def command_text(task: str, data: Sequence[Path], given: Mapping[str, object]) -
     """Return the shell command of a job.
 
     Args:
-        task: What the model is for.
         data: The user's files.
         given: Its options by name; those that are None are left out.
 

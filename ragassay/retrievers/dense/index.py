@@ -56,7 +56,6 @@ class VectorState(Frozen):
         embedder: Name of the model.
         embedder_digest: SHA-256 of its weights; empty where unknown.
         corpus_sha256: The corpus that all of them belong to; empty while they are being created.
-        n_vectors: The number of vectors.
     """
 
     embedder: str

@@ -232,7 +232,6 @@ class Work:
         given: What the run is built from.
         identity: The work's identity at the driver.
         has_rows: Whether an earlier start has left finished work.
-        hub: The actor of the hub.
         models: The actor of each node that holds models for the node's workers.
         run: The run's own name: a process may serve several runs of one identity.
     """
