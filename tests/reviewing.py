@@ -26,8 +26,8 @@ from ragassay.records import (
     OwnVerdict,
     SentenceLabel,
 )
+from ragassay.review.access import AccessControl
 from ragassay.review.app import WHO, build_app
-from ragassay.review.server import AccessControl
 from ragassay.review.session import ReviewSession
 
 PORT = 8123

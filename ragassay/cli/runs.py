@@ -19,7 +19,7 @@ from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
     from ragassay.models.serving.server import Address
-    from ragassay.review.server import AccessControl
+    from ragassay.review.access import AccessControl
     from ragassay.review.session import ReviewSession
 
 

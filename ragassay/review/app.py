@@ -20,8 +20,8 @@ from ragassay.errors import InputError
 from ragassay.records import BANK, Review, VerdictBase
 from ragassay.records.base import Frozen
 from ragassay.review import pages
+from ragassay.review.access import HEADERS, AccessControl, page_policy
 from ragassay.review.items import ReviewItem, ReviewSource, Value
-from ragassay.review.server import HEADERS, AccessControl, page_policy
 from ragassay.review.session import Filter, ReviewSession, queue
 
 LONGEST_TEXT = 4_000

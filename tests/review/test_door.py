@@ -7,8 +7,9 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from ragassay.review.access import AccessControl
 from ragassay.review.app import build_app
-from ragassay.review.server import AccessControl, open_source
+from ragassay.review.server import open_source
 from ragassay.review.session import ReviewSession
 
 PATHS = ("/", "/queue", "/rows?n=0", "/items/0", "/news", "/nothing")
