@@ -24,15 +24,15 @@ from ragassay.metrics.stats.intervals import mean_interval
 from ragassay.model_names import MINILM
 from ragassay.models.embeddings import RoleEncoder
 from ragassay.prompts.model_forms import TextRole
-from ragassay.qa.coverage import (
+from ragassay.qa.measures import (
     TOP_SHARE,
     chance_coverage_score,
     chunk_share,
     coverage_score,
+    measure_papers,
     pooled_coverage_score,
     top_count,
 )
-from ragassay.qa.measures import measure_papers
 from ragassay.qa.scores import pair_similarities, question_diversity
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import Paper, PaperSection

@@ -58,10 +58,6 @@ def special_kind(mode: int) -> str:
 def read_small(path: Path, most: int = MAX_BYTES) -> bytes:
     """Read a whole file.
 
-    Args:
-        path: The file.
-        most: The most bytes that it may have.
-
     Raises:
         OSError: It cannot be read, is a pipe or a device, or is too long; `strerror` says which.
     """

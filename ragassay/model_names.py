@@ -1,11 +1,14 @@
-"""Names of models: where each runs, and the forms in which published judges are asked."""
+"""Names and options of models: where each runs, and the forms of published judges."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from ragassay.safe_text import keep_secret
 
 PROVIDER = "ragassay"
 """LiteLLM provider of the models that run in this process."""
@@ -131,10 +134,8 @@ class JudgeForm:
     """The form in which a published judge is asked.
 
     Attributes:
-        name: Its name in the settings.
         title: The judge's name, for messages.
         pattern: Matches names of models that were trained on it, also as servers shorten them.
-        examples: Names that it matches.
         rubric_set: The set whose shipped rubrics it rates; empty for any rubric from 1 to 5.
         package: The distribution that has its words.
         is_needed: Whether it cannot be rendered without that distribution.
@@ -209,7 +210,6 @@ def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
 
     Args:
         model: The judge's LiteLLM name.
-        choice: The user's choice.
 
     Example:
         >>> form_of("hosted_vllm/yescieval-ask").name
@@ -222,3 +222,53 @@ def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
     if is_ours(model) and not HUB.search(model):
         return None
     return next((form for form in FORMS.values() if form.pattern.search(model)), None)
+
+
+SECRET_OPTIONS = ("headers", "extra_headers", "api_key")
+"""Options that no file of a run stores."""
+
+
+def written_options(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return options as NAME=VALUE; None leaves one out.
+
+    Example:
+        >>> written_options({"temperature": 1, "logprobs": None, "reasoning_effort": "low"})
+        ('temperature=1', 'logprobs=', 'reasoning_effort=low')
+    """
+    return tuple(
+        f"{name}={value if isinstance(value, str) else '' if value is None else json.dumps(value)}"
+        for name, value in given.items()
+    )
+
+
+def parse_options(given: Iterable[str]) -> dict[str, Any]:
+    """Return options from NAME=VALUE, where a value is JSON or else text; NAME= leaves one out.
+
+    Raises:
+        ValueError: One has no "=".
+
+    Example:
+        >>> parse_options(["reasoning_effort=low", "temperature=", 'extra_body={"k": 1}'])
+        {'reasoning_effort': 'low', 'temperature': None, 'extra_body': {'k': 1}}
+    """
+    options: dict[str, Any] = {}
+    for one in given:
+        name, sign, value = one.partition("=")
+        if not sign or not name.strip():
+            raise ValueError(f"{one!r} must be NAME=VALUE, or NAME= to leave out")
+        try:
+            options[name.strip()] = json.loads(value) if value.strip() else None
+        except ValueError:
+            options[name.strip()] = value
+    if "headers" in options:  # LiteLLM's name for it.
+        options["extra_headers"] = options.pop("headers")
+    for secret in (options.get("extra_headers") or {}).values():
+        for part in str(secret).split():  # "Bearer KEY" hides the key too
+            keep_secret(part)
+    keep_secret(options.get("api_key"))
+    return options
+
+
+def noted_options(given: Iterable[str]) -> tuple[str, ...]:
+    """Return options as a run stores them: without those that may hold a key."""
+    return tuple(one for one in given if one.partition("=")[0].strip() not in SECRET_OPTIONS)

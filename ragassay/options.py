@@ -31,8 +31,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.model_names import FormChoice
-from ragassay.model_options import written_options
+from ragassay.model_names import FormChoice, written_options
 from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_file
 from ragassay.records import PARTS, Document, ExamItem, Nugget, Record
 from ragassay.settings import (
@@ -269,7 +268,6 @@ class Option:
     """One option, made from the field of its setting, or from its own in the keywords.
 
     Attributes:
-        sets: The settings that it sets.
         kind: Its value's type on the command line.
         metavar: The value's name in the help; by default its type or the choices.
         default: The default, for the help only.
@@ -360,7 +358,6 @@ def settings_of(
     Args:
         options: Values by name; None or an empty list means "not given". Options that set no field
             are ignored.
-        base: The settings that the options change.
         style: Returns an option's name for an error.
 
     Raises:

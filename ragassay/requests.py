@@ -72,7 +72,6 @@ class EvaluationRequest(Request[Results]):
 
     Attributes:
         job: The answers and their corpus.
-        tools: What judges them.
         thresholds: Least means.
         n_audited: Answers of the run that are then damaged, to audit the judge; 0 for none.
         n_times: How often each answer is judged.
@@ -98,8 +97,6 @@ class EvaluationRequest(Request[Results]):
 
         Args:
             answers: As for `ragassay.evaluate`.
-            options: The given options.
-            settings: The settings that the options change.
             presenter: Shows what was read.
             answered: As for `read_job`.
 
@@ -165,10 +162,8 @@ class SimpleRequest(Request[T]):
     """Something that is judged in one stage.
 
     Attributes:
-        tools: What judges.
         count: Counts the calls and tokens.
         start: Judges, with `folder` and `listen`.
-        n_items: What the bar counts.
         description: The bar's description.
         writers: Models that are asked besides the judges.
     """
@@ -322,9 +317,6 @@ def read_input(
 
     Args:
         answers: As for `read_job`.
-        options: The given options.
-        settings: The settings that the options change.
-        presenter: Shows what was read.
         answered: As for `read_job`.
 
     Raises:

@@ -21,7 +21,6 @@ def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
     """Turn a failure to write a file, as of a full disk, into an error that stops the work.
 
     Args:
-        path: The file.
         failures: What a library raises then, besides errors of the system and of SQLite.
 
     Raises:
@@ -43,7 +42,6 @@ def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
 
     Args:
         file: The lock; created if missing, in a folder that exists.
-        refusal: Raised where another process has locked it.
     """
     from filelock import FileLock, Timeout
 
@@ -127,7 +125,6 @@ class Store:
 
         Args:
             key: Hash of everything that the work depends on.
-            kind: The work's type.
 
         Raises:
             StorageError: The work cannot be kept.
@@ -240,6 +237,6 @@ def opened_store(path: Path | None) -> Iterator[Store]:
         yield store
 
 
-def hash_of(*parts: str) -> str:
-    """SHA-256 of texts, in hexadecimal; where one ends and the next begins counts."""
+def hash_of(*parts: str | int) -> str:
+    """SHA-256 of texts and numbers, in hexadecimal; where one ends and the next begins counts."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

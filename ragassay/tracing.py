@@ -210,8 +210,6 @@ def step_span(
     A retry is a span of its own; a verdict from the cache has none.
 
     Args:
-        step: Its name.
-        evaluator: The evaluator that it asks for.
         item: What it asks about.
         role: The judge's role: "second" in a cascade, a member's name in a panel.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import OpenCase, VerdictKey
-from ragassay.graphs.asking import CaseQuestion
+from ragassay.graphs.case import CaseQuestion
 from ragassay.records import Case, Record, Signals, VerdictBase
 
 

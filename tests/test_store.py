@@ -13,7 +13,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from ragassay.errors import RunMismatchError, StorageError
-from ragassay.graphs.asking import VERDICTS
+from ragassay.graphs.case import VERDICTS
 from ragassay.records import EvidenceVerdict, Failure, OwnVerdict, SentenceLabel
 from ragassay.store import Store, opened_first, opened_store
 

@@ -123,11 +123,7 @@ def use_compiled(
 
 
 def agents_left_out(settings: Settings) -> dict[str, str]:
-    """Return the agents that no evaluator of a run asks, by their names, and what to change.
-
-    Args:
-        settings: Those of the run.
-    """
+    """Return the agents that no evaluator of a run asks, by their names, and what to change."""
     writes = settings.evaluation.wants("nuggets") or settings.cites_by_nuggets
     verifies = settings.evaluation.wants("citations") or settings.evaluation.verifies_evidence
     searches = settings.evaluation.looks_for_evidence

@@ -27,7 +27,6 @@ def build_context(
     """Build the common beginning of all prompts of a case.
 
     Args:
-        question: The question.
         answer: The answer as a reader sees it.
         sources: Numbered from 1 in the order given.
         mark: From `fence_mark`.
@@ -132,10 +131,8 @@ def build_case(
     """Build a case.
 
     Args:
-        record: The record.
         answer: Its answer as it was handed in.
         sentences: The answer's sentences, citations resolved.
-        reference_sentences: The reference answer's sentences.
         sources: All sources, in full.
         shown: The same sources, condensed to fit into a prompt.
     """

@@ -60,7 +60,6 @@ class QueryWriter(Agent):
         """Write queries for a sentence of the case's answer; an off-topic one is empty.
 
         Args:
-            case: The case.
             claim: The sentence.
             tried: Queries whose passages were not enough.
             found: Titles of what they found.
@@ -121,7 +120,6 @@ class SufficiencyJudge(Agent):
         """Ask whether passages are enough for a sentence of the case's answer.
 
         Args:
-            case: The case.
             claim: The sentence.
             passages: Its passages with their titles, at least one; untrusted.
         """
@@ -168,9 +166,7 @@ class EvidenceSearcher:
 
         Args:
             lm: A judge that calls tools.
-            case: The case.
             claim: A sentence of its answer.
-            search: The search function.
             n_turns: Most turns of the model.
             n_tokens: Tokens after which no further turn starts.
 

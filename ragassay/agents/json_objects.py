@@ -30,7 +30,6 @@ class Field:
     """A value of a reply.
 
     Attributes:
-        value: The parsed value.
         start: Offset of its first character in the reply.
         end: One past its last character.
     """

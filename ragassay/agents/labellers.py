@@ -64,7 +64,6 @@ class ImportanceScorer(Agent):
         """Label one nugget.
 
         Args:
-            question: The question.
             facts: All nuggets.
             position: Its position (0-based).
         """
@@ -106,9 +105,7 @@ class NuggetAssigner(Agent):
         """Label one gold nugget.
 
         Args:
-            case: The case.
             gold: Position of the nugget among the gold ones (0-based).
-            nugget: The nugget.
         """
 
         def read(found: dspy.Prediction, usage: Usage) -> NuggetAssignment:
@@ -175,7 +172,6 @@ class ReasonLabels:
     Attributes:
         labels: By criterion; None where the model saw a fault and could not show it.
         quotes: The words that show a fault, by criterion.
-        usage: The cost.
     """
 
     labels: Mapping[str, bool | None]
@@ -202,11 +198,8 @@ class RationaleAuditor(Agent):
         """Check a reason.
 
         Args:
-            question: The question.
-            answer: The answer that was rated.
             sources: Its sources, cut to what fits into a prompt.
             rubric: The rubric; its name where its text is not known.
-            rating: The rating.
             reason: The reason for it; untrusted.
         """
 

@@ -59,7 +59,6 @@ class NuggetWriter(Agent):
         becomes its only, extractive nugget.
 
         Args:
-            case: The case.
             origin: "answer" or "reference".
             index: 1-based number of the sentence in the text it is from.
             sentence: Its text.
@@ -110,7 +109,6 @@ class AnswerNuggetizer(Agent):
         extractive nuggets. The reply may be as long as one for each sentence.
 
         Args:
-            case: The case.
             origin: "answer" or "reference".
             sentences: Those of the text. A nugget is of the first that states it, else of the one
                 that shares most words with it.
@@ -168,7 +166,6 @@ class Created:
     Attributes:
         facts: Those that a sentence of the window states, in the model's order.
         not_carried: Those that no sentence states.
-        usage: The cost.
     """
 
     facts: tuple[str, ...]

@@ -82,11 +82,7 @@ def names(stem: str, n: int) -> list[str]:
 
 
 class RacarRater(Agent):
-    """An agent that rates pairs in one dimension.
-
-    Args:
-        dimension: The dimension.
-    """
+    """An agent that rates pairs in one dimension."""
 
     name = "racar_relevance"
 
@@ -186,7 +182,6 @@ class IntentComparer(Agent):
         """Return the request to compare one pair's question with those of others.
 
         Args:
-            pair: The pair.
             others: At least one.
 
         Returns:

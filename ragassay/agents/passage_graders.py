@@ -47,11 +47,7 @@ def _names(stem: str, n: int) -> list[str]:
 
 
 class ItemRater(Agent):
-    """An agent that rates how well a passage covers items of one kind, 0 to 5.
-
-    Args:
-        kind: The kind of item.
-    """
+    """An agent that rates how well a passage covers items of one kind, 0 to 5."""
 
     name = "question_rater"
 
@@ -116,11 +112,7 @@ class ExtractAnswer(dspy.Signature):
 
 
 class ItemExtractor(Agent):
-    """An agent that takes the answer to a question, or the mention of a nugget, from a passage.
-
-    Args:
-        kind: The kind of item.
-    """
+    """An agent that takes the answer to a question, or the mention of a nugget, from a passage."""
 
     name = "answer_extractor"
 

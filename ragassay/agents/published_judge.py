@@ -54,8 +54,6 @@ def is_rated_by(form: JudgeForm, rubric: Rubric, rubric_set: str) -> bool:
     """Return whether a form can ask for a rubric.
 
     Args:
-        form: The form.
-        rubric: The rubric.
         rubric_set: The set that it is of.
     """
     if form.rubric_set:
@@ -226,7 +224,6 @@ class PublishedRating:
 
     Attributes:
         rating: From 1 to 5.
-        rationale: The reason.
         offset: Where the rating stands in the reply.
     """
 
@@ -239,8 +236,6 @@ def read_rating(form: JudgeForm, text: str, rubric: str) -> PublishedRating:
     """Return the rating in a reply.
 
     Args:
-        form: The form that it answers.
-        text: The reply.
         rubric: The name of the rubric that was asked for.
 
     Raises:

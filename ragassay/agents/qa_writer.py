@@ -42,8 +42,6 @@ class WrittenPair(BaseModel):
     """A pair as a model writes it.
 
     Attributes:
-        question: The question.
-        answer: Its answer.
         quote: What it says to be the paper's words.
     """
 
@@ -71,7 +69,6 @@ class WrittenPairs:
     Attributes:
         pairs: In the model's order; of a mender, None in place of a pair that it gave up.
         n_empty: Pairs without a question or an answer: they were left out.
-        usage: The cost.
     """
 
     pairs: tuple[WrittenPair | None, ...]
@@ -84,8 +81,6 @@ class FaultyPair:
     """A pair to repair.
 
     Attributes:
-        question: The question.
-        answer: Its answer.
         faults: What is wrong with it, in words.
     """
 
@@ -183,7 +178,6 @@ def generator_instruction(keywords: Sequence[str], number: int) -> str:
     """Return what a generator is told after the paper, as a running prompt says it.
 
     Args:
-        keywords: Of the paper.
         number: How many pairs are asked for.
     """
     return ADAPTER.task(*_build_request(_WORDS.task, keywords, number, ()))

@@ -254,9 +254,6 @@ def refuse_correction(text: str, field: Field, value: Any, annotation: Any) -> N
     Words without a cue such as "final" or "actually" change nothing.
 
     Args:
-        text: The reply.
-        field: The verdict's field.
-        value: The verdict.
         annotation: Its labels.
 
     Raises:

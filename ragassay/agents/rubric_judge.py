@@ -45,7 +45,6 @@ def rating_signature(
 
     Args:
         bounds: The scale's lowest and highest rating.
-        instruction: The instruction.
         more_inputs: Further inputs, in order, besides context and rubric; with "facts" among
             them the reply names sentences.
         thinks: Whether the reply reasons before it rates.
@@ -72,7 +71,6 @@ class RubricJudge(Agent):
     """An agent that rates a case on a rubric.
 
     Args:
-        strategy: The prompting strategy.
         hints: Ratings attributed to an expert, by the record's id and the rubric's name.
         examples: Examples to show instead of the rubric's own, by the same; untrusted.
     """
@@ -113,7 +111,6 @@ class RubricJudge(Agent):
         written rating.
 
         Args:
-            case: The case.
             rubric: The rubric, with its scale.
             facts: Measurements of the answer's sentences, by their numbers; untrusted.
             others: Other judges' reasons for the same answer; untrusted.
@@ -160,8 +157,6 @@ def judgment_of(
 
     Args:
         found: The reply: `rating` and `rationale`, perhaps `sentences` and `logprobs`.
-        usage: The call's usage.
-        case: The rated case.
         rubric: The rubric's name.
         bounds: The scale's lowest and highest rating.
     """
@@ -216,7 +211,6 @@ class Asker(Agent):
         """Return the request to ask about the case's answer.
 
         Args:
-            case: The case.
             question: The user's question; trusted.
             values: The possible labels or ratings, at least two.
             about: The sentence or text of the case in question; untrusted.

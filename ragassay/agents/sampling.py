@@ -41,9 +41,7 @@ class ModelCall(Generic[T]):
     """A call of a model.
 
     Attributes:
-        lm: The model.
         messages: The prompt.
-        options: The call's options.
         read: Reads a reply; one that was cut may still be whole enough.
         labels: The labels of each output field whose distribution is wanted.
     """
@@ -157,7 +155,6 @@ async def add_distribution(
     samples where the setting `samples` asks for some.
 
     Args:
-        call: The call.
         found: Its first reply; None where only samples are drawn.
 
     Returns:
@@ -171,7 +168,7 @@ async def add_distribution(
     if found is not None:
         if not labels:
             return found, Usage()
-        prompt = _prompt_text(call.messages)
+        prompt = "\n\n".join(str(message["content"]) for message in call.messages)
         decided = await decide(lm, prompt, labels) if lm.has_decisions else None
         if decided is not None:
             return _with(found, Decision(decided)), _source(DECISIONS, found, labels)
@@ -257,10 +254,6 @@ def _has_logprobs(found: dspy.Prediction) -> bool:
 
 def _with(found: dspy.Prediction, distribution: Decision | Samples) -> dspy.Prediction:
     return dspy.Prediction(**{**dict(found.items()), "logprobs": distribution})
-
-
-def _prompt_text(messages: Sequence[Mapping[str, Any]]) -> str:
-    return "\n\n".join(str(message["content"]) for message in messages)
 
 
 def _source(name: str, found: dspy.Prediction, choices: Iterable[str]) -> Usage:

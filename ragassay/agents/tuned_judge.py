@@ -149,7 +149,6 @@ def rating_inputs(
     """Return the inputs of a rating.
 
     Args:
-        case: The case.
         faults: The faults of its sentences, by their numbers.
         rubric: The rubric's name.
         papers: From `papers_shown`; empty for none.
@@ -163,7 +162,6 @@ def papers_shown(case: Case, n_chars: int) -> str:
     """Return the sources as a judge reads them that was trained with sources (figure 17).
 
     Args:
-        case: The case.
         n_chars: Budget of all texts and titles; the sentences closest to question and answer are
             kept, and no titles where these alone would take half of it. 0 for no sources.
     """

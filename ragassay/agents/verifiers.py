@@ -136,7 +136,6 @@ def passage_for(
     """Return the part of a document that a tuned verifier reads: its closest sentences and title.
 
     Args:
-        claim: The claim to compare with.
         title: The document's title; may be empty.
         sentences: The document's sentences; may be empty.
         embedder: Provides the vectors for the cosine.
@@ -158,7 +157,6 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
     """Ask the model of DSPy's settings whether a passage supports a claim.
 
     Args:
-        claim: The claim.
         passage: The whole text; it is not cut into chunks.
 
     Returns:

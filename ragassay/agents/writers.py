@@ -57,7 +57,6 @@ class WrittenExam:
         texts: Questions or nuggets, each once, in the model's order.
         answers: The known answer to each; "" where there is none.
         n_unfounded: Answers that no source states: they were left out.
-        usage: The cost.
     """
 
     texts: tuple[str, ...]
@@ -91,7 +90,6 @@ class ExamWriter(Agent):
             facet: The subtopic; empty for the whole query.
             sources: Texts that state what is asked for, cut to what fits into a prompt.
             wants_answers: Whether each question comes with its answer.
-            number: The number of items.
         """
         wants_answers = wants_answers and kind == "questions"
         signature = _signature(kind, bool(facet), bool(sources), wants_answers, number)
@@ -157,7 +155,6 @@ class Synthesizer(Agent):
         """Write the synthesis.
 
         Args:
-            question: The research question.
             sources: Its papers, cut to what fits into a prompt; cited by their positions from 1.
             words: About how many words it may have.
         """
@@ -232,7 +229,6 @@ def is_restatement(text: str, sentence: str) -> bool:
 
     Args:
         text: The reply, on one line.
-        sentence: The sentence to paraphrase.
 
     Example:
         >>> is_restatement("It was pain that the drug lowered.", "The drug lowered pain.")

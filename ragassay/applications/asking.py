@@ -71,7 +71,6 @@ async def ask_all(
         app: See `apps.App`.
         name: Its name, kept with its answers.
         questions: Records without an answer; ids differ.
-        how: How it is asked.
         folder: Keeps the answers in `answers.jsonl`, and the failures.
         step: Called after each question.
 

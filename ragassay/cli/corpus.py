@@ -48,7 +48,6 @@ def print_vectors(corpus: DiskCorpus, url: str) -> None:
     """Print the models of a corpus's vectors, and whether the vectors are up to date.
 
     Args:
-        corpus: The corpus.
         url: Address of the Chroma server that stores them; empty if the corpus does.
     """
     import typer

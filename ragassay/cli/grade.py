@@ -84,8 +84,6 @@ def graded_file(
     """Read a graded file, report what could not be read, and whose grades count.
 
     Args:
-        path: The file.
-        banks: Test banks.
         chosen: Where given, it has to accept some grader.
         tentative_ratings: Whether undecided grades count with their tentative ratings.
         takes_first: Whether only the first of several graders counts, which is worth a note.
@@ -122,7 +120,6 @@ class Tables:
     """Tables of a graded file.
 
     Attributes:
-        sheets: The tables.
         shown: Other tables for the terminal.
         rejections: What could not be read of other files.
     """
@@ -144,7 +141,6 @@ def shows_grades(
 
     Args:
         most_rows: Default of --limit.
-        more: Further options that it takes.
         takes_first: Whether only the first of several graders counts.
         is_required: Whether there has to be a graded file; else the command may get None.
     """

@@ -14,12 +14,11 @@ from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
 from ragassay.models.availability import better_verifier_text
 from ragassay.records import Audit, Evaluation, Manifest, Repeats, Summary, outlines_of
 from ragassay.reports import answer_sheet, headline, score_sheet, system_sheet
-from ragassay.reports.cascade_view import cascade_lines, usd_text
 from ragassay.reports.certificate import view_certificate
 from ragassay.reports.display import UNDECIDED, count_missing
 from ragassay.reports.findings_view import secondary_text, undecided_text, view_cards
 from ragassay.reports.labels import one_line
-from ragassay.reports.panel_view import panel_lines
+from ragassay.reports.panel_view import cascade_lines, panel_lines, usd_text
 from ragassay.reports.provenance import application_text, estimate_text, usage_text
 from ragassay.reports.run_sheets import (
     confidence_text,

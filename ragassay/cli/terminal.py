@@ -97,7 +97,6 @@ def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | No
     """Print matrices as tables, or as one JSON object.
 
     Args:
-        matrices: The matrices.
         beside: Further fields of the JSON object; None for tables.
     """
     from ragassay.studies.matrix_tables import matrix_fields, matrix_sheet
@@ -120,7 +119,6 @@ def show_sheets(
     Args:
         sheets: What was found; may be empty.
         csv: The file; sheets of the same columns become one table, others stand below each other.
-        as_json: Whether to print JSON.
         limit: Most rows of a table on the terminal; 0 for all.
         shown: Other sheets for the terminal.
     """
@@ -155,8 +153,6 @@ def show_and_write(
     Args:
         sheets: By the names of their files.
         out: The folder; None writes nothing.
-        as_json: Print JSON.
-        quiet: Print no tables.
         plots: SVG, by the names of their files.
         n_shown: Most tables on the terminal; None for all.
     """

@@ -6,7 +6,7 @@ its verdicts come to and how reports speak of them. Everything else loops over t
 
 from ragassay.evaluators.base import Evaluator
 from ragassay.evaluators.cases import OpenCase, Task
-from ragassay.evaluators.display import Direction, EvaluatorDisplay, ScoreDisplay
+from ragassay.evaluators.display import Direction, ScoreDisplay
 from ragassay.evaluators.registry import OURS
 
-__all__ = ["OURS", "Direction", "Evaluator", "EvaluatorDisplay", "OpenCase", "ScoreDisplay", "Task"]
+__all__ = ["OURS", "Direction", "Evaluator", "OpenCase", "ScoreDisplay", "Task"]

@@ -59,7 +59,6 @@ class Run:
     Build it with `build_run`.
 
     Attributes:
-        settings: The settings.
         rubrics: The rubrics of the run, by name.
         registered: The evaluators that there are, in dependency order.
         arguments: What it was built from; None where somebody put it together.
@@ -69,7 +68,6 @@ class Run:
         compiled: Prompts that `ragassay optimize` wrote, in place of the shipped ones.
         models: Measure and compare without the judge.
         retrieval: Looks up literature.
-        files: The cases that are being judged.
         store: What is finished, and the calls under way.
         limiter: Bounds all model calls of the run together.
     """
@@ -253,8 +251,6 @@ class Outcome:
     """The verdicts that stand on one answer.
 
     Attributes:
-        open_case: The answer.
-        run: What judged.
         verdicts: By the name of their evaluator, each in order and complete.
         matches: Pairs of gold (or reference) nuggets and answer nuggets.
     """
@@ -373,7 +369,6 @@ class Evaluator(ABC, Generic[S]):
         Args:
             item: What all were asked.
             verdicts: What each said.
-            run: The run.
 
         Returns:
             By the member's name; empty where the first round is enough.

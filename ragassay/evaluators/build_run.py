@@ -46,7 +46,6 @@ def build_run(
     """Return the run that the settings call for; no model is loaded yet.
 
     Args:
-        settings: The settings.
         corpus: Where to look up evidence and cited ids.
         evaluators: The user's own, beside those that the settings name.
         rubrics: The user's own, beside those of files that the settings name.

@@ -32,7 +32,6 @@ class Task:
     """One question, by ids alone; the payload of a `Send`.
 
     Attributes:
-        evaluator: Name of the evaluator.
         item: What the question is about, as its verdict names it.
         case: Id of the case.
     """
@@ -55,7 +54,6 @@ class Found:
         sentence: 1-based.
         side: What was looked for.
         rank: Its place on that side, 1 for the best.
-        passage: The passage.
     """
 
     sentence: int
@@ -71,7 +69,6 @@ class Cited:
     Attributes:
         sentence: 1-based.
         marker: The citation's.
-        passage: The passage.
     """
 
     sentence: int

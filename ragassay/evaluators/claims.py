@@ -44,7 +44,6 @@ class Claim:
 
     Attributes:
         sentence: 1-based.
-        passage: The passage.
         side: What the passage was found for; None where only citations point to it.
         rank: Its place on that side.
         markers: The sentence's citations whose document the passage is the best one of.

@@ -79,7 +79,6 @@ def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Do
 
     Args:
         sentence: 1-based.
-        case: The case.
         marker: The only citation to look at; None for all of the sentence.
     """
     citations = case.sentences[sentence - 1].citations
@@ -135,7 +134,6 @@ async def compare(
         run: Know who verifies.
         case: Whose claim it is; the judge sees it.
         claim: A sentence, or a fact of one.
-        text: A passage.
         title: Of the passage's document.
         beside: See `EncoderVerifier.compare`.
 

@@ -120,7 +120,6 @@ class Models:
     """The models that measure, embed and compare without the judge.
 
     Attributes:
-        embedder: Embeds sentences and nuggets.
         encoder: Compares claims with passages in the judge's place; None where another does.
         verifier_lm: A fine-tuned verifier that does; None where another does.
         correctness: Says whether sentences are correct; None where the verdicts on evidence do.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from ragassay.errors import RagassayError
 from ragassay.evaluators.base import Outcome, Run
@@ -20,7 +19,6 @@ from ragassay.records import (
     Finding,
     Score,
     Usage,
-    VerdictBase,
 )
 from ragassay.text.faults import speaks_to_judge, states_nothing
 from ragassay.text.sentences import sentences_of
@@ -30,8 +28,6 @@ SEARCHES = "searches"
 
 N_INJECTION_CHARS = 160
 """How much of a sentence that speaks to a judge is shown."""
-
-V = TypeVar("V", bound=VerdictBase)
 
 
 def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
@@ -67,7 +63,6 @@ def evaluation_of(
     """Add up.
 
     Args:
-        outcome: The verdicts.
         searches: How evidence was looked for.
         warnings: What is known against cited articles.
     """

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 Of = Literal["answer", "sentence", "citation"]
 Says = Callable[..., Awaitable[str | float | Assessment]]
 
-LIKERT = (1.0, 5.0)
 SHARE = (0.0, 1.0)
 
 

@@ -166,9 +166,6 @@ class CriteriaEvaluator(OwnEvaluator):
 
     score = sum of w_i * credit_i / sum of w_i, with credit 1 for met, 0.5 for partly met.
 
-    Args:
-        criteria: The criteria.
-
     Raises:
         SettingsError: The name is no name.
     """

@@ -4,8 +4,8 @@ A format is recognised by a file's content, never by its name. A line that canno
 `Rejection` that names file, line and field; the others are still read.
 
 Answers: `read_records`, `write_answers`. Gold nuggets: `read_nugget_banks`, `write_nugget_banks`,
-`read_test_banks`, `write_test_banks`. Human labels: `read_labels`, `write_labels`. Output of other
-evaluators: `read_assignments`, `read_nugget_scores`, `read_graded_paragraphs`. Retrieval:
+`read_test_banks`, `write_test_banks`. Human labels: `read_labels`. Output of other
+evaluators: `read_assignments`, `read_graded_paragraphs`. Retrieval:
 `read_corpus`, `read_qrels`, `read_run`.
 """
 
@@ -14,7 +14,6 @@ from ragassay.formats.assignments import (
     AssignedNugget,
     NuggetScores,
     read_assignments,
-    read_nugget_scores,
     write_assignments,
     write_nugget_scores,
 )
@@ -24,11 +23,9 @@ from ragassay.formats.gold import (
     read_nuggets,
     write_nugget_banks,
 )
-from ragassay.formats.labels import LabelResult, read_labels, write_labels
-from ragassay.formats.output import WriteResult
+from ragassay.formats.labels import read_labels
 from ragassay.formats.read import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.formats.retrieval import (
-    CorpusResult,
     RankedDocument,
     RetrievalRun,
     read_corpus,
@@ -44,7 +41,7 @@ from ragassay.formats.workbench.bank_items import (
     exam_items,
     item_id,
 )
-from ragassay.formats.workbench.banks import BankResult, read_test_banks, write_test_banks
+from ragassay.formats.workbench.banks import read_test_banks, write_test_banks
 from ragassay.formats.workbench.paragraphs import (
     DirectGrade,
     GradedParagraph,
@@ -52,7 +49,6 @@ from ragassay.formats.workbench.paragraphs import (
     ParagraphExamGrade,
     ParagraphJudgment,
     ParagraphRanking,
-    ParagraphResult,
     QueryParagraphs,
     SelfRating,
     read_graded_paragraphs,
@@ -64,25 +60,20 @@ __all__ = [
     "AssignedAnswer",
     "AssignedNugget",
     "BankItem",
-    "BankResult",
-    "CorpusResult",
     "DirectGrade",
     "GradedParagraph",
-    "LabelResult",
     "NuggetBank",
     "NuggetScores",
     "ParagraphData",
     "ParagraphExamGrade",
     "ParagraphJudgment",
     "ParagraphRanking",
-    "ParagraphResult",
     "QueryParagraphs",
     "RankedDocument",
     "ReadResult",
     "RetrievalRun",
     "RubricBank",
     "SelfRating",
-    "WriteResult",
     "bank_item_id",
     "exam_items",
     "item_id",
@@ -91,7 +82,6 @@ __all__ = [
     "read_graded_paragraphs",
     "read_labels",
     "read_nugget_banks",
-    "read_nugget_scores",
     "read_nuggets",
     "read_qrels",
     "read_records",
@@ -102,7 +92,6 @@ __all__ = [
     "write_answers",
     "write_assignments",
     "write_graded_paragraphs",
-    "write_labels",
     "write_nugget_banks",
     "write_nugget_scores",
     "write_qrels",

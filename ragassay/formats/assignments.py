@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, iter_items, read_each, read_once
+from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.nuggetizer import (
     ASSIGNED,
     FAILED,
@@ -22,8 +22,8 @@ from ragassay.formats.nuggetizer import (
 )
 from ragassay.formats.output import JsonRow, restore_metadata, write_values
 from ragassay.formats.problems import Problem, found_text, parse
-from ragassay.formats.rows import IdText, Row, kept_fields
-from ragassay.formats.sniff import Format, sniff
+from ragassay.formats.rows import kept_fields
+from ragassay.formats.sniff import sniff
 from ragassay.records import Assignment, Importance, Rejection
 
 ALL = "all"
@@ -37,7 +37,6 @@ class AssignedNugget:
     """A gold nugget and whether an answer states it.
 
     Attributes:
-        text: The nugget.
         importance: None where unknown or failed; the file says "failed".
         assignment: None where it failed; the file says "failed".
     """
@@ -53,7 +52,6 @@ class AssignedAnswer:
 
     Attributes:
         topic: The question's id.
-        question: The question.
         answer: The answer's text, or the passage's.
         system: The run that wrote it; empty for a passage.
         nuggets: In the bank's order.
@@ -81,11 +79,6 @@ class AssignedAnswer:
         """The number of nuggets whose assignment failed."""
         return sum(nugget.assignment is None for nugget in self.nuggets)
 
-    @property
-    def n_unweighed(self) -> int:
-        """The number of nuggets without an importance: they are in no score of vital ones."""
-        return sum(nugget.importance is None for nugget in self.nuggets)
-
 
 @dataclass(frozen=True)
 class NuggetScores:
@@ -97,7 +90,6 @@ class NuggetScores:
         strict_all_score: Share of all nuggets in full support.
         vital_score: The same of vital nuggets; partial support counts half.
         all_score: The same of all nuggets; partial support counts half.
-        metadata: The file's other fields, as text, by name: further scores.
     """
 
     topic: str
@@ -105,26 +97,6 @@ class NuggetScores:
     strict_all_score: float | None
     vital_score: float | None
     all_score: float | None
-    metadata: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, kw_only=True)
-
-
-class ScoresRow(Row):
-    """A line of scores."""
-
-    qid: IdText
-    strict_vital_score: float | None = None
-    strict_all_score: float | None = None
-    vital_score: float | None = None
-    all_score: float | None = None
-
-
-SCORES = Format(
-    name="nuggetizer-scores",
-    required=(("qid",), ("strict_vital_score", "strict_all_score", "vital_score", "all_score")),
-    fields=frozenset(ScoresRow.model_fields),
-    leading="qid",
-    keys="qid, strict_vital_score, strict_all_score, vital_score, all_score",
-)
 
 
 def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
@@ -236,23 +208,6 @@ def _nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
     }
 
 
-def read_nugget_scores(path: Path) -> tuple[tuple[NuggetScores, ...], tuple[Rejection, ...]]:
-    """Read the nuggetizer's scores, including the line "all".
-
-    Raises:
-        InputError: the file cannot be opened, is empty, or is in another form.
-    """
-    _, items = sniff(iter_items(path), (SCORES,), str(path))
-    return read_each(items, lambda item: [_scores(item)])
-
-
-def _scores(item: Item) -> NuggetScores:
-    row = parse(ScoresRow, item.fields)
-    return NuggetScores(
-        row.qid, *(getattr(row, name) for name in _SCORES), metadata=kept_fields(row)
-    )
-
-
 def write_nugget_scores(scores: Iterable[NuggetScores], path: Path) -> None:
     """Write scores as the nuggetizer does, with their means on a last line "all".
 
@@ -275,8 +230,7 @@ def write_nugget_scores(scores: Iterable[NuggetScores], path: Path) -> None:
 def _scores_row(scores: NuggetScores) -> JsonRow:
     known = {name: getattr(scores, name) for name in _SCORES}
     row: JsonRow = {"qid": scores.topic}
-    row |= {name: value for name, value in known.items() if value is not None}
-    return restore_metadata(row, scores.metadata, _SCORES)
+    return row | {name: value for name, value in known.items() if value is not None}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -171,7 +171,6 @@ class _Cutter:
 
     Attributes:
         level: The brackets around an entry: 1 in an array, 2 in a list of a document.
-        header: The document without the entries.
     """
 
     level: int

@@ -68,14 +68,10 @@ class ExportShape(BaseModel):
             the first that has one.
         answer: Where the answer is, the same way.
         sources: Objects that have sources under a usual name, or lists of them.
-        reference: Where a reference answer is.
-        system: Where the system is named.
-        id: Where the record's id is.
         rows: The list whose entries are the records, where one record has several.
         spans: How several rows of a trace become one; None where a row is a record.
         has_objects: Whether a record is only one where its question or answer is no plain text.
         refusal: Why such a record has no answer; empty where it has one.
-        example: A record.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

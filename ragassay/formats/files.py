@@ -88,9 +88,6 @@ class Unpacked(io.RawIOBase):
 
     Reading raises `BombError`, `EOFError` where the file is truncated, `zlib.error` where it is
     damaged; what comes before is read first.
-
-    Args:
-        packed: The file.
     """
 
     def __init__(self, packed: BinaryIO) -> None:

@@ -115,8 +115,6 @@ class Item:
     """A JSON object: finite numbers, text that UTF-8 can write, at most 100 levels deep.
 
     Attributes:
-        place: Its place in the file.
-        fields: Its fields.
         around: The fields of the document around a row; empty for a line.
     """
 
@@ -332,7 +330,6 @@ def read_once(
 
     Args:
         items: What a file contains.
-        read: Reads one item.
         key_of: What no two of them share.
         repeated: The problem with a repeated one, given the line of the first.
 

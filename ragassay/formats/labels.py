@@ -8,16 +8,14 @@ ragassay's own form is one `HumanLabel` a line:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
 from pydantic import ConfigDict, Field
 
-from ragassay.errors import InputError
 from ragassay.formats.items import iter_items, read_each
-from ragassay.formats.output import write_values
 from ragassay.formats.problems import ProblemError, describe_value, found_text, parse
 from ragassay.formats.read import FORMATS
 from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
@@ -164,27 +162,3 @@ def _label(fields: Mapping[str, object]) -> HumanLabel:
         text = f"the answer is not named: found {describe_value(fields)}"
         raise ProblemError("record_id", text, "record_id, or topic and system")
     return HumanLabel.model_validate(row.model_dump())
-
-
-def write_labels(labels: Iterable[HumanLabel], path: Path) -> None:
-    """Write labels in ragassay's own form; `read_labels` returns equal labels.
-
-    Args:
-        labels: May be empty; the file is then empty, which `read_labels` refuses.
-        path: Overwritten where it exists; compressed where the name ends in `.gz`.
-
-    Raises:
-        InputError: a label does not fit its task or names no answer, or the file cannot be written.
-    """
-    write_values((_check_label(label) for label in labels), path)
-
-
-def _check_label(label: HumanLabel) -> dict[str, object]:
-    fields = label.model_dump(exclude_defaults=True)
-    try:
-        _label(fields)
-    except ProblemError as error:
-        problem = error.problem
-        where = f"{problem.field}: {problem.text} ({problem.expected})"
-        raise InputError(f"a label cannot be written: {where}") from error
-    return fields

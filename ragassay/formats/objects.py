@@ -98,7 +98,6 @@ class ResponseParts:
     """The parts of an answer that is an object.
 
     Attributes:
-        text: Its text.
         sources: Its sources, as `source_objects` gives them.
         reply: What a provider's reply cites, and its sources; None for any other answer.
     """

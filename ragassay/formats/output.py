@@ -30,7 +30,6 @@ class WriteResult:
     """The result of writing a file.
 
     Attributes:
-        n_records: Records in the file.
         left_out: Fields that the format cannot store, or not unchanged, with the number of records
             affected. Empty where reading the file returns equal records.
     """

@@ -72,7 +72,6 @@ class Problem:
     Attributes:
         field: Dotted path; list positions count from 0. Empty for the whole value.
         text: What was found.
-        expected: What was expected.
     """
 
     field: str

@@ -175,7 +175,6 @@ def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel]:
     """Return the experts' ratings of a summary.
 
     Args:
-        item: The summary.
         turkers: Whether to include the crowd workers' ratings; Chaudhary et al. 2024 leave them
             out.
     """

@@ -39,7 +39,6 @@ class ReplyShape:
 
     Attributes:
         name: The provider and its interface.
-        is_like: Whether an object has the shape.
         read: Adds what the object says to a reply.
         fields: Fields that hold the answer and its sources; the others are about the call.
     """

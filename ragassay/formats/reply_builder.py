@@ -148,7 +148,6 @@ class ReplyBlock:
 
     Attributes:
         start: Where it starts in the answer.
-        text: Its text.
     """
 
     start: int
@@ -216,11 +215,6 @@ class ReplyBuilder:
         self._n_too_many = 0
 
     @property
-    def n_sources(self) -> int:
-        """Sources so far."""
-        return len(self._sources)
-
-    @property
     def text(self) -> str:
         """The answer so far."""
         return "".join(self._texts)
@@ -266,14 +260,6 @@ class ReplyBuilder:
         if text.strip():
             source.texts[text] = None
         return n
-
-    def find_source(self, key: str) -> int | None:
-        """Return the number of a source; None where it is unknown."""
-        return self._known.get(key)
-
-    def source_at(self, index: int) -> int | None:
-        """Return the number of the source at a 0-based index; None where there is none."""
-        return index if 0 <= index < len(self._sources) else None
 
     def cite(
         self,

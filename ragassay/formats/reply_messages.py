@@ -125,7 +125,6 @@ def read_annotations(
     Args:
         annotations: `url_citation` and `file_citation` may hold their fields in an object of their
             own name.
-        block: What they annotate.
         reply: Takes the sources.
         is_message: Whether the block is a whole message: an annotation without offsets then
             cites nothing in particular. A smaller block is cut where its sources change.

@@ -328,7 +328,6 @@ class RankedDocument:
     """A document in a ranking.
 
     Attributes:
-        id: The document's id.
         rank: As the file gives it; trec_eval itself uses the score.
         score: Higher is better; finite.
     """

@@ -106,11 +106,7 @@ def reviews_file(path: Path) -> Path | None:
 
 @dataclass(frozen=True)
 class ReviewedRun:
-    """A file of reviews and the evaluations beside it.
-
-    Attributes:
-        file: The file of reviews.
-    """
+    """A file of reviews and the evaluations beside it."""
 
     file: Path
 

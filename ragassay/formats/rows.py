@@ -207,7 +207,6 @@ def distinct_documents(
     """Return sources with distinct ids; those that share one are passages of one document.
 
     Args:
-        documents: The sources.
         named: Whether each has an id of its own; one whose id is its position is no passage of a
             document that has that id. Empty where all have their own.
     """
@@ -239,8 +238,3 @@ def original_id(document: Document) -> str:
     base, sign, number = document.id.rpartition("#")
     is_made = bool(sign) and base == document.part_of and number.isdecimal()
     return document.part_of if is_made else document.id
-
-
-def original_ids(documents: Sequence[Document]) -> dict[str, str]:
-    """Return the id in its file of each source, by the source's own."""
-    return {document.id: original_id(document) for document in documents}

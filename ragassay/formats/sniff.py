@@ -46,7 +46,6 @@ class Format:
         name: Its name in `ReadResult.format`.
         required: Fields that are needed; alternatives together. A field of the metadata is written
             "metadata.qa_id".
-        fields: All fields of the format.
         leading: A line with this field and no unknown one has the format, even without required
             ones.
         keys: The fields, as shown to people.

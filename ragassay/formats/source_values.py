@@ -56,7 +56,6 @@ def n_texts(value: object, name: str = "") -> int:
     """Return how many texts of sources a field has.
 
     Args:
-        value: The field's value.
         name: The field; of `LISTED_NAMES`, short plain texts do not count.
     """
     value = _parse_text(value)

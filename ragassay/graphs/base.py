@@ -130,9 +130,6 @@ def add_call(
     An error that ends the run is raised from there, when the calls beside it have ended.
 
     Args:
-        builder: The graph.
-        name: The node's name.
-        ask: The node.
         on_failure: Returns what stands for the result of a failed call.
         given: What the node takes.
         goto: The node that comes after a failed one.

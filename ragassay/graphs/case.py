@@ -1,37 +1,46 @@
-"""The state of the evaluation graph, its open cases, and the keys of their verdicts."""
+"""A case of the evaluation graph, and how a question about it is asked: from the store or anew."""
 
 from __future__ import annotations
 
+import asyncio
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from langgraph.channels import UntrackedValue
+from pydantic import TypeAdapter
 
 from ragassay.agents.context import build_case
 from ragassay.errors import InputError
-from ragassay.evaluators.base import Run
+from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import Cited, Found, OpenCase, VerdictKey
+from ragassay.graphs.base import failure_of, pause_before_retry
 from ragassay.graphs.evidence_state import QueryTask, SufficiencyTask
-from ragassay.model_options import noted_options
+from ragassay.judges import BaseJudge, JudgeReply, Question
+from ragassay.metrics.stats.uncertainty import Condition
+from ragassay.model_names import noted_options
 from ragassay.process import in_thread
 from ragassay.records import (
     Case,
     Evaluation,
     EvidenceSearch,
+    Failure,
     Finding,
     Reading,
     Signals,
+    Usage,
     VerdictBase,
 )
-from ragassay.records import Record as Record  # LangGraph resolves the annotations below.
+from ragassay.records import Record as Record
+from ragassay.records.evaluation import AnyVerdict
 from ragassay.retrievers.literature import Literature, can_look_up
 from ragassay.settings import Settings
 from ragassay.store import hash_of
 from ragassay.text.search import condense
 from ragassay.text.segmenter import judged_text, segment
 from ragassay.text.sentences import sentences_of
+from ragassay.tracing import step_span
 
 
 def merge_verdicts(
@@ -55,7 +64,6 @@ class State:
         signals: Measurements of the answer; None where there are none.
         readings: Readings by fine-tuned judges, by their names.
         verdicts: All verdicts, by evaluator and item.
-        evaluation: The outcome.
     """
 
     case: str = ""
@@ -98,7 +106,6 @@ def question_key(run: Run, open_case: OpenCase, *parts: str | None) -> str:
 
     Args:
         run: With the judge that is asked.
-        open_case: The case.
         parts: Evaluator, item, the judge's role, and what the evaluator names.
     """
     return hash_of(*_asking(run), open_case.context_sha256, *(part or "" for part in parts))
@@ -143,7 +150,6 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
     """Cut a record into what the judges look at.
 
     Args:
-        record: The record.
         settings: How many sentences an answer may have, and how much of its sources is shown.
         corpus: Where cited documents that the record does not bring are looked up.
 
@@ -205,3 +211,98 @@ def update_open_case(state: State, run: Run) -> OpenCase:
 
 
 _FROM_STATE = ("found", "cited", "signals", "readings", "verdicts")
+
+
+VERDICTS: TypeAdapter[Sequence[VerdictBase]] = TypeAdapter(Sequence[AnyVerdict])
+
+
+@dataclass(frozen=True)
+class CaseQuestion(Question):
+    """A question of an evaluator about an answer.
+
+    Attributes:
+        item: What it is about, as its verdict names it.
+        content: What the evaluator's `ask` takes for that item.
+        tell: Receives progress: calls expected and done, and their usage.
+    """
+
+    evaluator: Evaluator[Any]
+    item: str
+    content: Any
+    open_case: OpenCase
+    run: Run
+    tell: Callable[[dict[str, Any]], None]
+
+    @property
+    def asks_panel(self) -> bool:
+        """Return whether each member of a panel is asked."""
+        return self.evaluator.asks_panel
+
+    def key(self, judge: BaseJudge) -> str:
+        """Return the hash of everything that a judge's verdicts depend on."""
+        run = self.run.with_judge(judge)
+        parts = (self.evaluator.name, self.item, self._role(judge))
+        more = self.evaluator.depends_on(self.content, self.open_case, run)
+        return question_key(run, self.open_case, *parts, *more)
+
+    def _role(self, judge: BaseJudge) -> str:
+        if self.run.second is not None and judge is self.run.second.judge:
+            return "second"
+        return judge.name if judge in self.run.judge.members else ""
+
+    async def ask(self, judge: BaseJudge) -> JudgeReply:
+        """Ask one judge; return its verdicts, or why there are none.
+
+        Raises:
+            FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot go
+                on.
+        """
+        evaluator, run = self.evaluator, self.run.with_judge(judge)
+        key, role = self.key(judge), self._role(judge)
+        self.tell({"expected": 1, "phase": f"judging {evaluator.part}"})
+
+        n_attempts = 0
+        while True:
+            n_attempts += 1
+            try:
+                async with self.run.store.once(key, VERDICTS) as work:
+                    if work.is_new:
+                        with step_span("ask", evaluator.name, self.item, role):
+                            work.result = await evaluator.ask(self.content, self.open_case, run)
+            except Exception as error:
+                pause_s = pause_before_retry(error, n_attempts, run.settings.judge.max_attempts)
+                if pause_s is None:
+                    failure = failure_of(error)
+                    self.tell({"done": 1, "failed": 1})
+                    return failure
+                await asyncio.sleep(pause_s)
+            else:
+                paid = (one.usage for one in work.result if work.is_new)
+                self.tell({"done": 1, "usage": sum(paid, Usage())})
+                return work.result
+
+    def make_unscored(self, failure: Failure) -> Sequence[VerdictBase]:
+        """Return what stands where a judge gave no verdict."""
+        return self.evaluator.make_unscored(self.content, self.open_case, self.run, failure)
+
+    def second_round(self, verdicts: Sequence[VerdictBase]) -> dict[str, Question]:
+        """Return what a panel's members are asked once they know the others' verdicts."""
+        again = self.evaluator.second_round(self.content, verdicts, self.run)
+        return {name: replace(self, content=content) for name, content in again.items()}
+
+    def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
+        """Return the verdict of a panel."""
+        return self.evaluator.join_verdicts(verdicts)
+
+    def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
+        """Return whether a second judge is asked about a verdict; citations may share one item."""
+        is_own = self.evaluator.is_weighed and verdict.evaluator == self.evaluator.name
+        is_item = is_own and verdict.item in self.evaluator.known_items(self.open_case, self.run)
+        return is_item and condition.is_unsure(verdict)
+
+    def alone(self, verdict: VerdictBase) -> Question:
+        """Return the question about one verdict of a batch."""
+        content = self.evaluator.alone(
+            self.evaluator.known_items(self.open_case, self.run)[verdict.item]
+        )
+        return replace(self, item=verdict.item, content=content)

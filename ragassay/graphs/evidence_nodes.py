@@ -136,8 +136,6 @@ class _Notebook:
     """A corpus and a record of its answers.
 
     Args:
-        corpus: The corpus to search.
-        round: The round of the search.
         known: Ids of documents that were found before.
     """
 

@@ -23,7 +23,6 @@ class QueryTask:
     """The payload of a `Send`: write queries, or search, for a sentence.
 
     Attributes:
-        case: Id of the case.
         item: Number of the sentence (1-based).
         round: 1-based.
         tried: Earlier queries on this sentence that were not enough.
@@ -44,7 +43,6 @@ class SufficiencyTask:
     """The payload of a `Send`: judge whether a sentence's passages are enough.
 
     Attributes:
-        case: Id of the case.
         item: Number of the sentence (1-based).
         passages: The passages with their titles.
         key: Hash of everything that the judgment depends on; its key in the store.
@@ -102,7 +100,6 @@ class Answered:
 
     Attributes:
         sentence: The query's sentence (1-based).
-        query: The query.
         ids: The documents' ids, best first, without retracted ones.
         n_withdrawn: Number of retracted ones.
     """
@@ -142,7 +139,6 @@ class EvidenceState:
     """The state of the search for evidence on one answer; its sentences share what they find.
 
     Attributes:
-        case: Id of the case.
         round: Number of finished rounds.
         drafts: Queries that the model wrote.
         reports: The agents' results.
@@ -151,7 +147,6 @@ class EvidenceState:
         pool: All found documents, by id.
         found: The best passages for each sentence so far.
         cited: The best passages of cited documents.
-        searches: The record of each search.
     """
 
     case: str = ""

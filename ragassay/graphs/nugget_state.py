@@ -25,10 +25,8 @@ class NuggetJob:
 
     Attributes:
         topic: The question's id.
-        question: The question.
         sources: The texts to write nuggets from: documents, an answer, or a reference.
         n_window: Number of sources to read at a time.
-        n_most: Most nuggets of the result.
         accept_all: Whether to accept all nuggets instead of waiting for a person.
     """
 

@@ -5,18 +5,34 @@ open windows -> write -> merge -> next window? -> rate each -> rank -> review by
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Send
+from langgraph.types import Send, interrupt
+from pydantic import TypeAdapter, ValidationError
 
+from ragassay.agents.nugget_writers import Created
+from ragassay.errors import FatalModelError, InputError, first_problem
 from ragassay.evaluators.base import Run
-from ragassay.graphs import nugget_nodes as nodes
-from ragassay.graphs.base import add_call, make_drawn
-from ragassay.graphs.nugget_state import ImportanceTask, NuggetJob, NuggetList, NuggetState
+from ragassay.evaluators.build_run import ready_run, run_of
+from ragassay.graphs.base import Update, add_call, make_drawn
+from ragassay.graphs.nugget_state import (
+    ImportanceTask,
+    LeftOut,
+    NuggetImportance,
+    NuggetJob,
+    NuggetList,
+    NuggetState,
+)
+from ragassay.process import in_thread
+from ragassay.records import Document, Failure, Frozen, Importance, Nugget, Usage
+from ragassay.store import hash_of
+from ragassay.text.search import condense
+from ragassay.text.sentences import split_sentences
 
 NuggetGraph = CompiledStateGraph[NuggetState, Run, NuggetJob, NuggetList]
 
@@ -33,28 +49,28 @@ def build_nugget_graph(
     builder = StateGraph(
         NuggetState, context_schema=Run, input_schema=NuggetJob, output_schema=NuggetList
     )
-    builder.add_node("open_windows", nodes.open_windows, input_schema=NuggetState)
+    builder.add_node("open_windows", open_windows, input_schema=NuggetState)
     add_call(
         builder,
         "write_nuggets",
-        nodes.write_nuggets,
-        nodes.skip_window,
+        write_nuggets,
+        skip_window,
         given=NuggetState,
         goto="merge_nuggets",
         max_attempts=max_attempts,
     )
-    builder.add_node("merge_nuggets", nodes.merge_nuggets)
+    builder.add_node("merge_nuggets", merge_nuggets)
     add_call(
         builder,
         "rate_importance",
-        nodes.rate_importance,
-        nodes.leave_unrated,
+        rate_importance,
+        leave_unrated,
         given=ImportanceTask,
         goto="rank_nuggets",
         max_attempts=max_attempts,
     )
-    builder.add_node("rank_nuggets", nodes.rank_nuggets)
-    builder.add_node("review", nodes.review)
+    builder.add_node("rank_nuggets", rank_nuggets)
+    builder.add_node("review", review)
     builder.add_edge(START, "open_windows")
     builder.add_edge("open_windows", "write_nuggets")
     builder.add_edge("write_nuggets", "merge_nuggets")
@@ -75,3 +91,214 @@ def route_on(state: NuggetState, runtime: Runtime[Run]) -> list[Send] | str:
     runtime.stream_writer({"expected": len(facts)})
     tasks = [ImportanceTask(state.question, facts, position) for position in range(len(facts))]
     return [Send("rate_importance", task) for task in tasks] or "rank_nuggets"
+
+
+DUPLICATE_SIMILARITY = 0.9
+"""Cosine similarity of duplicate facts. Higher than the threshold for an answer's and a gold fact:
+facts on one question are all close, and a lost fact stays lost."""
+
+MOST_LISTED = 30
+"""Most facts on the running list, as in the nuggetizer."""
+
+
+class ReviewedNugget(Frozen):
+    """A nugget as a person left it."""
+
+    text: str
+    importance: Importance | None = None
+
+
+CREATED = TypeAdapter(Created)
+RATED = TypeAdapter(tuple[NuggetImportance, Usage])
+_REVIEWED: TypeAdapter[list[ReviewedNugget]] = TypeAdapter(list[ReviewedNugget])
+
+
+async def open_windows(state: NuggetState, runtime: Runtime[Run]) -> Update:
+    """Split the sources into windows, and cut each window to fit into a prompt."""
+    # LangGraph's own tools pass plain JSON.
+    sources = [Document.model_validate(source) for source in state.sources]
+    sources = [source for source in sources if source.text.strip()]
+    if not sources:
+        raise InputError(f"topic {state.topic!r} has nothing that nuggets could be written from")
+    if state.n_window < 1 or state.n_most < 1:
+        raise InputError("n_window and n_most must be at least 1")
+    run = await ready_run(runtime)
+    windows = [
+        tuple(condense(window, state.question, run.settings.source_chars))
+        for start in range(0, len(sources), state.n_window)
+        if (window := sources[start : start + state.n_window])
+    ]
+    runtime.stream_writer({"expected": len(windows)})
+    return {"windows": tuple(windows)}
+
+
+async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
+    """Read the next window; if none of its facts is supported, take its closest sentence."""
+    run, window = run_of(runtime), state.windows[state.n_read]
+    known = [nugget.text for nugget in state.listed]
+
+    shown = (document.model_dump_json() for document in window)
+    key = hash_of(run.identity, "write_nuggets", state.question, *known, "", *shown)
+    async with run.store.once(key, CREATED) as work:
+        if work.is_new:
+            work.result = await run.judge.ask(
+                run.agents.creator, question=state.question, documents=window, known=known
+            )
+    found = work.result
+    facts = tuple(Nugget(text=fact, method="model") for fact in found.facts)
+    if found.not_carried and not facts:
+        facts = await in_thread(_closest_sentence, state.question, window, run)
+    runtime.stream_writer({"done": 1, "usage": found.usage if work.is_new else Usage()})
+    return {
+        "facts": facts,
+        "n_read": state.n_read + 1,
+        "left_out": [LeftOut(fact, "not_carried") for fact in found.not_carried],
+        "usage": found.usage,
+    }
+
+
+def skip_window(state: NuggetState, failure: Failure) -> Update:
+    """Count a failed window, and continue with the next."""
+    return {"facts": (), "n_read": state.n_read + 1, "failures": [failure]}
+
+
+async def merge_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
+    """Add the facts that are not on the list yet."""
+    _raise_fatal(runtime)
+    if not state.facts:
+        return {}
+    return await in_thread(_merge_lists, state.listed, state.facts, run_of(runtime))
+
+
+async def rate_importance(task: ImportanceTask, runtime: Runtime[Run]) -> Update:
+    """Rate the importance of one nugget."""
+    run, position = run_of(runtime), task.position
+    key = hash_of(run.identity, "rate_importance", task.question, str(position), *task.facts)
+    async with run.store.once(key, RATED) as work:
+        if work.is_new:
+            found = await run.judge.ask(
+                run.agents.importance_scorer,
+                question=task.question,
+                facts=task.facts,
+                position=position,
+            )
+            rated = NuggetImportance(position, found.importance, found.confidence)
+            work.result = rated, found.usage
+    rated, usage = work.result
+    runtime.stream_writer({"done": 1, "usage": usage if work.is_new else Usage()})
+    return {"importances": [rated], "usage": usage}
+
+
+def leave_unrated(task: ImportanceTask, failure: Failure) -> Update:
+    """Keep a nugget whose importance failed."""
+    return {"importances": [NuggetImportance(task.position)], "failures": [failure]}
+
+
+async def rank_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
+    """Sort vital nuggets first, by confidence, and cut the list."""
+    _raise_fatal(runtime)
+    importances = {one.position: one for one in state.importances}
+    ranks = {"vital": 0, "okay": 1, None: 2}
+
+    def rank(position: int) -> tuple[int, float, int]:
+        one = importances.get(position, NuggetImportance(position))
+        sure = one.confidence or 0.0
+        return ranks[one.importance], -sure if one.importance == "vital" else sure, position
+
+    order = sorted(range(len(state.listed)), key=rank)
+    ranked = [
+        state.listed[i].model_copy(update={"importance": importances[i].importance})
+        if i in importances
+        else state.listed[i]
+        for i in order
+    ]
+    cut = [LeftOut(nugget.text, "too_many") for nugget in ranked[state.n_most :]]
+    return {"nuggets": tuple(ranked[: state.n_most]), "left_out": cut}
+
+
+async def review(state: NuggetState) -> Update:
+    """Wait for a person, who may change, remove and add nuggets; or accept them all.
+
+    The run is resumed with a list of {text, importance}; with an unusable one it stops again and
+    says why.
+    """
+    if state.accept_all:
+        return {}
+    problem = ""
+    while True:
+        asked = {
+            "topic": state.topic,
+            "question": state.question,
+            "nuggets": [{"text": n.text, "importance": n.importance} for n in state.nuggets],
+            "left_out": [{"text": one.text, "reason": one.reason} for one in state.left_out],
+            "problem": problem,
+        }
+        try:
+            return {"nuggets": reviewed_nuggets(interrupt(asked), state.nuggets)}
+        except InputError as error:
+            problem = str(error)
+
+
+def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, ...]:
+    """Return a person's version of a list.
+
+    Args:
+        edited: A list of {text, importance}.
+        before: The list as it was; unchanged texts keep their method.
+
+    Raises:
+        InputError: An item is wrong; the message names it.
+    """
+    try:
+        rows = _REVIEWED.validate_python(edited)
+    except ValidationError as error:
+        where, problem = first_problem(error)
+        raise InputError(f"nugget {where or 'list'}: {problem}") from error
+    known = {nugget.text: nugget for nugget in before}
+    kept: dict[str, Nugget] = {}
+    for number, row in enumerate(rows, 1):
+        text = " ".join(row.text.split())
+        if not text:
+            raise InputError(f"nugget {number}: there is no text")
+        if text.casefold() in kept:
+            raise InputError(f"nugget {number}: {text!r} came before")
+        nugget = known.get(text, Nugget(text=text))
+        kept[text.casefold()] = nugget.model_copy(update={"importance": row.importance})
+    return tuple(kept.values())
+
+
+def _merge_lists(listed: Sequence[Nugget], facts: Sequence[Nugget], run: Run) -> Update:
+    vectors = run.models.embedder.encode([n.text for n in (*listed, *facts)])
+    close = vectors @ vectors.T >= DUPLICATE_SIMILARITY
+    kept, chosen, left_out = list(listed), list(range(len(listed))), list[LeftOut]()
+    words = {nugget.text.casefold() for nugget in listed}
+    for position, fact in enumerate(facts, len(listed)):
+        if fact.text.casefold() in words or close[position, chosen].any():
+            left_out.append(LeftOut(fact.text, "duplicate"))
+        elif len(kept) >= MOST_LISTED:
+            left_out.append(LeftOut(fact.text, "too_many"))
+        else:
+            kept.append(fact)
+            chosen.append(position)
+            words.add(fact.text.casefold())
+    return {"listed": tuple(kept), "facts": (), "left_out": left_out}
+
+
+def _closest_sentence(question: str, window: Sequence[Document], run: Run) -> tuple[Nugget, ...]:
+    sentences = [d.text[start:end] for d in window for start, end in split_sentences(d.text)]
+    if not sentences:
+        return ()
+    vectors = run.models.embedder.encode([question, *sentences])
+    best = int((vectors[1:] @ vectors[0]).argmax())
+    return (Nugget(text=" ".join(sentences[best].split()), method="extractive"),)
+
+
+def _raise_fatal(runtime: Runtime[Run]) -> None:
+    """Raise a fatal error: LangGraph would run the next step before raising a handler's error.
+
+    Raises:
+        FatalModelError: No call can succeed.
+    """
+    fatal: FatalModelError | None = run_of(runtime).judge.fatal
+    if fatal is not None:
+        raise fatal

@@ -96,7 +96,6 @@ def chosen_passages(
 
     Args:
         state: The queries and hits so far.
-        case: The answer.
         candidates: The documents of each sentence to choose passages for.
         run: The reranker and the embedding model.
     """

@@ -57,8 +57,6 @@ def qa_key(tools: QATools, paper: Paper, node: str, given: bytes) -> str:
 
     Args:
         tools: The models and the settings.
-        paper: The paper.
-        node: Which call it is.
         given: The job, the state, or the task, as JSON.
     """
     return qa_prefix(tools, paper) + hash_of(node, given.decode())
@@ -299,8 +297,8 @@ def build_qa_graph(max_attempts: int = 5) -> QAGraph:
     calls = ["mend_pairs", "write_pairs", "check_pairs"]
     builder.add_edge(START, "open_paper")
     builder.add_conditional_edges("open_paper", route_opened, ["write_pairs", END])
-    builder.add_conditional_edges("write_pairs", route_call, calls)
-    builder.add_conditional_edges("mend_pairs", route_call, calls)
+    builder.add_conditional_edges("write_pairs", next_call, calls)
+    builder.add_conditional_edges("mend_pairs", next_call, calls)
     builder.add_conditional_edges("check_pairs", route_rating, ["rate_pairs", "sort_pairs"])
     builder.add_edge("rate_pairs", "sort_pairs")
     builder.add_conditional_edges("sort_pairs", route_round, [*calls, END])
@@ -336,11 +334,6 @@ def _add_call(
 def route_opened(state: QAState) -> str:
     """Write, where the paper can be read."""
     return END if state.end else "write_pairs"
-
-
-def route_call(state: QAState) -> str:
-    """Go on with the round."""
-    return next_call(state)
 
 
 def route_rating(state: QAState, runtime: Runtime[QATools]) -> list[Send] | str:

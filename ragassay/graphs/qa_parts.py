@@ -212,7 +212,6 @@ def quoted_sentences(quote: str, text: str) -> tuple[str, ...]:
 
     Args:
         quote: What a model says to be the text's words.
-        text: The text.
     """
     place = find_quote(quote, text)
     if place is None:

@@ -48,7 +48,6 @@ class QATools:
     Attributes:
         tools: The agents and the settings.
         writer: The model that writes and repairs.
-        papers: The papers, by id.
         fold: Finds duplicates.
         rate: The second model's ratings; None where rules alone check.
         rater: Name of the second model; empty without one.
@@ -72,7 +71,6 @@ class QAJob:
 
     Attributes:
         paper: Its id.
-        number: Pairs to write.
         keywords: What they should be about; empty for the paper's own, or those found in it.
         way: How they are written.
         long: What of the paper a prompt has.
@@ -110,7 +108,6 @@ class DraftPair:
         place: Its number among all that were drafted.
         part: The part of the paper that it is from.
         n_mended: How often it was repaired.
-        flaws: What is wrong with it.
     """
 
     pair: QAPair
@@ -143,7 +140,6 @@ class QAState:
         open: Pairs that are not settled.
         kept: Pairs that are.
         dropped: Pairs that were given up, with their flaws.
-        ratings: All ratings.
         n_empty: Pairs of the model without a question or an answer.
         end: Why the work ended; None before.
         failures: Failed calls.

@@ -36,12 +36,9 @@ class ExamJob:
     Attributes:
         query: Its id.
         text: Its text, or the title that the facet belongs to.
-        kind: What to write.
         facet: Id of the part; empty for the whole.
         facet_text: The part's heading; empty for the whole.
         sources: Texts to write from; empty to write from the query alone.
-        wants_answers: Whether questions come with answers.
-        number: Items to write.
     """
 
     query: str
@@ -60,7 +57,6 @@ class ExamState:
 
     Attributes:
         query, text, kind, facet, facet_text, sources, wants_answers, number: The job.
-        texts: The items.
         answers: The answer to each; "" where none is known.
         n_unfounded: Answers that no source states.
         failures: Failed calls.
@@ -145,7 +141,6 @@ class SynthesisJob:
 
     Attributes:
         topic: The question's id.
-        question: The question.
         sources: Its papers; at least one.
         words: About how many words the synthesis may have.
     """

@@ -72,7 +72,6 @@ class EncoderVerifier:
     """Verifies a claim against a passage; used for citations and evidence.
 
     Args:
-        model: The inference model.
         embedder: Detects passages about another subject.
         n_labels: The number of verdicts; the finest available of the 4 is given. A model that
             knows two labels gives two.
@@ -115,8 +114,6 @@ class EncoderVerifier:
         and where "supports" is said of a comparison whose sides the text does not confirm in order.
 
         Args:
-            claim: The claim.
-            text: The text.
             title: The document's title.
             beside: Other documents that the claim rests on; None where the text is not all of its
                 document: see `difference_of`.

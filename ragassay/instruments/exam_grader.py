@@ -26,7 +26,6 @@ class ExamInstrument(ABC):
     """Grades passages. Calls compute, so make them in a thread; they are safe across threads.
 
     Attributes:
-        name: Its name in reports.
         digest: SHA-256 of its numbers or weights; empty where not known.
         graders: How it can grade items.
         direct_graders: How it can grade relevance; empty where it cannot.
@@ -52,7 +51,6 @@ class ExamInstrument(ABC):
 
         Args:
             items: Questions and nuggets, in any order; may be empty.
-            passage: The passage.
             grader: One of `graders`.
 
         Returns:
@@ -89,7 +87,6 @@ class ItemSignals:
             with the passage's closest ones; `least`: the lowest of these; `words`: share of the
             item's words in the passage; `supports`, `settles`: log-odds by the verifier that the
             passage supports the item as a claim, and that it does not leave it open.
-        sentence: The sentence closest to the item.
     """
 
     signals: Mapping[str, float]
@@ -103,7 +100,6 @@ def measure(
 
     Args:
         items: The bank's items; `bank` is their mean, so a part of a bank gives another one.
-        passage: Some text.
         embedder: Gives the similarities; of tokens too, where it can.
         verifier: Gives the log-odds.
     """
@@ -154,7 +150,6 @@ class EmbeddedExamGrader(ExamInstrument):
 
     Args:
         embedder: The packaged one is what the numbers were fitted to.
-        verifier: Likewise.
         model: By default the shipped numbers.
     """
 

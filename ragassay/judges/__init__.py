@@ -4,8 +4,8 @@ Every judge has the surface of `BaseJudge`: it rates rubrics and asks agents. Wh
 asks does not depend on which judge it has.
 """
 
-from ragassay.judges.base import BaseJudge, JudgeReply, Question, RatedAnswer
+from ragassay.judges.base import BaseJudge, JudgeReply, Question
 from ragassay.judges.build import build_judge
-from ragassay.judges.panel import Cascade, Panel
+from ragassay.judges.panel import Cascade
 
-__all__ = ["BaseJudge", "Cascade", "JudgeReply", "Panel", "Question", "RatedAnswer", "build_judge"]
+__all__ = ["BaseJudge", "Cascade", "JudgeReply", "Question", "build_judge"]

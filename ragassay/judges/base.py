@@ -147,9 +147,6 @@ class BaseJudge(ABC):
         """Rate an answer on a rubric.
 
         Args:
-            rubric: The rubric.
-            answer: The answer.
-            agents: The agents of the run.
             others: Ratings of a panel's other members, for a second round; "" in the first.
 
         Raises:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ragassay.judges.base import BaseJudge, NoJudge
-from ragassay.judges.hosted import TUNED_RUBRICS, FineTunedJudge, HostedJudge
+from ragassay.judges.hosted import TUNED_RUBRICS, FineTunedJudge, HostedJudge, PublishedJudge
 from ragassay.judges.panel import Panel
-from ragassay.judges.published import PublishedJudge
 from ragassay.judges.signals import SignalJudge
 from ragassay.model_names import form_of, is_embedded_base
 from ragassay.models.fitted_raters import shipped_rater
@@ -21,7 +20,6 @@ def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
     """Return the judge that the settings name: a single one, or a panel.
 
     Args:
-        settings: The settings.
         rubrics: The rubrics of the run, by name.
 
     Raises:
@@ -69,7 +67,6 @@ def _judge_of(
     """Return a judge of the kind that its name says.
 
     Args:
-        settings: Of the run.
         lm: Rates the rubrics.
         base: Answers what a fine-tuned or published judge was not trained on.
         rubrics: The rubrics of the run, by name.

@@ -57,7 +57,6 @@ class SubmittedBatch(BaseModel):
     Attributes:
         name: Our name for it, sent along with it.
         id: The provider's name for it; empty until the provider has confirmed it.
-        endpoint: Fingerprint of the endpoint.
         estimate_usd: The most that it costs; None where the price is unknown.
     """
 
@@ -205,7 +204,6 @@ async def batching(
     Args:
         run: The run's folder, where submitted batches of an earlier start are found; None keeps
             nothing.
-        limiter: The bounds of the run.
         tell: Receives what is going on, in words.
     """
     batches = Batches(BatchStore(run), limiter, tell)

@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ragassay.model_names import is_local, provider_of
-from ragassay.model_options import parse_options
+from ragassay.model_names import is_local, parse_options, provider_of
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
@@ -124,7 +123,6 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
 
     Args:
         status: HTTP status, 0 where there is none.
-        message: The error's words.
         sent: The call's options.
 
     Example:

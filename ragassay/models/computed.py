@@ -58,7 +58,6 @@ class ComputedStore:
         """Return an array for each input, computing those that are not stored.
 
         Args:
-            kind: What is computed.
             digest: Of the model's weights.
             inputs: JSON values: texts, or pairs of texts.
             compute: Computes the arrays of some inputs.

@@ -44,7 +44,6 @@ class PairEncoder(nn.Module, ABC):
 
     Args:
         head: Maps `pooled` to a logit for each label.
-        base_name: The base model's name.
         base_sha256: Digest of its published weights; empty where unknown.
     """
 

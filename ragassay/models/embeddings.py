@@ -293,9 +293,7 @@ def closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> 
     """Return the cosine of a claim with the closest sentence of a text, in [-1, 1].
 
     Args:
-        claim: The claim.
         sentences: Of the text; the `N_NEAR` that BM25 ranks closest are embedded. 0 without one.
-        embedder: Embeds claim and sentences.
     """
     near = [sentences[place] for place, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]
     if not near:

@@ -125,7 +125,6 @@ def as_url(text: str, port: int = 80) -> str:
     """Return an address without its path, from any form that people write.
 
     Args:
-        text: The address.
         port: Its port where it names neither a port nor a scheme.
 
     Raises:

@@ -255,7 +255,6 @@ def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) 
     """Return ragassay's error for one of LiteLLM's.
 
     Args:
-        error: What LiteLLM raised.
         model: LiteLLM name of the model.
         base: Address of its API; empty where it is the provider's own.
         arrived: The start of a reply that reported success; None where none came.

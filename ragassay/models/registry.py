@@ -155,7 +155,6 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
     """Return a model by its name, with or without `ragassay/`, or an adapter by its folder.
 
     Args:
-        name: Its name.
         cache_dir: Has the notes of fetched fact checkers; None to know none.
 
     Raises:

@@ -142,7 +142,6 @@ def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
     """Write an adapter in half precision, and its note with the digest of the weights.
 
     Args:
-        model: The trained model.
         folder: Created if missing; its content is replaced.
         note: The note, without a digest of the weights.
     """
@@ -223,7 +222,6 @@ def write_hf(
     Args:
         merged: The model; it is left in `dtype`.
         folder: Created; it appears when it is complete.
-        dtype: Type of the weights.
 
     Raises:
         InputError: The folder exists already.
@@ -312,7 +310,6 @@ def rotate_rows(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floati
 
     Args:
         weight: shape (n_heads * head_size, n_in).
-        n_heads: The number of heads of this matrix.
 
     Returns:
         The same shape.

@@ -4,9 +4,6 @@ from ragassay.perturbations.attack import Attack, Rephrase
 from ragassay.perturbations.lexicon import Side
 from ragassay.perturbations.perturb import (
     ATTACKS,
-    Inversion,
-    PerturbedAnswers,
-    attacks_of,
     mode_rating,
     perturb_answers,
     perturbed_rating,
@@ -15,11 +12,8 @@ from ragassay.perturbations.perturb import (
 __all__ = [
     "ATTACKS",
     "Attack",
-    "Inversion",
-    "PerturbedAnswers",
     "Rephrase",
     "Side",
-    "attacks_of",
     "mode_rating",
     "perturb_answers",
     "perturbed_rating",

@@ -54,7 +54,6 @@ def change_number(sentence: str, rng: random.Random) -> str | None:
     first, then bare ones, then those in words.
 
     Args:
-        sentence: Any sentence.
         rng: Draws the number and the factor: 0.1, 0.5, 2, 3 or 10; a whole number stays whole, a
             share stays below a hundred percent, and a number below 1 stays below 1.
 

@@ -21,30 +21,12 @@ from ragassay.perturbations.clinical import CLINICAL, RETRACTED
 from ragassay.perturbations.lexicon import Side
 from ragassay.perturbations.sentence_attacks import ADDED, ORDER, injections
 from ragassay.perturbations.wording_attacks import CONNECTIVES, REDUNDANCY
-from ragassay.records import AttackFamily, PerturbedAnswer, Record, Severity
+from ragassay.records import PerturbedAnswer, Record
 
 _RUBRIC = (*ADDED, *ORDER, *CONNECTIVES, *REDUNDANCY)
 _ALL_RUBRICS = tuple(dict.fromkeys(target for attack in _RUBRIC for target in attack.targets))
 
 ATTACKS: tuple[Attack, ...] = (*_RUBRIC, *CLINICAL, *injections(_ALL_RUBRICS))
-
-
-def attacks_of(
-    family: AttackFamily | None = None,
-    severity: Severity | None = None,
-    target: str | None = None,
-) -> tuple[Attack, ...]:
-    """Return the attacks of a kind, in the order of `ATTACKS`; None stands for any.
-
-    A target is a score that they should lower, such as "rubric.relevancy".
-    """
-    return tuple(
-        attack
-        for attack in ATTACKS
-        if family in (None, attack.family)
-        and severity in (None, attack.severity)
-        and (target is None or target in attack.targets)
-    )
 
 
 @dataclass(frozen=True)

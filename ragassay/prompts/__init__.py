@@ -30,11 +30,8 @@ from ragassay.records.base import Frozen
 __all__ = [
     "RUBRIC_SETS",
     "STRATEGIES",
-    "AgentPrompt",
-    "ContextTexts",
     "Criteria",
     "Criterion",
-    "PanelTexts",
     "Prompts",
     "Rubric",
     "RubricExample",

@@ -31,7 +31,6 @@ class CompiledPredictor(Frozen):
     """The prompt of one predictor.
 
     Attributes:
-        instructions: Its instruction.
         demos: Its examples: values by field, those of the reply included. The subject of an
             example, where it is not among the fields, is under "case".
     """
@@ -70,7 +69,6 @@ class CompiledPrompt(Frozen):
         agent: Key of the prompt that it replaces, e.g. "verifier".
         rubrics: The rubrics that it is for; empty for all, and for other agents than the judge.
         predictors: By name.
-        optimizer: The optimizer that found it.
         model: LiteLLM name of the model that it was compiled for.
         reflection_model: The model that wrote the candidates.
         seed: The job's seed.
@@ -80,11 +78,9 @@ class CompiledPrompt(Frozen):
         data_sha256: Hash of the training examples.
         dev_sha256: Hash of those that it was measured on.
         before_sha256: Hash of the shipped prompt.
-        after_sha256: Hash of this prompt.
         comparisons: On the examples of `n_dev`; the first decides.
         is_better: Whether the first score rose, and no more replies were unscored.
         usage: What the job cost, cached calls included.
-        ragassay: Version of ragassay.
         packages: Versions of the libraries that matter to it.
     """
 

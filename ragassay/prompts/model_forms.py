@@ -49,7 +49,6 @@ class EmbedderForm(Frozen):
         same: Stands before texts that are compared with their like.
         cosine_threshold: Cosine from which a sentence counts as correct; None for that of `plain`.
         source: Where this is published.
-        examples: Models of the family.
     """
 
     pattern: str = ""
@@ -224,7 +223,6 @@ class PublishedChecker(Frozen):
     """A fact checker on Hugging Face's hub.
 
     Attributes:
-        kind: Its kind.
         repository: Its name on the hub.
         base: The model that it was fine-tuned from.
         size: Its number of weights, as its card says; empty where that says none.
@@ -243,7 +241,6 @@ class ChatChecker(Frozen):
 
     Attributes:
         name: Tells it, in small letters, inside a model's name.
-        system: The system message.
         text: The user's message, with {claim} and {passage}.
         threshold: The probability of "Yes" above which a claim is supported.
         source: Where these come from.

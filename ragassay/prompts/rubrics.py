@@ -43,11 +43,8 @@ class RubricExample(Frozen):
     """An answer with the rating that it deserves.
 
     Attributes:
-        question: The question.
         sources: The answer's sources, where the rating depends on them.
-        answer: The answer.
         rating: On the rubric's scale.
-        reason: Why.
     """
 
     question: str = ""
@@ -70,7 +67,6 @@ class Rubric(Frozen):
         group: Which of YESciEval's three dimensions it belongs to; None for another set's.
         about: What question, sources and answer are, where they are not really a question and an
             answer.
-        question: The question about the answer.
         scale: What an answer of each rating shows, from the lowest to the highest without a gap.
         examples: One answer with the highest rating, then one with the lowest; none, and the
             rubric cannot be asked with the strategy "few_shot".

@@ -41,8 +41,6 @@ class PrometheusTexts(Frozen):
     """The prompt of Prometheus 2 without its package.
 
     Attributes:
-        system: What it is.
-        task: What it does.
         task_with_reference: The same, where there is a reference answer.
     """
 
@@ -92,7 +90,6 @@ class ProposalTexts(Frozen):
 
     Attributes:
         again: Added where a model that does not sample should say something else.
-        labels: The meaning of each label.
     """
 
     version: int
@@ -207,7 +204,6 @@ class Rationales(Frozen):
         """Return why a damaged answer is rated low.
 
         Args:
-            attack: The attack on it.
             sentences: Numbers of the sentences that were added or changed; may be empty.
         """
         named = list_sentence_numbers(sentences)
@@ -288,9 +284,7 @@ class SignalTexts(Frozen):
 
     Attributes:
         sentence: Names of the measures of a sentence.
-        answer: The measures of an answer.
         gap: Name for a source's sentence that the answer does not cover.
-        rubrics: The signals of each rubric.
         reasons: How the embedded judge gives its reasons.
     """
 

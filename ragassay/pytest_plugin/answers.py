@@ -160,7 +160,6 @@ class Assay:
             answer: The answer, as for `ragassay.evaluate`.
             question: The question; or a record, whose nuggets and reference then count too.
             sources: The documents that the answer was written from, as for `ragassay.evaluate`.
-            nuggets: Gold nuggets.
             reference: A reference answer.
             options: Further options of `ragassay.evaluate`.
 
@@ -190,7 +189,6 @@ def write_report(notes: Path, out: Path) -> list[str]:
     Args:
         notes: What the processes noted: a manifest for each judge and settings, evaluations,
             failures. An answer that was evaluated twice, as a test was repeated, counts once.
-        out: The folder.
 
     Returns:
         Lines for the terminal: what the answers came to, and by which judge.

@@ -82,11 +82,6 @@ class Generated:
         return Counter(found.end for found in self._found)
 
     @property
-    def n_failures(self) -> int:
-        """Failed calls."""
-        return sum(len(found.failures) for found in self._found)
-
-    @property
     def usage(self) -> Usage:
         """The cost of all calls."""
         return sum((found.usage for found in self._found), Usage())
@@ -116,7 +111,6 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
 
     Args:
         settings: Names the writer, which may be a fine-tuned one.
-        papers: The papers.
         evaluator: LiteLLM name of the second model, which rates; NAME@URL has an endpoint of its
             own. Empty: rules alone check.
 

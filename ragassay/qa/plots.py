@@ -105,7 +105,7 @@ def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None
             Label(
                 GUTTER + CELL * (j + 0.5),
                 CELL * (i + 0.65),
-                _short(value),
+                f"{value:.2f}".replace("0.", ".", 1),
                 "dark" if value >= DARK else "cell",
             )
             for i, row in enumerate(cells)
@@ -189,10 +189,6 @@ def _left_out(n: int, things: str) -> str:
 
 def _edge(i: int) -> str:
     return f"{i / N_BARS:g}"
-
-
-def _short(value: float) -> str:
-    return f"{value:.2f}".replace("0.", ".", 1)
 
 
 def _columns(row: Sequence[float], n_columns: int) -> list[float | None]:

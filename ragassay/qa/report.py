@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.qa.coverage import paper_sentences
+from ragassay.qa.measures import paper_sentences
 from ragassay.qa.pair_view import MarkedPart, PairView
 from ragassay.qa.score_view import score_sheet
 from ragassay.qa.scores import intent_score, qa_scores, rating_means

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.qa.coverage import chance_coverage_score, top_count
+from ragassay.qa.measures import chance_coverage_score, top_count
 from ragassay.qa.plots import Histogram, histogram
 from ragassay.qa.scores import (
     COSINE_SCALE,

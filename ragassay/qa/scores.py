@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ragassay.errors import InputError
 from ragassay.metrics.papers.sciqag import drop_undecided_mean
 from ragassay.metrics.stats.aggregates import clustered_score
-from ragassay.qa.coverage import chunk_count, pooled_coverage_score
+from ragassay.qa.measures import chunk_count, pooled_coverage_score
 from ragassay.records import Evaluation, QAPair, RacarDimension, Score
 from ragassay.records.qa import (
     MOST_INTENT,

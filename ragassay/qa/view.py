@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ragassay.qa.coverage import chunk_share, paper_sentences, pooled_coverage_score
+from ragassay.qa.measures import chunk_share, paper_sentences, pooled_coverage_score
 from ragassay.qa.pair_view import PairFacts, PairView, view_pair
 from ragassay.qa.plots import (
     Heatmap,

@@ -64,7 +64,6 @@ class Score(Frozen):
         low: Lower end of the 95 % interval; None where undefined.
         worst: The value if every unscored verdict were the worst.
         best: The value if every unscored verdict were the best.
-        scale: The range of the value.
         judge: The model that gave the verdicts; empty without one.
     """
 

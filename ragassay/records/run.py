@@ -66,7 +66,6 @@ class Rejection(Frozen):
     """A line of a user's file that could not be read.
 
     Attributes:
-        file: The file as the user named it.
         line: 1-based; 0 for the whole file.
         field: Dotted path of the wrong field; empty for the whole line.
         problem: The value that was found.

@@ -96,7 +96,6 @@ class EvidenceSearch(Frozen):
     Attributes:
         n_documents: Documents to choose passages from, including the answer's sources.
         n_withdrawn: Retracted articles that were found and left out.
-        end: Why it ended.
         n_judgments: How often the judge said whether the passages are enough.
         failure: Why the model wrote no query, or the agent stopped early; other results stand.
         judgment_failure: Why the judge did not say, the last time, whether the passages are enough.

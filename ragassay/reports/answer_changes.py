@@ -134,7 +134,7 @@ def _align_sentences(
 ) -> tuple[tuple[SentenceLine, ...], tuple[SentenceLine, ...]]:
     """Return the sentences of both answers, with the words that went or came."""
     old, new = (
-        [_text(e)] if not e.sentences else list(_texts(e)) for e in (answer.old, answer.new)
+        [(1, e.answer)] if not e.sentences else list(_texts(e)) for e in (answer.old, answer.new)
     )
     partners = _partners([text for _, text in old], [text for _, text in new])
     states = _states((*answer.gone,), "gone"), _states(answer.appeared, "new")
@@ -160,10 +160,6 @@ def _align_sentences(
         for place, (index, text) in enumerate(old)
     ]
     return tuple(earlier), tuple(lines)
-
-
-def _text(evaluation: Evaluation) -> tuple[int, str]:
-    return 1, evaluation.answer
 
 
 def _texts(evaluation: Evaluation) -> list[tuple[int, str]]:

@@ -68,7 +68,6 @@ def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, 
     """Lay out scores that share a scale.
 
     Args:
-        title: The plot's title.
         keys: Keys of the scores, one row each; the scale is that of the first one found.
         series: Name to scores; up to `MAX_SERIES`. A single series also shows its values.
 

@@ -118,7 +118,6 @@ def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
     too, since each text equals itself.
 
     Args:
-        matrix: The matrix.
         texts: The texts of the cells, shape (n_rows, n_columns).
     """
     from matplotlib.patches import Rectangle

@@ -46,7 +46,6 @@ class FindingCard:
         said: The sentence, its wrong words marked; empty where it is about the whole answer.
         passage: What the sentence was compared with.
         shown: The passage's text around the sentence that is closest.
-        why: The finding in a sentence.
         sure: How sure that is; empty where nobody measured.
         likelihood: How likely a finding is right that is worth a look, in [0, 1]; 0 where nothing
             tells, and of a finding that leads.
@@ -68,15 +67,13 @@ class FindingCard:
     likelihood: float = 0.0
 
 
-def view_cards(
-    evaluations: Sequence[Evaluation], level: FindingLevel = "primary"
-) -> tuple[FindingCard, ...]:
-    """Return the findings of a level as `ranked` orders them."""
+def view_cards(evaluations: Sequence[Evaluation]) -> tuple[FindingCard, ...]:
+    """Return the primary findings as `ranked` orders them."""
     found = [
         card
         for number, outline in enumerate(outlines_of(evaluations), start=1)
-        if (outline.primary_findings if level == "primary" else outline.secondary_findings)
-        for card in cards_of(number, evaluations[number - 1], level)
+        if outline.primary_findings
+        for card in cards_of(number, evaluations[number - 1], "head")
     ]
     return rank_cards(found)
 

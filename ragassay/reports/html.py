@@ -25,7 +25,6 @@ from ragassay.records import (
     outlines_of,
 )
 from ragassay.reports.answer_view import view_answer
-from ragassay.reports.cascade_view import ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
 from ragassay.reports.display import UNDECIDED, UNSCORED, judged_by_text, reason_text
 from ragassay.reports.findings_view import (
@@ -51,7 +50,7 @@ from ragassay.reports.labels import (
     place_text,
     without_controls,
 )
-from ragassay.reports.panel_view import INDEPENDENT
+from ragassay.reports.panel_view import ESTIMATED, INDEPENDENT
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, application_text, who_text
 from ragassay.reports.report_view import belief_text, view_report
@@ -235,7 +234,6 @@ class _Parts:
     """The page's packed parts: what its script filters, and the fragments that it shows.
 
     Args:
-        environment: The templates.
         columns: The titles of the scores that answers are filtered and sorted by, by key.
 
     Attributes:

@@ -40,7 +40,6 @@ def markdown_pieces(
 
     Args:
         manifest: What the run depends on.
-        summary: The run in numbers.
         evaluations: One for each answer, shown in this order; may be empty.
         failures: Records without an evaluation.
         rejections: Lines that could not be read.

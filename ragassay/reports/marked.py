@@ -32,9 +32,7 @@ def mark_places(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tupl
     """Return a text in pieces, which joined are the text.
 
     Args:
-        text: The text.
         places: (start, end) of what is marked; one inside another is passed over.
-        mark: Their mark.
 
     Example:
         >>> [piece.text for piece in mark_places("by 5 mm", [(3, 4)])]

@@ -1,4 +1,4 @@
-"""View of a panel of judges for a page: each judge's rating, and their agreement."""
+"""Views of a panel and of a cascade of judges for a page: ratings, agreement, cost."""
 
 from __future__ import annotations
 
@@ -6,16 +6,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragassay.metrics.stats.joint_judgments import DISPUTED_POINTS
-from ragassay.records import Judgment, PanelAgreement, PanelMember, PanelPair, Score
+from ragassay.records import (
+    CascadeSummary,
+    Judgment,
+    PanelAgreement,
+    PanelMember,
+    PanelPair,
+    Score,
+    Usage,
+)
 from ragassay.reports.display import (
     format_interval,
+    format_share,
     format_value,
     is_number,
     score_text,
     unscored_text,
 )
-from ragassay.reports.sheets import Column, Sheet, Shown, none_text, numbers, score_cell
-from ragassay.reports.text import count_text
+from ragassay.reports.sheets import (
+    Column,
+    Sheet,
+    Shown,
+    none_text,
+    numbers,
+    score_cell,
+    value_cell,
+    words,
+)
+from ragassay.reports.text import count_text, join_words, question_title
 
 INDEPENDENT = (
     "Only ratings that each judge gave alone are independent: their agreement says how reliable "
@@ -120,7 +138,6 @@ def alike_lines(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[
     """Say how many independent judges a panel is worth, and which judge adds little to another.
 
     Args:
-        pairs: All pairs of judges.
         n_effective: From `effective_judges`.
     """
     if n_effective is None:
@@ -174,3 +191,98 @@ def _sheet(members: Sequence[PanelMember]) -> Sheet:
     )
     columns = (Column("", "Judge", has_names=True), *numbers(*titles))
     return Sheet("The judges of the panel", columns, rows)
+
+
+ESTIMATED = (
+    "Had the second judge decided everything: an estimate, kind by kind the cost of a call that "
+    "was made times all questions of the kind."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeView:
+    """The cascade in sentences, and a row for each kind of question."""
+
+    lines: tuple[str, ...]
+    sheet: Sheet
+
+
+def view_cascade(cascade: CascadeSummary | None) -> CascadeView | None:
+    """Return the view of a run's cascade; None without one."""
+    if cascade is None:
+        return None
+    return CascadeView(cascade_lines(cascade), _parts_sheet(cascade))
+
+
+def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
+    """Describe the cascade: the escalated verdicts, their cost, and the cost of asking for all."""
+    n, n_kept = (sum(getattr(p, name) for p in cascade.parts) for name in ("n", "n_kept"))
+    n_failed = sum(part.n_failed for part in cascade.parts)
+    if not n:
+        return (f"Nothing was asked, so nothing went on to {cascade.second}.",)
+    split = (
+        f"Of {count_text(n, 'question')}, {n_kept:,} ({format_share(n_kept / n)}) stayed with "
+        f"{cascade.judge}; {n - n_kept:,} went on to {cascade.second} ({cascade.when})."
+    )
+    lines = [split]
+    if n_failed:
+        lines.append(
+            f"{n_failed:,} of these came back without a verdict: what the first judge said stands."
+        )
+    usage = cascade.usage
+    spent = (
+        f"Spent there: {count_text(usage.n_calls, 'call')}, {tokens_text(usage)}, "
+        f"{usd_text(usage.cost_usd)}. {_full_text(cascade)}"
+    )
+    return (*lines, spent)
+
+
+def _full_text(cascade: CascadeSummary) -> str:
+    """Return the cost of asking for all; kinds without an escalated verdict are named apart."""
+    if cascade.usage.cost_usd is None:
+        return "What all would have cost there is unknown: its price is not listed."
+    silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
+    if cascade.full_cost_usd is None:
+        return "What all would have cost there is unknown: it decided nothing."
+    without = f", without {join_words(silent)}, which it never decided" if silent else ""
+    full = usd_text(cascade.full_cost_usd)
+    return f"Had it decided everything: about {full} (an estimate{without})."
+
+
+def tokens_text(usage: Usage) -> str:
+    """Return tokens sent and received in words."""
+    return f"{usage.n_prompt_tokens:,} tokens sent and {usage.n_completion_tokens:,} received"
+
+
+def usd_text(cost: float | None) -> str:
+    """Return a price in words; an unknown one is never shown as nothing.
+
+    Example:
+        >>> usd_text(0.1234), usd_text(0.00001), usd_text(None)
+        ('0.1234 USD', 'less than 0.0001 USD', 'price unknown')
+    """
+    if cost is None:
+        return "price unknown"
+    return "less than 0.0001 USD" if 0 < cost < 0.0001 else f"{cost:.4f} USD"
+
+
+def _parts_sheet(cascade: CascadeSummary) -> Sheet:
+    titles = (
+        *("Asked", "Stayed", "Decided by the second", "Came back without a verdict"),
+        *("Tokens there", "Cost there", "Cost of all there, estimated"),
+    )
+    rows = tuple(
+        (
+            question_title(part.kind),
+            part.n,
+            f"{part.n_kept:,} ({format_share(part.n_kept / part.n)})" if part.n else "0",
+            value_cell(f"{part.n_escalated:,}", True),
+            none_text(part.n_failed),
+            part.usage.n_prompt_tokens + part.usage.n_completion_tokens,
+            usd_text(part.usage.cost_usd),
+            "unknown" if part.full_cost_usd is None else usd_text(part.full_cost_usd),
+        )
+        for part in cascade.parts
+    )
+    title = "What stayed with the first judge and what went on"
+    return Sheet(title, (*words("Question"), *numbers(*titles)), rows)

@@ -17,7 +17,6 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.records.run import PromptFingerprint
-from ragassay.reports.cascade_view import usd_text
 from ragassay.reports.display import (
     NBSP,
     NOT_DEFINED,
@@ -27,6 +26,7 @@ from ragassay.reports.display import (
     format_span,
 )
 from ragassay.reports.labels import one_line
+from ragassay.reports.panel_view import usd_text
 from ragassay.reports.sheets import Sheet, Shown, numbers, words
 from ragassay.reports.text import count_text
 

@@ -16,7 +16,6 @@ from ragassay.records import (
     Summary,
     outlines_of,
 )
-from ragassay.reports.cascade_view import CascadeView, view_cascade
 from ragassay.reports.certificate import NOT_AUDITED, CertificateView, view_certificate
 from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
 from ragassay.reports.findings_view import (
@@ -26,7 +25,7 @@ from ragassay.reports.findings_view import (
     view_findings,
     view_open,
 )
-from ragassay.reports.panel_view import PanelView, view_panel
+from ragassay.reports.panel_view import CascadeView, PanelView, view_cascade, view_panel
 from ragassay.reports.provenance import JudgeView, provenance_sheet, view_judges
 from ragassay.reports.run_sheets import (
     averages_sheet,

@@ -70,7 +70,6 @@ def score_sheet(summary: Summary, judges: JudgePlace = "caption") -> Sheet:
     """Return the scores of a run by group: title, mean over answers, 95 % interval, n, unscored.
 
     Args:
-        summary: The run in numbers.
         judges: Where judges are named; with "headings", a judge that is not its group's stands
             below its score.
     """

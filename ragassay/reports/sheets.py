@@ -257,7 +257,6 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
     """Return a sheet for the terminal.
 
     Args:
-        sheet: The rows.
         n_most: Most rows; what is left out is said below. None shows all.
     """
     from rich import box
@@ -364,7 +363,6 @@ def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
     r"""Return a sheet as a LaTeX table; it needs \usepackage{booktabs}.
 
     Args:
-        sheet: The rows.
         label: The label for references; letters, digits, dots, colons and dashes.
         caption: In place of the sheet's title and caption.
     """

@@ -62,7 +62,6 @@ class Wanted:
     """A claim to find passages for.
 
     Attributes:
-        claim: The claim.
         documents: The documents to search; ids differ.
         k: The most documents to take passages from.
     """
@@ -121,8 +120,6 @@ def best_passages(
     """Return, for each claim, its documents' passage with the highest cosine similarity.
 
     Args:
-        claims: The claims.
-        candidates: The documents to search, for each claim.
         embedder: The reranking model.
         size: Sentences of a passage.
 

@@ -19,7 +19,6 @@ class LiteratureRetriever(BaseRetriever):
     """Any literature as a LangChain retriever of whole documents.
 
     Args:
-        literature: The literature to search.
         k: How many documents to return.
         filters: The articles to include.
     """

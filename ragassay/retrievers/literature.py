@@ -50,7 +50,6 @@ class Filters:
         since: First day of publication, "2020", "2020-03" or "2020-03-09"; empty for any.
         until: Last day of publication, in the same form.
         types: Publication types, any of which matches; empty for all.
-        no_retracted: Leave out retracted articles.
     """
 
     since: str = ""

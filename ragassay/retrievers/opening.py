@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +18,7 @@ from ragassay.retrievers.evidence import RRF_K, reciprocal_rank_fusion
 from ragassay.retrievers.literature import ANY, Corpus, Filters, Hit, Literature
 from ragassay.safe_text import without_secrets
 from ragassay.settings import Settings
+from ragassay.store import hash_of
 
 if TYPE_CHECKING:
     from ragassay.retrievers.dense.index import NamedEncoder
@@ -35,7 +34,6 @@ class DenseCorpus:
 
     Args:
         corpus: The corpus that has the articles.
-        index: The vectors of its articles.
     """
 
     def __init__(self, corpus: DiskCorpus, index: DenseIndex) -> None:
@@ -46,7 +44,7 @@ class DenseCorpus:
     @property
     def sha256(self) -> str:
         """Hash of the corpus, of the embedder, and of this way of searching."""
-        return _hash("dense", self._index.sha256)
+        return hash_of("dense", self._index.sha256)
 
     def get(self, identifier: str) -> Article | None:
         """Return the article of a PMID or a DOI, in any spelling."""
@@ -85,7 +83,7 @@ class HybridCorpus:
     @property
     def sha256(self) -> str:
         """Hash of both, and of how they are fused."""
-        return _hash("hybrid", self._lexical.sha256, self._dense.sha256, RRF_K, FUSED_DEPTH)
+        return hash_of("hybrid", self._lexical.sha256, self._dense.sha256, RRF_K, FUSED_DEPTH)
 
     def get(self, identifier: str) -> Document | None:
         """Return the document of an id from the search by words."""
@@ -102,10 +100,6 @@ class HybridCorpus:
         return [Hit(documents[name], score) for name, score in fused[:k]]
 
 
-def _hash(*parts: str | int) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
 LIVE = "pubmed"
 """The name of PubMed itself, over the network."""
 
@@ -120,7 +114,6 @@ class OpenedCorpus:
     """A corpus, ready to be searched.
 
     Attributes:
-        literature: The literature to search.
         fingerprint: Its identity, for the manifest.
         rejections: Lines that could not be read.
         note: What the user should know about the search; usually empty.

@@ -97,12 +97,7 @@ class TokenStore:
 
 
 class StoredEncoder:
-    """An encoder that looks a text up before it computes it.
-
-    Args:
-        encoder: Computes the vectors of what is not stored.
-        store: Has its vectors.
-    """
+    """An encoder that looks a text up before it computes it."""
 
     def __init__(self, encoder: NamedEncoder, store: TokenStore) -> None:
         self._encoder, self._store = encoder, store
@@ -147,7 +142,6 @@ def reranker_of(
 
     Args:
         settings: `reranker` is "embedded", "none", or a cross-encoder's name or folder.
-        embedder: The encoder of the embedded reranker.
         literature: A built corpus may have stored the vectors that the embedded reranker needs.
     """
     if settings.literature.reranker == NONE:
@@ -182,7 +176,6 @@ class RerankedLiterature:
     """Literature with its best hits reordered.
 
     Args:
-        inner: The literature to search.
         reranker: Reorders the best hits.
         name: The reranker's name; cached verdicts depend on it.
         depth: How many hits are reranked, at least 1.

@@ -104,8 +104,6 @@ class EmbeddedReranker:
 
         Args:
             query: In plain words. For white space alone, the hits keep the search's order.
-            hits: All of one search, best about `DEPTH`; each new one costs five embeddings
-                that are not stored.
             k: 0 or less returns an empty list.
         """
         if not hits or k <= 0:
@@ -238,7 +236,6 @@ class CrossEncoderReranker:
 
         Args:
             query: In plain words.
-            hits: Hits of one search.
             k: 0 or less returns an empty list.
 
         Raises:
@@ -280,7 +277,6 @@ def closest_sentences(
     """Return at most `n` sentences, those closest to a claim, in their order.
 
     Args:
-        claim: The claim to compare with.
         sentences: May be empty.
         embedder: Provides the vectors for the cosine.
         n: At least 1.

@@ -23,11 +23,7 @@ OWN_SITE = ("same-origin", "none")
 
 @dataclass(frozen=True)
 class AccessControl:
-    """Lets in who has the token.
-
-    Attributes:
-        token: The secret of the address.
-    """
+    """Lets in who has the token, which is the secret of the address."""
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)

@@ -1,4 +1,4 @@
-"""The routes of the review page."""
+"""The routes of the review page, and the check of what a browser sends."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from pydantic import ConfigDict, Field, JsonValue, ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -16,10 +17,126 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from ragassay.errors import InputError
+from ragassay.records import BANK, Review, VerdictBase
+from ragassay.records.base import Frozen
 from ragassay.review import pages
 from ragassay.review.access import HEADERS, AccessControl, page_policy
+from ragassay.review.items import ReviewItem, ReviewSource, Value
 from ragassay.review.session import Filter, ReviewSession, queue
-from ragassay.review.submissions import LONGEST_NAME, read_submission, review_of
+
+LONGEST_TEXT = 4_000
+LONGEST_NAME = 80
+
+
+class Submission(Frozen):
+    """A message of the browser: a person said something.
+
+    Attributes:
+        id: Made by the browser, so that sending it again adds nothing.
+        field: What is said: the item's own field, one of its edits, "removed", "note", "added".
+        undoes: The review that is taken back.
+    """
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,64}$")
+    who: str = Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")
+    n: int = Field(ge=0)
+    field: str = ""
+    value: JsonValue = None
+    why: str = Field(default="", max_length=LONGEST_TEXT)
+    undoes: str = Field(default="", max_length=64)
+
+
+def read_submission(body: bytes) -> Submission:
+    """Read what a browser sent.
+
+    Raises:
+        InputError: It is no such message.
+    """
+    try:
+        return Submission.model_validate_json(body)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"])) or "body"
+        raise InputError(f"{where}: {problem['msg']}") from error
+
+
+def review_of(submission: Submission, item: ReviewItem, source: ReviewSource) -> Review:
+    """Return the review of an item; what the model said is read from the item.
+
+    Raises:
+        InputError: The value is none that can be said of the item.
+    """
+    field = submission.field or item.field
+    if not submission.undoes:
+        problem = _problem(field, submission.value, item)
+        if problem:
+            raise InputError(f"{field}: {problem}")
+    name, value = item.item, submission.value
+    if field == "added" and isinstance(value, dict):
+        name, value = source.addition(item, str(value["text"]))
+    return Review(
+        id=submission.id,
+        who=submission.who,
+        why=submission.why,
+        evaluator=item.evaluator,
+        record=item.record,
+        item=name,
+        field=field,
+        was=_was(field, item),
+        value=None if submission.undoes else value,
+        undoes=submission.undoes,
+    )
+
+
+def _was(field: str, item: ReviewItem) -> Value | None:
+    if field == item.field:
+        return item.model_choice
+    return item.item_text if field == "text" else None
+
+
+def _problem(field: str, value: JsonValue, item: ReviewItem) -> str:
+    """Return what is wrong with a value; empty where nothing is."""
+    if field == "removed":
+        return "" if isinstance(value, bool) else "true or false is wanted"
+    if field == "note" or (field == "text" and "text" in item.edits):
+        return _text_problem(value)
+    if field in ("answers", "texts") and field in item.edits:
+        is_list = isinstance(value, list) and all(not _text_problem(one) for one in value)
+        return "" if is_list else "a list of texts is wanted"
+    if field == "added" and item.evaluator == BANK:
+        is_item = isinstance(value, dict) and not _text_problem(value.get("text"))
+        return "" if is_item else "an item with a text is wanted"
+    if field != item.field:
+        return "nothing of the kind can be said of this item"
+    if any(choice.value == value and type(choice.value) is type(value) for choice in item.choices):
+        return ""
+    if field == "rating" and _is_between(value, item):
+        return ""
+    # Labels of a user's own evaluator are known by what it said so far.
+    is_open = field == "label" and item.evaluator not in VerdictBase.kinds
+    if is_open and not _text_problem(value):
+        return ""
+    return f"one of {', '.join(choice.word for choice in item.choices)} is wanted"
+
+
+def _is_between(value: JsonValue, item: ReviewItem) -> bool:
+    """Return whether a number lies on the scale of an item whose ratings are no whole numbers."""
+    scale = [choice.value for choice in item.choices]
+    is_share = any(isinstance(one, float) for one in scale)
+    numbers = [one for one in scale if isinstance(one, int | float)]
+    if not is_share or isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return min(numbers) <= value <= max(numbers)
+
+
+def _text_problem(value: JsonValue) -> str:
+    if not isinstance(value, str) or not value.strip():
+        return "a text is wanted"
+    is_long = len(value) > LONGEST_TEXT
+    return f"a text of at most {LONGEST_TEXT:,} characters is wanted" if is_long else ""
+
 
 N_BYTES_MOST = 2**16
 N_ROWS_MOST = 200
@@ -126,8 +243,8 @@ class _Routes:
     async def tell_news(self, request: Request) -> Response:
         """Tell which items somebody said something of after the first `since` reviews."""
         n = await run_in_threadpool(self.session.refresh)
-        number_text = request.query_params.get("since", "")
-        since = int(number_text) if _is_number(number_text) else n
+        submission = request.query_params.get("since", "")
+        since = int(submission) if _is_number(submission) else n
         told = {"n": n, "changed": sorted(self.session.reviews_since(since))}
         return JSONResponse(told if since >= n else told | await self._in_numbers(request))
 
@@ -146,8 +263,8 @@ class _Routes:
         told = {"total": found.n, "done": found.n_done, "left_s": found.left_s}
         return {**told, "order": numbers} if with_order else told
 
-    def _number(self, number_text: object) -> int | None:
-        text = str(number_text)
+    def _number(self, submission: object) -> int | None:
+        text = str(submission)
         return int(text) if _is_number(text) and int(text) < len(self.session.items) else None
 
 

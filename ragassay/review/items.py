@@ -167,7 +167,6 @@ class View:
     """The surroundings of an item.
 
     Attributes:
-        passages: Evidence of the item.
         sections: Everything else that was said of the answer.
         asks: What is asked of the answer: a rubric's question.
         notes: Facts beside the item, by name: known answers, ids.

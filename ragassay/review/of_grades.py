@@ -56,7 +56,6 @@ def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
     """Open a graded file.
 
     Args:
-        path: The file.
         banks: Test banks that have the texts of its items; without, their ids are shown.
 
     Raises:

@@ -64,7 +64,6 @@ def page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
     Args:
         session: What is reviewed.
         who: The person; empty where the page has to ask.
-        suggested: A name to suggest.
         nonce: Of the content security policy.
     """
     order = queue(session, Filter(), who)

@@ -59,7 +59,6 @@ def serve_page(
         banks: Test banks with the texts of a graded file's items.
         who: A name to suggest to whoever opens the page.
         port: 0 has the operating system choose one.
-        opens: Whether to open the page in a browser.
         on_ready: Called once requests are accepted.
 
     Raises:
@@ -82,7 +81,6 @@ def serve_page(
 
 async def serve_until_done(
     source: ReviewSource,
-    who: str = "",
     *,
     opens: bool = True,
     on_ready: Callable[[AccessControl, ReviewSession], None],
@@ -110,7 +108,7 @@ async def serve_until_done(
             is_done.set()
             server.should_exit = True
 
-        server = server_of(build_app(session, access, who, end), GRACE_S, ready)
+        server = server_of(build_app(session, access, "", end), GRACE_S, ready)
         await server.serve(sockets=[listener])
     if not is_done.is_set():  # Where a shell made the process ignore SIGINT, the server still ends.
         raise KeyboardInterrupt

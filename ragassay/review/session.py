@@ -184,7 +184,6 @@ class Filter:
     """The part of the queue that a person asked to see; an empty field lets everything pass.
 
     Attributes:
-        evaluator: The kind of verdict.
         state: A key of `STATES`.
         text: Words that the item, its id, its place or its record must have.
         order: A key of `ORDERS`.

@@ -121,7 +121,6 @@ def item_of(
     """Return a verdict as an item.
 
     Args:
-        verdict: The verdict that stands.
         record: The answer's id.
         item_text: What is judged.
         system: Who wrote the answer.

@@ -99,7 +99,6 @@ def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = 
 
     Args:
         job: The answers; already damaged ones are left out.
-        tools: The run that the answers will be judged with.
         options: The user's options.
         is_judged: Whether the whole answers have been judged already, as the settings request.
 

@@ -41,7 +41,6 @@ class SystemComparison:
     """Several systems compared.
 
     Attributes:
-        systems: The answers of each system.
         keys: The scores that systems are ranked by.
         warnings: Why the systems may not be comparable, one sentence each.
         rejections: What could not be read of files of answers with people's labels.

@@ -192,8 +192,6 @@ class AnswerJudge:
     """Judges answers, some at a time.
 
     Attributes:
-        tools: The graph's tools.
-        graph: Judges an answer.
         slots: Places of the answers under way.
         keep: Receives each result.
         listen: Receives progress events.

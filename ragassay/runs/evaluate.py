@@ -215,8 +215,6 @@ async def run(
     """Run a job; with a folder, resume an earlier start of the same run.
 
     Args:
-        job: The answers.
-        tools: What judges them.
         folder: Where finished work is kept.
         listen: Receives progress events.
         has_reports: Whether the folder gets reports of its answers.

@@ -137,7 +137,7 @@ def job_of(
     records: Sequence[Record], corpus: Literature, rejections: Sequence[Rejection] = ()
 ) -> Job:
     """Return a job from records in memory."""
-    _check_ids("records", records)
+    _check_ids(records)
     fingerprint = FileFingerprint(
         name=IN_MEMORY, sha256=_sha256(records), n_items=len(records), format="records"
     )
@@ -181,8 +181,6 @@ def record_of(
         question: The question; or a record, whose sources, nuggets and reference count where no
             others are given.
         sources: As for `evaluate`.
-        nuggets: Gold nuggets.
-        reference: A reference answer.
 
     Raises:
         InputError: A part cannot be read.
@@ -215,11 +213,11 @@ def _nugget(nugget: str | Nugget | Mapping[str, str]) -> Nugget:
     return Nugget.model_validate(dict(nugget))
 
 
-def _check_ids(what: str, items: Iterable[Record]) -> None:
+def _check_ids(items: Iterable[Record]) -> None:
     seen: set[str] = set()
     for item in items:
         if item.id in seen:
-            raise InputError(f"two {what} have the id {item.id!r}")
+            raise InputError(f"two records have the id {item.id!r}")
         seen.add(item.id)
 
 
@@ -244,7 +242,7 @@ def _from_memory(
         raise InputError("records have no columns to name")
     if questions is not None:
         raise InputError("records carry their questions: give no file of them")
-    _check_ids("records", rows)
+    _check_ids(rows)
     found = answered_records(rows) if answered else ReadResult(tuple(rows), (), "records")
     return with_gold(found, nuggets)
 

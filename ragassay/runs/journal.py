@@ -115,7 +115,6 @@ class EditRequest:
 
     Attributes:
         topic: The question's id.
-        question: The question.
         nuggets: Importance and text of each nugget.
         left_out: Reason and text of each fact that is not on the list.
     """

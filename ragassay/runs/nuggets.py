@@ -19,9 +19,8 @@ from ragassay.errors import (
 )
 from ragassay.evaluators.base import Run
 from ragassay.formats import NuggetBank, write_nugget_banks
-from ragassay.graphs.nugget_nodes import reviewed_nuggets
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
-from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
+from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph, reviewed_nuggets
 from ragassay.records import Document, Record
 from ragassay.runs.journal import EditRequest, as_text, from_text, until_read
 from ragassay.runs.progress import Event, Listener
@@ -80,7 +79,6 @@ def nugget_jobs(
     Args:
         records: The answers of all systems.
         origin: "documents" uses their sources and the corpus documents that they cite.
-        tools: Has the corpus.
         n_window: Sources read at a time.
         n_most: The most nuggets of a list.
     """

@@ -218,7 +218,6 @@ def check_ready(
     A hosted model is asked for one token; where the run has ended already, none is.
 
     Args:
-        settings: Those of the run.
         options: Its options: `out`, `retry_failed`, `paraphraser`, `corpus`, and files that it
             reads.
         others: Models that are asked besides the judges, as NAME or NAME@URL.

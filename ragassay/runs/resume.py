@@ -106,7 +106,6 @@ def count_spent(file: Path, limiter: RunLimiter, earlier: Sequence[Usage]) -> No
 
     Args:
         file: Written by `write_spent`; it may be missing.
-        limiter: Of the run.
         earlier: Usage of each evaluation of earlier starts, which counts where there is no file.
 
     Raises:

@@ -55,7 +55,6 @@ class Flag:
     """An option on the command line, where its name and its type do not say it all.
 
     Attributes:
-        names: Further flags.
         metavar: The value's name in the help; by default its type or the choices.
         kind: The value's type.
         group: The heading in the help, for an option that sets no setting.

@@ -16,13 +16,11 @@ from ragassay.model_names import (
     JudgeForm,
     form_of,
     is_ours,
+    parse_options,
     split_endpoint,
 )
-from ragassay.model_options import parse_options
 from ragassay.prompts import Strategy
 from ragassay.settings.group import READ_LIST, RESULT, AffectsResult, Flag, SettingsGroup
-
-Decisions = Literal["auto", "on", "off"]
 
 
 class JudgeSettings(SettingsGroup):

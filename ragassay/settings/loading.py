@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import ValidationError
 
 from ragassay.errors import SettingsError, first_problem
-from ragassay.model_names import provider_of, split_endpoint
-from ragassay.model_options import noted_options
+from ragassay.model_names import noted_options, provider_of, split_endpoint
 from ragassay.settings.group import AffectsResult
 from ragassay.settings.settings import FIELDS, GROUP_OF, Settings
 

@@ -179,7 +179,6 @@ async def run_audit(
     Args:
         job: From `audit_job`. If its options name a model, that writes the redundant sentences
             first.
-        tools: The run that the answers are judged with.
         folder: The folder of finished work.
         listen: Receives progress events.
         unperturbed: Existing evaluations of the unperturbed answers, by record id.

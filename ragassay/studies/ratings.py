@@ -172,8 +172,6 @@ def difference_score(
 
     Args:
         differences: shape (n, n_units); nan where undefined.
-        table: The table of the units.
-        judge: The judge whose ratings they are.
         most: The largest possible difference, in widths of the scale.
 
     Returns:

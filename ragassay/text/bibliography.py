@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from ragassay.text.blocks import Block
 
-Span = tuple[int, int]
-
 TITLES = (
     r"(?:list of )?(?:key |cited |selected |supporting )?(?:references?|sources?|citations?"
     r"|refs?\.?|bibliography|literature|footnotes?|endnotes?|notes|works|evidence|documents|links)"

@@ -197,11 +197,7 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 
 def _key_target(key: str) -> Target:
-    return Target("number" if _is_short_number(key) else "name", key, key)
-
-
-def _is_short_number(text: str) -> bool:
-    return bool(re.fullmatch(r"[0-9]{1,4}", text))
+    return Target("number" if re.fullmatch("[0-9]{1,4}", key) else "name", key, key)
 
 
 def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
@@ -399,16 +395,12 @@ def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
     ends = {start: end for start, end in runs}
     result = list(text)
     for found in pattern.finditer("".join(short)):
-        if "open" in pattern.groupindex and not _are_partners(found["open"], found["close"]):
+        if "open" in pattern.groupindex and _PARTNER[found["open"]][0] != found["close"]:
             continue
         first, last = places[found.start()], places[found.end() - 1]
         last = ends.get(last, last + 1)
         result[first:last] = MASK * (last - first)
     return "".join(result)
-
-
-def _are_partners(opening: str, closing: str) -> bool:
-    return _PARTNER[opening][0] == closing
 
 
 def joined_ranges(text: str, marks: Sequence[Mark]) -> list[Mark]:

@@ -1,8 +1,7 @@
 """The styles in which answers cite, as data: adding one is a line here.
 
 A mark is a bracket, a superscript, a link or an element; between its ends stand entries.
-`ENTRIES` says what an entry may be, `BRACKETS` what stands around it, `EXAMPLES` what a whole mark
-looks like.
+`ENTRIES` says what an entry may be, `BRACKETS` what stands around it.
 """
 
 from __future__ import annotations
@@ -120,52 +119,6 @@ _ENTRIES: tuple[tuple[TargetKind, re.Pattern[str]], ...] = tuple(
 )
 _LETTERED = re.compile(rf"[{LETTERS}]\d{{1,3}}")
 _ROUND_WORD = re.compile(rf"(?:{WORDS})s?\.?[\s_:#.-]{{0,3}}\d{{1,4}}", re.IGNORECASE)
-
-EXAMPLES: tuple[tuple[str, str], ...] = (
-    ("brackets", "[1]"),
-    ("list", "[1, 2]"),
-    ("range", "[1\u20133]"),
-    ("with \u201cand\u201d", "[1 and 2]"),
-    ("several brackets", "[1][2]"),
-    ("range of brackets", "[1]\u2013[3]"),
-    ("brackets in parentheses", "([1])"),
-    ("parentheses", "(1, 2)"),
-    ("page", "[1, p. 4]"),
-    ("document", "[doc1]"),
-    ("source", "[Source 1]"),
-    ("source in parentheses", "(Source 1)"),
-    ("citation", "[citation:1]"),
-    ("letter", "[S1]"),
-    ("lenticular", "\u30101\u3011"),
-    ("assistants", "\u30104:0\u2020source\u3011"),
-    ("footnote", "[^1]"),
-    ("footnote between carets", "[^1^]"),
-    ("superscript", "\u00b9"),
-    ("superscripts", "\u00b9\u02d2\u00b2"),
-    ("superscript element", "<sup>1</sup>"),
-    ("superscript element with brackets", "<sup>[1]</sup>"),
-    ("superscript in LaTeX", "$^{1}$"),
-    ("citation element", "<cite>1</cite>"),
-    ("reference element", '<ref id="1"/>'),
-    ("escaped", "\\[1\\]"),
-    ("bold", "**[1]**"),
-    ("link", "[1](https://pubmed.ncbi.nlm.nih.gov/123/)"),
-    ("nested link", "[[1]](https://example.org/a)"),
-    ("PMID", "[PMID 123]"),
-    ("PMID in words", "(see PMID: 123)"),
-    ("PMID alone", "PMID 123"),
-    ("PubMed address", "https://pubmed.ncbi.nlm.nih.gov/123/"),
-    ("DOI", "[doi:10.1000/abc]"),
-    ("DOI address", "https://doi.org/10.1000/abc"),
-    ("author and year", "(Smith et al., 2020)"),
-    ("authors in the sentence", "Smith et al. (2020)"),
-    ("title of a source", "(Trial A)"),
-    ("label before a mark", "Source: [1]"),
-    ("LaTeX", "\\cite{31415926}"),
-    ("Pandoc", "[@31415926]"),
-    ("circled digit", "\u2460"),
-)
-"""A whole mark in each style, for the documentation and its test."""
 
 
 @dataclass(frozen=True)

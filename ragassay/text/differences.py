@@ -82,7 +82,6 @@ def difference_of(
     """Return the first difference of a claim from a document; None where there is none.
 
     Args:
-        claim: The claim.
         sentences: The document's.
         title: The document's.
         beside: Other documents that the claim rests on. A number that one of them states does not

@@ -64,7 +64,6 @@ def grader_agreement(
     """Compare graders, a model with a prompt class each, item by item.
 
     Args:
-        queries: Graded passages.
         chosen: The grades that count, all of them.
         min_rating: The least rating that covers an item, for graders that rate; None takes what is
             marked as correct.

@@ -16,7 +16,7 @@ from ragassay.errors import FatalModelError, SettingsError, StorageError, raise_
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
-from ragassay.formats.exam_queries import ExamQuery, QueryFile
+from ragassay.formats.exam_queries import QueryFile
 from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.graphs.writing import ExamGraph, ExamItems, ExamJob, build_exam_graph
 from ragassay.process import in_thread
@@ -134,7 +134,7 @@ def exam_jobs(file: QueryFile, plan: ExamPlan, tools: Run) -> list[ExamJob]:
         known = {job.topic: job.sources for job in found}
     jobs: list[ExamJob] = []
     for query in file.queries:
-        for facet, heading in _parts(query, plan):
+        for facet, heading in query.facets if plan.with_facets and query.facets else [("", "")]:
             sources: tuple[Document, ...] = known.get(query.id, ())
             if plan.origin == "documents" and not sources:
                 hits = tools.retrieval.corpus.search(f"{query.text} {heading}", plan.n_documents)
@@ -148,10 +148,6 @@ def exam_jobs(file: QueryFile, plan: ExamPlan, tools: Run) -> list[ExamJob]:
                 for kind in plan.kinds
             ]
     return jobs
-
-
-def _parts(query: ExamQuery, plan: ExamPlan) -> Sequence[tuple[str, str]]:
-    return query.facets if plan.with_facets and query.facets else [("", "")]
 
 
 async def write_testbanks(

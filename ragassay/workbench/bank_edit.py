@@ -34,7 +34,6 @@ class ItemChanges:
         secret: Whether systems may not see it.
         remove: Whether it is left out.
         add: Query and text of a new item.
-        kind: Kind of the new item.
         facet: Part of the query that the new item covers.
         undo: Name of a review to take back; see `taken_back`.
     """
@@ -127,8 +126,6 @@ def change(file: BankFile, name: str, what: str, value: JsonValue, author: Autho
         file: The bank.
         name: See `item_of`.
         what: "text", "answers", "secret" or "removed".
-        value: The new value.
-        author: The person.
 
     Raises:
         InputError: There is no such item, or the text is empty.
@@ -173,11 +170,8 @@ def addition(
     Args:
         file: The bank.
         query: The query's id.
-        text: The item.
-        author: The person.
         kind: Its kind; by default that of the query's first bank.
         facet: Id of the part of the query that it covers.
-        answers: Its known answers.
 
     Raises:
         InputError: There is no such query, the text is empty, or an item has it already.
@@ -228,7 +222,6 @@ def taken_back(file: BankFile, name: str, author: Author) -> Review:
     Args:
         file: The bank.
         name: The review's id or the beginning of it; "last" for the author's last one that stands.
-        author: The person.
 
     Raises:
         InputError: No review has this name, or several do.
@@ -273,7 +266,6 @@ def edited_by_hand(
     Args:
         file: The bank.
         edit: Shows a text to a person and returns the edited text.
-        author: The person.
         tell: Receives why an edit cannot be used.
         query: Only this query; empty for all.
 

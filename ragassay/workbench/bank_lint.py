@@ -135,7 +135,6 @@ def lint_file(
     """Return what is wrong with the items of a file.
 
     Args:
-        file: The bank.
         settings: They name the embedder and the matcher of nuggets.
         corpus: Where answers should be found; None to leave that open.
         query: Only this query; empty for all.

@@ -231,7 +231,6 @@ def rubric_cover(
     any minimum of the classes without ratings (EXAM 0, `cover` None).
 
     Args:
-        queries: Graded passages.
         chosen: The grades that count; of several for a passage the first does.
         k: The last rank that counts.
         min_rating: The least rating that covers an item; None takes what is marked as correct.

@@ -44,9 +44,6 @@ from ragassay.workbench.leaderboards import (
 LabelBy = Literal["rating", "covered"]
 """How a passage is labelled: by its highest rating, or by the number of items it covers."""
 
-QrelsOf = Literal["rating", "covered", "items"]
-"""The same, or an item's cover each: diversity qrels."""
-
 DEFAULT_MEASURES = ("nDCG@10", "RR")
 
 
@@ -97,7 +94,6 @@ def read_system_files(
     Args:
         runs: Run files, and folders of files that end in `.run`.
         qrels: Labels of passages.
-        official: The official leaderboard.
 
     Raises:
         InputError: A file cannot be opened or has nothing in it, or a folder has no run.
@@ -139,7 +135,6 @@ def cover_tables(
     """Return Rubric-Cover for what is correct and for each minimum rating.
 
     Args:
-        file: Graded passages.
         chosen: The grades that count.
         systems: Rankings in place of those in the graded file; the official leaderboard, which
             means are correlated with.

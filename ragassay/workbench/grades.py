@@ -99,7 +99,6 @@ class GradeFilter:
     here the class must be equal.
 
     Attributes:
-        prompt_class: The class of the grading prompt.
         items: What was graded by.
         self_rated: Whether items were rated from 0 to 5.
     """

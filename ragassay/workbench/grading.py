@@ -110,7 +110,6 @@ def prepared_passages(
 
     Args:
         responses: As for `read_passages`.
-        options: The given options.
         most_words: As for `read_passages`.
         depth: As for `read_passages`.
         settings: The settings; by default those of the options.
@@ -152,7 +151,6 @@ async def grade_passages(
     Args:
         passages: What is graded, and by what.
         tools: What grades; its settings ask for grades only.
-        folder: The run's folder.
         listen: Receives progress events.
         like_original: Whether grades that could not be had become 1 and correct, as the
             original makes them.

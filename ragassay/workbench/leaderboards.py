@@ -74,7 +74,6 @@ def number_covered(
     out; here an item counts once, and a passage graded by a facet's items has a label.
 
     Args:
-        queries: Graded passages.
         chosen: The grades that count; of several for a passage the first does.
         min_rating: The least rating that covers an item; None takes what is marked as correct.
         topic_of: Splits labels by facets.
@@ -100,7 +99,6 @@ def highest_rating(
     """Label each passage with the highest rating of its items (Dietz 2024, 4.5, (2)).
 
     Args:
-        queries: Graded passages.
         chosen: The grades that count; of several for a passage the first does.
         topic_of: Splits labels by facets. The original falls back to numbers of covered items where
             a grade has no ratings and facets are asked for; here that is an error too.

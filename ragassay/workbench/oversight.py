@@ -219,7 +219,6 @@ def missing_passages(
     """Return relevant passages that no item covers ("missing in test bank").
 
     Args:
-        queries: Graded passages.
         graded: The grades that count; of several for a passage the first does. A passage without
             one is left out: nobody asked what it covers.
         relevance: Says which passages are relevant.
@@ -291,11 +290,9 @@ def item_uses(
     """Count how often passages cover each item ("spurious test bank entries").
 
     Args:
-        queries: Graded passages.
         graded: The grades that count; of several for a passage the first does.
         relevance: Says which passages are relevant.
         min_rating: The least rating that covers an item; None takes what is marked as correct.
-        texts: The items' texts.
 
     Returns:
         Those that most non-relevant passages cover first.

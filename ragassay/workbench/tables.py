@@ -128,7 +128,6 @@ def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
 
     Args:
         grid: A query's grades.
-        first: The first item shown.
         n_items: How many items; None for all after the first.
     """
     places = {item: i for i, item in enumerate(grid.items, start=1)}

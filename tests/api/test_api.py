@@ -175,7 +175,7 @@ def test_blanket_excepts_stand_only_at_boundaries():
         "models/prompt_caching.py": 1,  # LiteLLM's, for a model that it does not list
         "optimizers/compiling/compiling_lm.py": 1,  # a loop's thread hands its error to the caller
         "models/serving/requests.py": 1,  # a request
-        "graphs/asking.py": 1,  # a question
+        "graphs/case.py": 1,  # a question
         "runs/engine.py": 1,  # a record
         "process.py": 1,  # a thread hands its error to the caller
         "tracing.py": 1,  # a span ends with the error of what it spans

@@ -16,9 +16,8 @@ from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.cases import Cited, Found
 from ragassay.evaluators.registry import questions_of, single_verdicts
-from ragassay.graphs.asking import VERDICTS
-from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.nodes import PREPARED_BY, open_tasks
+from ragassay.graphs.case import VERDICTS
+from ragassay.graphs.evaluate import PREPARED_BY, build_evaluate_graph, open_tasks
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
 from ragassay.metrics.stats.uncertainty import parse_condition
 from ragassay.records import (

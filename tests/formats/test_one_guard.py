@@ -16,7 +16,6 @@ from ragassay.formats import (
     read_graded_paragraphs,
     read_labels,
     read_nugget_banks,
-    read_nugget_scores,
     read_qrels,
     read_records,
     read_test_banks,
@@ -92,7 +91,6 @@ READERS: dict[str, tuple[Callable[[Path], Read], dict[str, Any]]] = {
     "labels": (labels, {"task": "nugget", "label": "support", "record_id": "1", "item": "n"}),
     "nuggets": (read_nugget_banks, {"query": "Q?", "qid": "1", "nuggets": [NUGGET]}),
     "assignments": (read_assignments, ASSIGNED),
-    "scores": (read_nugget_scores, {"qid": "1", "all_score": 0.5, "vital_score": 1}),
     "banks": (banks, {"query_id": "1", "items": [{"nugget_text": "n"}]}),
     "corpus": (corpus, {"id": "1", "text": "T"}),
 }

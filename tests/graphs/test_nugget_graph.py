@@ -9,9 +9,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from ragassay.errors import FatalModelError, InputError
-from ragassay.graphs.nugget_nodes import MOST_LISTED, reviewed_nuggets
 from ragassay.graphs.nugget_state import NuggetJob
-from ragassay.graphs.nuggets import build_nugget_graph
+from ragassay.graphs.nuggets import MOST_LISTED, build_nugget_graph, reviewed_nuggets
 from ragassay.records import Document, Nugget
 from ragassay.store import opened_store
 from ragassay.testing import Fault

@@ -54,7 +54,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "labels": formats.read_labels,
     "matches": read_match_file,
     "medline": _listed(iter_nbib),
-    "nugget scores": formats.read_nugget_scores,
     "nuggets": formats.read_nugget_banks,
     "official": read_official,
     "pairs": read_pairs,

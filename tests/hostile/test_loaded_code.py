@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import SettingsError, StorageError
-from ragassay.graphs.asking import VERDICTS
+from ragassay.graphs.case import VERDICTS
 from ragassay.store import opened_store
 
 CODE = "import pathlib; pathlib.Path({!r}).touch()\n"

@@ -23,8 +23,8 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.reports import render_html, render_markdown
-from ragassay.reports.cascade_view import cascade_lines, usd_text, view_cascade
 from ragassay.reports.display import decided_text
+from ragassay.reports.panel_view import cascade_lines, usd_text, view_cascade
 
 HOSTILE = "<script>alert('x')</script> | **bold**"
 ONE = AnswerSentence(index=1, text="x", start=0, end=1)

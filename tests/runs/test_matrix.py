@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.formats import write_labels
 from ragassay.records import HumanLabel, Judgment, RecordFailure
 from ragassay.runs.folder import RunFolder, write_lines
 from ragassay.studies.matrix import judge_matrix, write_judge_matrix
@@ -53,7 +52,7 @@ def labels_file(path, n_questions=3):
         for i in range(n_questions)
         for judge, system, label in (("A", "A", 5), ("A", "b", 3), ("K", "A", 4), ("K", "b", 4))
     ]  # fmt: skip
-    write_labels(labels, path)
+    path.write_text("\n".join(one.model_dump_json(exclude_defaults=True) for one in labels))
     return path
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ragassay.qa.coverage import paper_sentences
+from ragassay.qa.computes_signals import paper_sentences
+
 from ragassay.records import Paper, PaperSection
 
 PAPER = Paper(

@@ -6,11 +6,10 @@ A file's form is recognised by its content, never by its name. What cannot be re
 
 from ragassay.formats.papers.exports import EXPORT_FORMS, export_pairs
 from ragassay.formats.papers.files import PaperFile, read_papers, write_papers
-from ragassay.formats.papers.pairs import PairFile, read_pairs, write_pairs
+from ragassay.formats.papers.pairs import read_pairs, write_pairs
 
 __all__ = [
     "EXPORT_FORMS",
-    "PairFile",
     "PaperFile",
     "export_pairs",
     "read_pairs",

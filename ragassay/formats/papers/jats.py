@@ -275,7 +275,6 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
     """Read a file of JATS, plain or gzip.
 
     Args:
-        path: The file.
         name: The id of an article that has none; for the second one "NAME-2".
 
     Yields:

@@ -45,7 +45,6 @@ class Flow:
     Attributes:
         lines: A paragraph each.
         floats: Tables, figures and the like, in order.
-        notes: Footnotes.
         sections: Sections directly in the element, which are not read.
     """
 

@@ -44,7 +44,6 @@ def read_pdf(data: bytes, name: str) -> Paper | Problem:
     """Turn a PDF into a paper.
 
     Args:
-        data: The file.
         name: The paper's id.
 
     Returns:

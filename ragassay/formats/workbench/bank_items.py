@@ -129,9 +129,6 @@ class RubricBank:
     """The nuggets or exam questions that grade the responses to a query.
 
     Attributes:
-        query_id: The query.
-        query_text: The query's text.
-        kind: Whether the items are nuggets or exam questions.
         items: In the file's order.
         facet_id: The part of the query that the bank covers; empty for the whole.
         test_collection: The query's collection; may be empty.

@@ -168,7 +168,6 @@ class GradedParagraph(ParagraphPart):
 
     Attributes:
         paragraph_id: Unique among the query's.
-        text: The graded text.
         paragraph: Its markup, if any.
         paragraph_data: Judgments and rankings.
         exam_grades: Grades by test banks; None before grading.

@@ -51,7 +51,6 @@ class AnswerMeasurements:
 
     Attributes:
         sentences: The measures of each sentence by name; inapplicable ones are left out.
-        answer: Measures of the answer as a whole.
         vectors: The sentences' vectors, shape (n_sentences, n_dimensions).
         register: The features of each sentence's register, from its spelling.
         twins: For each sentence, the number of the most similar one.

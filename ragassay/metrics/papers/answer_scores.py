@@ -78,8 +78,6 @@ def nugget_scores(
     state all unmatched nuggets of the other side.
 
     Args:
-        answer: The answer's nuggets.
-        gold: The gold nuggets.
         matches: The pairs that state the same fact.
         n_unscored: Sentences of the answer whose nuggets failed.
         judge: The model that wrote the answer's nuggets.

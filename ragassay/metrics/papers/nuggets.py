@@ -200,7 +200,6 @@ def assignment_scores(
     Args:
         labels: shape (n_nuggets,); None where unscored.
         importance: shape (n_nuggets,). A nugget without one counts among all nuggets only.
-        judge: The model that assigned them.
 
     Returns:
         Keyed "nuggets.strict_vital", "nuggets.strict_all", "nuggets.vital", "nuggets.all"; without

@@ -70,7 +70,6 @@ def calibration(
             model gave none: left out and counted.
         is_right: shape (n,), whether the label is the human one.
         questions: shape (n,), the question of each label; intervals resample questions.
-        n_bins: The number of bins.
 
     Raises:
         InputError: Lengths differ, or a confidence is not a probability.

@@ -43,7 +43,6 @@ def share_interval(total: float, n: int) -> Interval | None:
 
     Args:
         total: Hits, or sum of the values; at most `n`.
-        n: The number of values.
 
     Returns:
         In [0, 1]; None without a value.
@@ -252,7 +251,6 @@ def statistic_score(
         n: What the score counts.
         n_unscored: What is missing.
         scale: The statistic's least and greatest value.
-        n_draws: Draws of the interval.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(statistic(np.ones((1, n_clusters), dtype=np.int64))[0])

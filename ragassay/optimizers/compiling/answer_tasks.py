@@ -128,7 +128,6 @@ class AnswerLabelTask(CompileTask):
     """Answers with labels of a closed set.
 
     Args:
-        kind: What is labelled.
         tools: As for every task.
         gold: The file of the labels, if they are not in the answers' file.
     """

@@ -120,15 +120,12 @@ class CompileJob:
 
     Attributes:
         agent: One of `AGENTS`.
-        data: The training data.
         dev: The data to measure on; None for a part of `data`.
-        optimizer: The optimizer.
         budget: "light", "medium", "heavy", or an approximate number of calls of the agent.
         seed: The seed of all draws.
         limit: Most examples to learn from, and to measure on; 0 for all.
         max_usd: Most cost of the job; None for no limit.
         max_calls: Most model calls of the job; None for no limit.
-        options: The task's options.
     """
 
     agent: str
@@ -171,10 +168,8 @@ def run_compile_job(
     there meanwhile.
 
     Args:
-        job: The job.
         settings: Name the model; the panel's second judge, if any, writes the candidates.
         work: Folder of the replies.
-        corpus: The corpus for queries.
         steps: Callbacks for progress.
 
     Raises:

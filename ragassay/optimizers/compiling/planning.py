@@ -12,7 +12,7 @@ from ragassay.errors import InputError
 from ragassay.model_names import PROVIDER, is_local
 from ragassay.models.litellm_library import listed_price_usd
 from ragassay.optimizers.compiling.items import CompileItem
-from ragassay.reports.cascade_view import usd_text
+from ragassay.reports.panel_view import usd_text
 from ragassay.settings import Settings
 
 if TYPE_CHECKING:

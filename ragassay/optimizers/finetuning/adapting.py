@@ -96,8 +96,6 @@ def train(
 
     Args:
         encoder: The encoder, which is trained in place.
-        examples: The training examples.
-        tuning: How to train.
         work: Folder of checkpoints, for this data and tuning only.
         epochs: Number of passes over the examples.
         seed: The seed of all draws.
@@ -348,12 +346,9 @@ def write_trained(
     """Calibrate a trained adapter, and write it.
 
     Args:
-        out: Folder of the adapter.
-        encoder: The trained encoder.
         tensors: The result of `train`.
         tuning: How it was trained.
         held: Held-out examples for calibration; without any, the probabilities stay unchanged.
-        training: A description of its training.
     """
     return save_adapter(
         out,

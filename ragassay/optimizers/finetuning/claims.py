@@ -106,7 +106,6 @@ def read_labelled(
     """Read the rows of a file of claims, or of a run folder that people reviewed.
 
     Args:
-        path: The file or folder.
         kind: The model of a row.
         make: Makes of a row what is wanted, or says what is wrong with it.
 
@@ -194,7 +193,6 @@ def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> st
     """Make one change after which a sentence's evidence contradicts it.
 
     Args:
-        sentence: The sentence.
         rng: Draws the change; a reversed direction is twice as likely as any other.
         numbers: Whether a number may be changed.
 

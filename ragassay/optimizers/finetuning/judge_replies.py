@@ -153,7 +153,6 @@ def reply_examples(
     """Return the examples of one answer.
 
     Args:
-        case: The answer's case.
         record: The answer, whole or damaged.
         original: The whole answer that it was made of; itself for a whole one.
         replies: From `replies_of`.

@@ -121,7 +121,6 @@ def best_fragment(query: str, sentences: Sequence[str], marked: Sequence[int]) -
     """Return the fragment of three sentences that BM25 ranks first among those not marked.
 
     Args:
-        query: The question.
         sentences: Those of a document.
         marked: Places of sentences, from 0, that the fragment must not have.
 

@@ -132,9 +132,7 @@ def cross_validate(
     Args:
         pairs: At least two questions.
         labels: The task's labels.
-        fit: Fits a classifier.
         n_folds: Most folds; fewer where a label comes in fewer questions.
-        seed: The seed of the folds.
         say: Receives progress messages.
 
     Raises:

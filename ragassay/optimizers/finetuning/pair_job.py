@@ -62,7 +62,6 @@ class PairJob(EncoderJob):
     """A fit of a classifier of pairs; what an `EncoderJob` says of training, only a head heeds.
 
     Attributes:
-        task: What it says.
         method: A support vector machine or logistic regression, of correctness only; or a head.
         labels: Of completeness: the file of labels, where the answers have none.
         folds: Most folds of the cross-validation.

@@ -102,10 +102,7 @@ def train(
     """Train an adapter, with progress; resume from the last checkpoint in `work`.
 
     Args:
-        examples: The training examples.
-        model: The base model.
         tokenizer: Its tokenizer, with a chat template.
-        recipe: How to train.
         work: Folder of checkpoints, for this data and recipe only.
         start: Folder of an adapter to start from, as CPO starts from one of SFT.
         say: Receives messages on what is left out.

@@ -47,7 +47,6 @@ class Tuning:
         rank: Rank of the two factors of each changed matrix.
         n_tokens: Longest input.
         learning_rate: Highest learning rate of the factors.
-        head_rate: Learning rate of the head.
         smoothing: Smoothing of the labels, which are noisy.
         batch: Examples a step.
     """
@@ -148,7 +147,6 @@ def command_text(task: str, data: Sequence[Path], chosen_options: Mapping[str, o
     """Return the shell command of a job.
 
     Args:
-        task: What the model is for.
         data: The user's files.
         chosen_options: Its options by name; those that are None are left out.
 

@@ -83,7 +83,6 @@ def connect(folder: Path, url: str) -> Client:
     """Connect to Chroma in a corpus' folder, or to a server. Nothing is sent to anybody else.
 
     Args:
-        folder: The corpus.
         url: "http://host:8000" or "https://host"; empty for the folder.
 
     Raises:

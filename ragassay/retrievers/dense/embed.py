@@ -55,8 +55,6 @@ class EmbedEvent:
     """The progress of embedding a corpus.
 
     Attributes:
-        n_done: Articles that have vectors.
-        n_articles: Articles of the corpus.
         n_embedded: Those of them that were embedded this time.
     """
 

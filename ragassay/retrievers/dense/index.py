@@ -56,7 +56,6 @@ class VectorState(Frozen):
         embedder: Name of the model.
         embedder_digest: SHA-256 of its weights; empty where unknown.
         corpus_sha256: The corpus that all of them belong to; empty while they are being created.
-        n_vectors: The number of vectors.
     """
 
     embedder: str
@@ -112,7 +111,6 @@ def vector_states(folder: Path, url: str = "") -> list[VectorState]:
     """Return the states of a corpus' vectors, embedder by embedder.
 
     Args:
-        folder: The corpus.
         url: Address of the Chroma server that keeps them; empty where the corpus does.
 
     Raises:
@@ -152,7 +150,6 @@ class DenseIndex(Rebuilt):
     Nearest neighbours are looked up in an HNSW graph: nearly always the true ones, not always.
 
     Args:
-        corpus: The corpus.
         embedder: The one that embedded it; encodes the queries.
         url: Address of a Chroma server; empty where the corpus keeps the vectors.
 

@@ -48,7 +48,6 @@ class BuildEvent:
     """The progress of a build.
 
     Attributes:
-        file: The file being read.
         n_files: Files that this build has finished.
         n_items: Items read from this file.
     """

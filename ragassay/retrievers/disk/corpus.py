@@ -214,9 +214,6 @@ N_A_PAGE = 500
 class DiskCorpus(Rebuilt):
     """A corpus written by `ragassay corpus build`. Safe across threads; never written to.
 
-    Args:
-        folder: The corpus.
-
     Raises:
         CorpusError: The folder has no corpus, or a damaged one.
     """

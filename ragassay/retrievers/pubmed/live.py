@@ -230,15 +230,6 @@ class LivePubMed(Rebuilt):
             raise CorpusError(f"PubMed's record of {identifier!r}: {unreadable[0].problem}")
         return article
 
-    def get_many(self, pmids: Sequence[str]) -> dict[str, Article]:
-        """Return articles by PMID, 200 a request; PMIDs that PubMed lacks or garbles are left out.
-
-        Raises:
-            CorpusError: PubMed cannot be reached, or keeps failing.
-        """
-        matched = (_PMID.fullmatch(bare_identifier(pmid)) for pmid in pmids)
-        return self._articles([match[1] for match in matched if match])[0]
-
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
         """Return at most `k` articles in PubMed's order of relevance, scored 1, 1/2, 1/3, ...
 

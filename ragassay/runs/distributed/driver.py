@@ -276,7 +276,6 @@ class _Driver:
         """Bring a shard to its end; halve it where its worker is lost: no record costs all others.
 
         Args:
-            shard: The shard.
             n_lost: Workers that were lost with it, when it was one group already.
             is_repeated: Whether a worker was lost with it, alone or among others.
         """

@@ -230,10 +230,8 @@ class WorkerTask:
 
     Attributes:
         run_arguments: What the run is built from.
-        settings: The settings that it is used with.
         identity: The work's identity at the driver.
         has_rows: Whether an earlier start has left finished work.
-        hub: The actor of the hub.
         models: The actor of each node that holds models for the node's workers.
         run: The run's own name: a process may serve several runs of one identity.
     """

@@ -343,7 +343,6 @@ def fit(
     """Find the thresholds with the highest F1 on some claims, and measure them on others.
 
     Args:
-        name: The verifier.
         learnt: Claims to fit to.
         held: Claims to measure on; none of them shares a group with those.
         cache_dir: The folder of converted weights.

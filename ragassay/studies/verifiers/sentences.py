@@ -72,7 +72,6 @@ def cited_sentences(
     """Return the sentences of answers in their order, with the documents that they cite.
 
     Args:
-        records: The answers.
         corpus: Where documents are looked up that the answers do not bring.
         labels: What people said of citations, by answer, sentence and document.
         evidence: What people marked, by the same.
@@ -217,7 +216,6 @@ class QuestionSeparation:
         negative: Mean score of the same sentences with passages of another question.
         accuracy: Share of sentences whose positive score is above their negative one.
         auc: Area under the ROC curve of positive against negative scores.
-        n_sentences: The question's sentences.
     """
 
     positive: float

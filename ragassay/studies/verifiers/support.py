@@ -46,7 +46,6 @@ def supported_share(
         threshold: Least score of evidence.
         questions: The question of each sentence; the interval resamples questions.
         k: Documents that count; None for all.
-        judge: The model that scored.
 
     Returns:
         Over all sentences, each counted once, as in the paper. A sentence that nothing supports,
@@ -141,12 +140,9 @@ def curves_of(
     Over all sentences of all answers. A sentence for which nothing is found is unscored.
 
     Args:
-        sentences: The sentences.
-        models: The correctness models.
         corpus: What is searched.
         settings: Name the reranker and its embedder.
         ways: From `ways_of`.
-        ks: The numbers of documents.
         depth: How many hits of a question are reranked; of a sentence it is `DEPTH`.
         step: Called after each search, and after each sentence of each curve.
 

@@ -448,15 +448,18 @@ def test_threads_get_their_own_articles(pubmed: LivePubMed) -> None:
 
 
 def test_articles_are_fetched_200_at_a_time_and_once(
-    pubmed: LivePubMed, entrez: ScriptedEntrez
+    opened: Opener, entrez: ScriptedEntrez
 ) -> None:
-    wanted = [str(number) for number in range(100, 501)]
-    assert pubmed.get_many(wanted) == {article.id: article for article in ARTICLES}
-    asked = [request.params["id"].split(",") for request in entrez.requests]
-    assert [len(batch) for batch in asked] == [200, 200, 1]
-    assert pubmed.get_many([*wanted, "101", "not an id"]).keys() == {"101", "202", "404"}
-    assert len(entrez.requests) == 3
-    assert pubmed.get_many([]) == {}
+    many = [Article(id=str(number), title="", text="Aspirin.") for number in range(100, 501)]
+    with ScriptedEntrez(many) as server:
+        pubmed = opened(base_url=server.base_url)
+        found = pubmed.search("aspirin", 401)
+        assert [hit.document.id for hit in found] == [one.id for one in many]
+        fetched = [r.params["id"].split(",") for r in server.requests if "id" in r.params]
+        assert [len(batch) for batch in fetched] == [200, 200, 1]
+        n_asked = len(server.requests)
+        assert len(pubmed.search("aspirin", 401)) == 401
+        assert len(server.requests) == n_asked
 
 
 def test_how_long_answers_are_kept(pubmed: LivePubMed, tmp_path: Path) -> None:
