@@ -176,3 +176,55 @@ def test_no_private_word_stands_where_the_field_has_a_term():
         for word in HOUSE_WORDS.finditer(line)
     ]
     assert package and found == []
+
+
+def is_private(name: str) -> bool:
+    """Whether a name is private; `_repr_html_` is a protocol's."""
+    return name.startswith("_") and not name.endswith("_")
+
+
+def private_names(source: str) -> Iterator[str]:
+    """Yield each private name of the package, or of an object, that a test's module reads."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragassay"):
+            names = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+            yield from filter(is_private, names)
+        elif isinstance(node, ast.Attribute) and is_private(node.attr):
+            if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+                yield node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if re.fullmatch(r"ragassay(?:\.\w+)+", node.value):
+                yield from filter(is_private, node.value.split("."))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("attr"):
+            texts = [one.value for one in node.args if isinstance(one, ast.Constant)]
+            yield from (text for text in texts if isinstance(text, str) and is_private(text))
+
+
+def test_tests_ask_through_public_names():
+    paths = sorted((ROOT / "tests").rglob("*.py"))
+    found = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in paths
+        for name in private_names(path.read_text(encoding="utf-8"))
+    }
+    assert len(paths) > 300
+    assert found == set()
+
+
+@each_case(
+    ("source", "names"),
+    [
+        ("from ragassay.errors import _PLAIN", ["_PLAIN"]),
+        ("from ragassay._own import read", ["_own"]),
+        ("errors._PLAIN", ["_PLAIN"]),
+        ("grader.model._loaded()", ["_loaded"]),
+        ('monkeypatch.setattr("ragassay.errors._PLAIN", ())', ["_PLAIN"]),
+        ('monkeypatch.setattr(Embedder, "_loaded", load)', ["_loaded"]),
+        ('getattr(engine, "_chat")', ["_chat"]),
+        ("self._kept = shown._repr_html_()", []),
+        ("from ragassay.errors import plain_words", []),
+        ("errors.__name__", []),
+    ],
+)
+def test_the_walk_finds_private_names(source: str, names: list[str]):
+    assert list(private_names(source)) == names

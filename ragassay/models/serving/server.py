@@ -91,7 +91,7 @@ def serve(
         check_server_key(given.get_secret_value())
     key = given.get_secret_value() if given is not None else make_server_key()
     endpoints = dict(split_endpoint(model) for model in models)
-    _prepare_local_models(endpoints, settings)
+    prepare_local_models(endpoints, settings)
     with bound(host, port) as listener:
         new_key = key if given is None else None
         address = Address(host, listener.getsockname()[1], tuple(endpoints), new_key)
@@ -129,7 +129,7 @@ def _weakness(key: str) -> str:
     return ""
 
 
-def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
+def prepare_local_models(names: Iterable[str], settings: Settings) -> None:
     """Convert the packaged weights now, so that a missing package is reported at once."""
     local = [name.removeprefix(f"{PROVIDER}/") for name in names if is_local(name)]
     if not all((Path(name) / "config.json").is_file() for name in local):
