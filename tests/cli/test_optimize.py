@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from calls import call, run
 from claims import WISE, verdict_reply, write_claims
+from waiting import wait_until
 
 from ragassay.prompts.compiled import read_compiled
 from ragassay.settings import load_settings
@@ -95,9 +95,7 @@ def test_a_killed_job_goes_on_and_asks_nothing_twice(tmp_path):
         environment = os.environ | {"RAGASSAY_EVALUATION__SIGNALS": "false"}
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
         replies = tmp_path / "work" / "replies.jsonl"
-        while not (replies.exists() and replies.read_bytes().count(b"\n") >= 25):
-            assert process.poll() is None
-            time.sleep(0.02)
+        wait_until(lambda: replies.exists() and replies.read_bytes().count(b"\n") >= 25, process)
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert not (tmp_path / "work" / "prompt.json").exists()

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file, save_file
 from tiny_graders import tiny_reader, tiny_t5
+from waiting import wait_until
 
 import ragassay
 from ragassay.errors import InputError, SettingsError
@@ -269,13 +269,11 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(files, tmp_path):
         command += ["--model", model.model_name, "--api-base", model.base_url, "--quiet"]
         command += ["--out", str(tmp_path / "run"), "--concurrency", "1"]
         process = subprocess.Popen(command, env=dict(os.environ))
-        while model.n_requests < 5 and process.poll() is None:
-            time.sleep(0.02)
-        was_alive = process.poll() is None
+        wait_until(lambda: model.n_requests >= 5, process)
         process.kill()
         process.wait()
         assert subprocess.run(command, env=dict(os.environ), check=False).returncode == 0
-        assert was_alive and len({request.key for request in model.requests}) == 9
+        assert len({request.key for request in model.requests}) == 9
         assert model.n_requests <= 9 + 2, "at most what was under way is asked again"
     assert len(RunFolder(tmp_path / "run").evaluations()) == 3
 
