@@ -6,12 +6,10 @@ import asyncio
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 import ragassay
@@ -22,8 +20,10 @@ from ragassay.errors import InputError, RunMismatchError, SettingsError
 from ragassay.formats import read_records
 from ragassay.records import ApplicationUse, Case, Document, Nugget, Record
 from ragassay.runs.folder import RunFolder
-from ragassay.settings import Settings, load_settings
+from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
+
+pytestmark = pytest.mark.usefixtures("no_embedding_model")
 
 ROWS = [
     {"id": "a", "question": "Does drug A work?", "nuggets": ["Drug A lowers blood pressure."]},
@@ -44,17 +44,6 @@ class App:
         if question in self.failing:
             raise ConnectionError("the index is down")
         return {"answer": f"{question} Yes [11].", "sources": SOURCES, "cost_usd": 0.5}
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-
-
-@pytest.fixture
-def settings() -> Iterator[Settings]:
-    with ScriptedModel() as model:
-        yield load_settings(model=model.model_name, api_base=model.base_url)
 
 
 def questions(n: int) -> list[Record]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from case_tables import each_case
@@ -200,15 +200,48 @@ def private_names(source: str) -> Iterator[str]:
             yield from (text for text in texts if isinstance(text, str) and is_private(text))
 
 
-def test_tests_ask_through_public_names():
-    paths = sorted((ROOT / "tests").rglob("*.py"))
+def careless_waits(source: str) -> Iterator[str]:
+    """Yield where a test's module sleeps for a time, or takes any exception."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ExceptHandler):
+            if node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"):
+                yield "takes any exception"
+        elif isinstance(node, ast.Call) and node.args:
+            name, first = ast.unparse(node.func), ast.unparse(node.args[0])
+            if name in ("time.sleep", "asyncio.sleep") and first != "0":
+                yield "sleeps"
+            if name in ("pytest.raises", "suppress") and first in ("Exception", "BaseException"):
+                yield "takes any exception"
+
+
+TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
+
+
+@pytest.mark.parametrize("walk", [private_names, careless_waits])
+def test_tests_are_held_to_their_rules(walk: Callable[[str], Iterator[str]]):
     found = {
-        f"{path.relative_to(ROOT)}: {name}"
-        for path in paths
-        for name in private_names(path.read_text(encoding="utf-8"))
+        f"{path.relative_to(ROOT)}: {breach}"
+        for path in TEST_MODULES
+        for breach in walk(path.read_text(encoding="utf-8"))
     }
-    assert len(paths) > 300
+    assert len(TEST_MODULES) > 300
     assert found == set()
+
+
+@each_case(
+    ("source", "breaches"),
+    [
+        ("time.sleep(0.1)", ["sleeps"]),
+        ("await asyncio.sleep(30)", ["sleeps"]),
+        ("await asyncio.sleep(0)", []),
+        ("try:\n    a()\nexcept Exception:\n    pass", ["takes any exception"]),
+        ("try:\n    a()\nexcept:\n    pass", ["takes any exception"]),
+        ("with pytest.raises(Exception, match='x'):\n    a()", ["takes any exception"]),
+        ("with pytest.raises(ValueError):\n    a()", []),
+    ],
+)
+def test_the_walk_finds_careless_waits(source: str, breaches: list[str]):
+    assert list(careless_waits(source)) == breaches
 
 
 @each_case(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from conftest import ROOT
 from fakes import WordEmbedder, certain_logprobs
+from waiting import n_on_disk, wait_until
 
 from ragassay.errors import InputError, RunMismatchError
 from ragassay.evaluators.base import Run
@@ -274,18 +272,6 @@ async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
     assert "What this judge can tell" in (folder.path / "report.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"attacks": ("bribery",)}, "unknown attack 'bribery'; there are rubric"),
-        ({"is_given": True}, "no whole answer with a damaged one"),
-    ],
-)
-def test_a_mistake_is_named(options, said):
-    with ScriptedModel() as model, pytest.raises(InputError, match=said):
-        chosen(model, records(1), **options)
-
-
 def test_a_part_that_no_attack_aims_at_is_an_error():
     with ScriptedModel() as model, pytest.raises(InputError, match="name other attacks"):
         chosen(model, records(1), only=("nuggets",))
@@ -305,12 +291,6 @@ def test_parts_come_in_their_usual_order():
     assert parts_of(["findings.retracted_citation"]) == ("citations",)
 
 
-def n_on_disk(out: Path) -> int:
-    """Verdicts that an audit folder holds."""
-    with sqlite3.connect(out / "verdicts.sqlite") as connection:
-        return int(connection.execute("SELECT count(*) FROM finished").fetchone()[0])
-
-
 @pytest.mark.long
 def test_a_killed_audit_goes_on_where_it_was(tmp_path):
     log, out = tmp_path / "log.jsonl", tmp_path / "audit"
@@ -323,8 +303,7 @@ def test_a_killed_audit_goes_on_where_it_was(tmp_path):
         only = ["--only", "rubrics", "--attacks", "off_topic", "--limit", "0", "--quiet"]
         command = [sys.executable, "-c", program, "audit", str(answers), "--out", str(out)]
         first = subprocess.Popen([*command, *judge, *only], cwd=ROOT)
-        while not (out / "evaluations.jsonl").exists() and first.poll() is None:
-            time.sleep(0.05)
+        wait_until((out / "evaluations.jsonl").exists, first)
         first.kill()
         first.wait()
         n_finished = len((out / "evaluations.jsonl").read_text().splitlines())

@@ -6,11 +6,11 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ElementTree
+from functools import partial
 
+import calls
 import pytest
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.studies.similarity import similarity, write_similarity
 
@@ -161,9 +161,7 @@ def test_measures_by_vectors_know_which_texts_mean_the_same(tmp_path):
         assert near == matrix.cells[1][0].value
 
 
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "100"})
-    return result.exit_code, result.stdout, result.stderr
+call = partial(calls.call, COLUMNS="100")
 
 
 def test_the_command_prints_a_table_and_names_its_files(answers, tmp_path):
