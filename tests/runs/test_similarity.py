@@ -14,7 +14,6 @@ import pytest
 from ragassay.errors import InputError
 from ragassay.studies.similarity import similarity, write_similarity
 
-EVIL = "=cmd|' /C calc'!A0 $x_1$ <b>&"
 TEXTS = {
     ("q1", "a"): "the cat sat on the mat",
     ("q1", "b"): "the cat lay on the mat",
@@ -130,16 +129,6 @@ def test_files_hold_the_comparison(answers, tmp_path):
     assert r"\toprule" in paths["similarity.tex"].read_text()
     assert ElementTree.parse(paths["wer.svg"]).getroot().tag.endswith("svg")
     assert paths["index.html"].read_text().count("<section") == 2
-
-
-def test_hostile_names_do_nothing(tmp_path):
-    texts = {(topic, EVIL if system == "a" else system): t for (topic, system), t in TEXTS.items()}
-    found = similarity(file_of(tmp_path / "evil.jsonl", texts), ["bleu"])
-    for path in write_similarity(found, tmp_path / "out"):
-        text = path.read_text()
-        assert path.suffix not in (".svg", ".html") or "<b>&" not in text
-        if path.suffix == ".csv":
-            assert not any(c.startswith("=") for row in csv.reader(io.StringIO(text)) for c in row)
 
 
 @pytest.mark.integration
