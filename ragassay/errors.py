@@ -152,7 +152,7 @@ class BudgetError(FatalModelError):
     """The money that a run or a job may cost is spent; replies so far are kept."""
 
 
-_PLAIN = (
+PLAIN_WORDS = (
     (r"^Value error, ", ""),
     (r"greater than or equal to", "at least"),
     (r"less than or equal to", "at most"),
@@ -176,7 +176,7 @@ def plain_words(message: str) -> str:
         >>> plain_words("Input should be greater than or equal to 1")
         'it must be at least 1'
     """
-    for pattern, words in _PLAIN:
+    for pattern, words in PLAIN_WORDS:
         message = re.sub(pattern, words, message)
     return message.strip()
 

@@ -51,22 +51,34 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def browse(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Open an address in a browser of its own; an error that its page reports fails the test."""
+    """Open an address in a browser of its own; an error that its page reports fails the test.
+
+    But not one whose words have `expected` in them.
+    """
     problems: list[str] = []
     contexts = []
 
-    def open_at(url: str, width: int = 1400, height: int = 1000, **options: Any) -> Any:
+    def open_at(
+        url: str, width: int = 1400, height: int = 1000, expected: str = "\n", **options: Any
+    ) -> Any:
         size = {"width": width, "height": height}
         context = chromium.new_context(viewport=size, **options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(WAIT_MS)
         page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on(
-            "console",
-            lambda said: problems.append(said.text) if said.type == "error" else None,
-        )
-        page.on("dialog", lambda shown: problems.append(f"a dialog: {shown.message}"))
+
+        def meet(shown: Any) -> None:
+            if shown.type != "beforeunload":
+                problems.append(f"a dialog: {shown.message}")
+            shown.accept()
+
+        def note(said: Any) -> None:
+            if said.type == "error" and expected not in said.text:
+                problems.append(said.text)
+
+        page.on("console", note)
+        page.on("dialog", meet)
         page.goto(url)
         return page
 

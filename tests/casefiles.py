@@ -1,4 +1,4 @@
-"""Files of cases, made without a graph."""
+"""Cases: their files made without a graph, and their evaluation by the whole one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,33 @@ from typing import Any
 
 from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import OpenCase, VerdictKey
-from ragassay.graphs.case import CaseQuestion
-from ragassay.records import Case, Record, Signals, VerdictBase
+from ragassay.graphs.case import CaseQuestion, Input
+from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.records import (
+    AnswerSentence,
+    Case,
+    Document,
+    Evaluation,
+    Record,
+    Signals,
+    VerdictBase,
+)
+
+RECORD = Record(
+    id="one",
+    question="Does drug A lower blood pressure?",
+    answer="Drug A lowers blood pressure by 5 mmHg [1]. Some patients cough [2].",
+    sources=(
+        Document(id="11", title="Trial", text="Drug A lowered blood pressure by 5 mmHg in adults."),
+        Document(id="12", title="Safety", text="Cough was seen in some patients on drug A."),
+    ),
+)
+CASE = Case(
+    record_id="one",
+    question="q",
+    answer="x",
+    sentences=(AnswerSentence(index=1, text="x", start=0, end=1),),
+)
 
 
 def filed(
@@ -24,3 +49,9 @@ def question(evaluator: Evaluator[Any], item: str, open_case: OpenCase, run: Run
     """The question of an evaluator about an item of a case."""
     content = evaluator.known_items(open_case, run)[item]
     return CaseQuestion(evaluator, item, content, open_case, run, lambda update: None)
+
+
+async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
+    """Evaluate a record by the whole graph."""
+    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
+    return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]

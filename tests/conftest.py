@@ -10,12 +10,16 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 import typer.main
 
 from ragassay.process import THRESHOLDS
+
+if TYPE_CHECKING:
+    from ragassay.settings import Settings
 
 # Set before anything imports the libraries that read them.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -128,6 +132,24 @@ def only_endpoints_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         "ragassay.runs.preflight.check_judges",
         lambda judges: check_judges([one for one in judges if one.judge.api_base]),
     )
+
+
+@pytest.fixture
+def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare texts by their words, without a model."""
+    from fakes import WordEmbedder
+
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", WordEmbedder)
+
+
+@pytest.fixture
+def settings() -> Iterator[Settings]:
+    """Settings whose judge is a scripted model."""
+    from ragassay.settings import load_settings
+    from ragassay.testing import ScriptedModel
+
+    with ScriptedModel() as model:
+        yield load_settings(model=model.model_name, api_base=model.base_url)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -177,16 +176,16 @@ def serve_double(
         kind: Key of `ANSWERS`.
         model: Answers judges' calls; without one each is a 404.
         answers: What GET is answered by path, in place of the kind's.
-        wait_s: How long each answer waits.
+        wait_s: How long each answer to GET waits, at most until the double is closed.
     """
     known = ANSWERS[kind] if answers is None else answers
     unknown = (200, LM_STUDIO_UNKNOWN) if kind == "lm_studio" else (404, {"detail": "Not Found"})
-    double = Double("", 0)
+    double, is_closing = Double("", 0), threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             double.asked.append(f"GET {self.path}")
-            time.sleep(wait_s)
+            is_closing.wait(wait_s)
             found = known.get(self.path)
             if isinstance(found, int):
                 self._send(found, {"error": "Unauthorized"})
@@ -222,6 +221,7 @@ def serve_double(
     try:
         yield double
     finally:
+        is_closing.set()
         server.shutdown()
         thread.join()
         server.server_close()

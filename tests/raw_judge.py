@@ -28,6 +28,7 @@ class RawJudge:
         asked: The texts of the prompts so far; a probe is none.
         headers: The headers of all requests so far.
         n_sent: Bytes that `send_endlessly` could send.
+        is_closing: Set when the judge is closed, for answers that wait.
     """
 
     answer: Callable[[Exchange], None]
@@ -36,6 +37,7 @@ class RawJudge:
     asked: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     n_sent: int = 0
+    is_closing: threading.Event = field(default_factory=threading.Event)
 
 
 class Exchange(BaseHTTPRequestHandler):
@@ -111,6 +113,7 @@ def judging(
     try:
         yield judge
     finally:
+        judge.is_closing.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -7,8 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,13 +83,21 @@ def served(arguments: Sequence[str], folder: Path, key: str | None = KEY) -> Ite
         text=True,
     )
     told: list[str] = []
+    is_told = threading.Event()
     assert process.stdout is not None and process.stderr is not None
-    listener = threading.Thread(target=told.extend, args=(process.stderr,))
+
+    def listen(lines: Iterable[str]) -> None:
+        for line in lines:
+            told.append(line)
+            if "Ctrl-C" in line:
+                is_told.set()
+        is_told.set()
+
+    listener = threading.Thread(target=listen, args=(process.stderr,))
     listener.start()
     try:
         url = process.stdout.readline().strip()
-        while process.poll() is None and not any("Ctrl-C" in line for line in told):
-            time.sleep(0.01)
+        is_told.wait()
         assert url, "".join(told)
         yield Served(url, process, outside, told)
     finally:

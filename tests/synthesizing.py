@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from ragassay.prompts import load_prompts
 from ragassay.testing import Reply, ScriptedModel
@@ -45,3 +47,20 @@ def write_questions(path: Path) -> Path:
     """Write YESciEval's file of questions: three with papers, one without."""
     rows = [{"id": f"q{n}", "question": f"Does drug A help? {n}", "papers": PAPERS} for n in "123"]
     return write_rows(path, [*rows, {"id": "q4", "question": "And drug B?", "papers": []}])
+
+
+@pytest.fixture
+def alpha() -> Iterator[ScriptedModel]:
+    with ScriptedModel(reply=writer("alpha")) as started:
+        yield started
+
+
+@pytest.fixture
+def beta() -> Iterator[ScriptedModel]:
+    with ScriptedModel(reply=writer("beta")) as started:
+        yield started
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    return write_questions(tmp_path / "questions.jsonl")

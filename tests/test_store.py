@@ -169,7 +169,7 @@ async def test_who_waits_for_a_call_that_fails_makes_one_again(store):
 
 async def test_who_waits_for_a_call_that_is_cancelled_makes_one_again(store):
     async def wait() -> str:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return "never"
 
     first = asyncio.create_task(once(store, "key", wait, TEXT))
@@ -184,7 +184,7 @@ def test_a_new_event_loop_does_not_wait_for_an_old_one():
     store, old = Store(), asyncio.new_event_loop()
 
     async def wait() -> str:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return "never"
 
     task = old.create_task(once(store, "key", wait, TEXT))

@@ -49,54 +49,60 @@ def tiny_t5(folder: Path, reply: str = "", steps: int = 60, words: str = "") -> 
     )
     model = transformers.T5ForConditionalGeneration(config)
     if reply:
-        _teach(model, tokenizer, reply, steps)
+        batch = tokenizer(["alpha lowers pressure", "what does it lower ?"], padding=True)
+        inputs = {name: torch.tensor(batch[name]) for name in ("input_ids", "attention_mask")}
+        teach(model, steps, **inputs, labels=torch.tensor([tokenizer(reply).input_ids] * 2))
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
 
 
-def _teach(
-    model: transformers.T5ForConditionalGeneration,
-    tokenizer: transformers.PreTrainedTokenizerFast,
-    reply: str,
-    steps: int,
-) -> None:
-    batch = tokenizer(["alpha lowers pressure", "what does it lower ?"], padding=True)
-    inputs = {name: torch.tensor(batch[name]) for name in ("input_ids", "attention_mask")}
-    labels = torch.tensor([tokenizer(reply).input_ids] * 2)
+def teach(model, n_steps: int, **batch: torch.Tensor) -> None:
+    """Train a model on one batch."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(steps):
-        model(**inputs, labels=labels).loss.backward()
+    for _ in range(n_steps):
+        model(**batch).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
 
 
-def tiny_reader(folder: Path) -> str:
-    """A random reader in a folder."""
-    inner = words_tokenizer(BERT_MARKS, "[UNK]", TEXT)
+def bert_tokenizer(
+    text: str, pair: str = "[CLS] $A [SEP] $B [SEP]", **more: object
+) -> transformers.PreTrainedTokenizerFast:
+    """A tokenizer of the words of a text, with the marks of BERT."""
+    inner = words_tokenizer(BERT_MARKS, "[UNK]", text)
     inner.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+        single="[CLS] $A [SEP]", pair=pair, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    tokenizer = transformers.PreTrainedTokenizerFast(
+    return transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner,
         pad_token="[PAD]",
         unk_token="[UNK]",
         cls_token="[CLS]",
         sep_token="[SEP]",
         model_max_length=64,
+        **more,
     )
-    torch.manual_seed(5)
-    config = transformers.BertConfig(
-        vocab_size=len(tokenizer),
+
+
+def bert_config(n_words: int, **more: object) -> transformers.BertConfig:
+    """The shape of a BERT of one layer."""
+    return transformers.BertConfig(
+        vocab_size=n_words,
         hidden_size=16,
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=16,
         max_position_embeddings=64,
-        initializer_range=0.5,
+        **more,
     )
+
+
+def tiny_reader(folder: Path) -> str:
+    """A random reader in a folder."""
+    tokenizer = bert_tokenizer(TEXT, "[CLS] $A [SEP] $B:1 [SEP]:1")
+    torch.manual_seed(5)
+    config = bert_config(len(tokenizer), initializer_range=0.5)
     transformers.BertForQuestionAnswering(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lazy import LazyModule
-from tiny_graders import BERT_MARKS, tiny_t5, words_tokenizer
+from tiny_graders import bert_config, bert_tokenizer, teach, tiny_t5, words_tokenizer
 from tokenizers import processors
 
 torch = LazyModule("torch")
@@ -40,57 +40,23 @@ def tiny_causal(folder: Path, reply: str = "") -> str:
     model = transformers.LlamaForCausalLM(config)
     if reply:
         tokens = tokenizer([f"alpha lowers Response : {reply}"], return_tensors="pt").input_ids
-        _teach(model, 80, input_ids=tokens, labels=tokens)
+        teach(model, 80, input_ids=tokens, labels=tokens)
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
 
 
-def _teach(model, n_steps: int, **batch: torch.Tensor) -> None:
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(n_steps):
-        model(**batch).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-
 def _pair_tokenizer() -> transformers.PreTrainedTokenizerFast:
-    inner = words_tokenizer(BERT_MARKS, "[UNK]", TEXT)
-    inner.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B [SEP]",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
-    )
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=64,
-        model_input_names=["input_ids", "attention_mask"],
-    )
-
-
-def _bert_config(n_words: int, **more: object) -> transformers.BertConfig:
-    return transformers.BertConfig(
-        vocab_size=n_words,
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=64,
-        initializer_range=0.8,
-        **more,
-    )
+    return bert_tokenizer(TEXT, model_input_names=["input_ids", "attention_mask"])
 
 
 def tiny_inference(folder: Path, labels: Sequence[str] = NLI_LABELS) -> str:
     """A random classifier of natural language inference in a folder."""
     tokenizer = _pair_tokenizer()
     torch.manual_seed(7)
-    config = _bert_config(
+    config = bert_config(
         len(tokenizer),
+        initializer_range=0.8,
         id2label=dict(enumerate(labels)),
         label2id={label: i for i, label in enumerate(labels)},
     )
@@ -153,7 +119,7 @@ def tiny_encoder(folder: Path) -> str:
     """A random BERT with its pooler in a folder, as transformers writes it."""
     tokenizer = _pair_tokenizer()
     torch.manual_seed(3)
-    config = _bert_config(len(tokenizer))
+    config = bert_config(len(tokenizer), initializer_range=0.8)
     transformers.BertModel(config).eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)

@@ -98,8 +98,8 @@ def forget_words() -> None:
     """Forget what was read of a package."""
     from ragassay.agents import published_judge
 
-    published_judge._yescieval_class.cache_clear()
-    published_judge._prometheus_words.cache_clear()
+    published_judge.yescieval_class.cache_clear()
+    published_judge.prometheus_words.cache_clear()
 
 
 def _modules(name: str) -> list[str]:

@@ -89,7 +89,7 @@ def render(form: JudgeForm, case: Case, rubric: Rubric) -> Messages:
 
 def _render_yescieval(case: Case, rubric: Rubric) -> Messages:
     """Render by YESciEval's own class for the rubric."""
-    asked = _yescieval_class(rubric.name)(
+    asked = yescieval_class(rubric.name)(
         papers=_papers(case.sources),
         question=_escape_tags(case.question),
         answer=_escape_tags(case.judged_answer),
@@ -98,7 +98,12 @@ def _render_yescieval(case: Case, rubric: Rubric) -> Messages:
 
 
 @functools.cache
-def _yescieval_class(rubric: str) -> Any:
+def yescieval_class(rubric: str) -> Any:
+    """Return the class of the package `yescieval` for a rubric.
+
+    Raises:
+        ExtraError: The installed package has no such class.
+    """
     group, name = YESCIEVAL_CLASSES[rubric]
     try:
         return getattr(importlib.import_module(f"yescieval.rubric.pointwise.{group}"), name)
@@ -134,7 +139,7 @@ def _render_prometheus(case: Case, rubric: Rubric) -> Messages:
     Its base, Mistral, has no system message: as in its training, that stands first in the user's.
     """
     reference = " ".join(case.reference_sentences)
-    system, template = _prometheus_words(bool(reference))
+    system, template = prometheus_words(bool(reference))
     parts = {
         "instruction": _instruction(case),
         "response": _escape_headings(case.judged_answer),
@@ -167,9 +172,9 @@ def _escape_headings(text: str) -> str:
 
 
 @functools.cache
-def _prometheus_words(has_reference: bool) -> tuple[str, str]:
+def prometheus_words(has_reference: bool) -> tuple[str, str]:
     """Return the system message and the template, those of its package where that is installed."""
-    published = _prometheus_module()
+    published = prometheus_module()
     if published is not None:
         template = published.ABSOLUTE_PROMPT if has_reference else published.ABSOLUTE_PROMPT_WO_REF
         return published.ABS_SYSTEM_PROMPT, template
@@ -185,7 +190,7 @@ def _prometheus_words(has_reference: bool) -> tuple[str, str]:
     return words.system, "".join(shown) + "###Feedback: "
 
 
-def _prometheus_module() -> ModuleType | None:
+def prometheus_module() -> ModuleType | None:
     """Return the module of prometheus-eval that has its templates; None where there is none.
 
     It is loaded alone: the package itself imports libraries that no judge here needs.

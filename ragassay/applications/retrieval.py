@@ -94,13 +94,13 @@ class RetrievalEvaluator(OwnEvaluator):
         """Return precision, recall and nDCG; none without judged documents and gold nuggets."""
         record, case = outcome.open_case.record, outcome.open_case.case
         if grades := self._judge_record(record):
-            return _by_documents(grades, record.sources)
+            return score_by_documents(grades, record.sources)
         if not case.gold or not record.sources:
             return {}
         verdicts = {
             v.item: v.label for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)
         }
-        return _by_nuggets(verdicts, case, len(record.sources), self.judged_by(outcome.run))
+        return score_by_nuggets(verdicts, case, len(record.sources), self.judged_by(outcome.run))
 
     def _judge_record(self, record: Record) -> Mapping[str, int]:
         return self.qrels.get(record.topic or "") or self.qrels.get(record.id) or {}
@@ -120,7 +120,7 @@ def _pair(item: str) -> tuple[int, int]:
     return int(nugget) - 1, int(source) - 1
 
 
-def _by_documents(grades: Mapping[str, int], sources: Sequence[Document]) -> dict[str, Score]:
+def score_by_documents(grades: Mapping[str, int], sources: Sequence[Document]) -> dict[str, Score]:
     """Return the measures of ir_measures for one query.
 
     Chunks of one document, "x" and "x#2", count once, at the place of the first.
@@ -134,7 +134,7 @@ def _by_documents(grades: Mapping[str, int], sources: Sequence[Document]) -> dic
     }
 
 
-def _by_nuggets(
+def score_by_nuggets(
     labels: Mapping[str, str | None], case: Case, n_sources: int, judge: str
 ) -> dict[str, Score]:
     """Return the shares of nuggets and of sources, and the nDCG of the sources' order."""

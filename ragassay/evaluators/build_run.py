@@ -135,7 +135,7 @@ def run_of(runtime: Runtime[Run]) -> Run:
         raise SettingsError(
             f"context: a served graph takes none ({names}); set RAGASSAY_* where it is served"
         )
-    return named or _default_run()
+    return named or default_run()
 
 
 async def ready_run(runtime: Runtime[Run]) -> Run:
@@ -147,5 +147,6 @@ async def ready_run(runtime: Runtime[Run]) -> Run:
 
 
 @functools.cache
-def _default_run() -> Run:
+def default_run() -> Run:
+    """Return the run by the settings of the environment, the same one at each call."""
     return build_run(load_settings())

@@ -261,17 +261,17 @@ def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
     for pieces in lists:
         for piece in pieces:
             if is_object(piece):
-                number, _, text = _split(str(piece.get("text") or ""))
+                number, _, text = split_evidence(str(piece.get("text") or ""))
                 yield number, str(piece.get("url") or ""), text
             elif isinstance(piece, str) and piece.strip():
-                yield _split(piece)
+                yield split_evidence(piece)
 
 
-def _split(piece: str) -> tuple[str, str, str]:
+def split_evidence(piece: str) -> tuple[str, str, str]:
     """Return number, address and text of evidence; each may be empty.
 
     Example:
-        >>> _split("[2] https://a.org It fell.")
+        >>> split_evidence("[2] https://a.org It fell.")
         ('2', 'https://a.org', 'It fell.')
     """
     mark = _NUMBERED.match(piece)

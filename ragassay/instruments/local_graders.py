@@ -73,7 +73,7 @@ class Text2TextGrader(ExamInstrument):
     )
 
     def __init__(self, model: Text2Text) -> None:
-        self.name, self.digest, self._model = model.name, folder_digest(model.name), model
+        self.name, self.digest, self.model = model.name, folder_digest(model.name), model
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -89,9 +89,9 @@ class Text2TextGrader(ExamInstrument):
         failures = [self._unreadable(prompt) for prompt in prompts]
         asked = [prompt for prompt, failure in zip(prompts, failures, strict=True) if not failure]
         if grader == "rating":
-            found = (_on_scale(shares.tolist()) for shares in self._model.shares(asked, RATINGS))
+            found = (_on_scale(shares.tolist()) for shares in self.model.shares(asked, RATINGS))
         else:
-            found = iter(self._model.write_replies(asked))
+            found = iter(self.model.write_replies(asked))
         grades: list[ExamGrade] = []
         for item, failure in zip(items, failures, strict=True):
             told: Any = {"failure": failure} if failure else next(found)
@@ -108,7 +108,7 @@ class Text2TextGrader(ExamInstrument):
         if failure:
             return RelevanceGrade(grader=grader, failure=failure)
         is_graded = grader == "thomas"
-        shares = self._model.shares([prompt], THOMAS if is_graded else YES_NO)[0].tolist()
+        shares = self.model.shares([prompt], THOMAS if is_graded else YES_NO)[0].tolist()
         points = shares if is_graded else [shares[0] + shares[1], shares[2] + shares[3]]
         told = _on_scale(points)
         told.pop("score", None)
@@ -118,7 +118,7 @@ class Text2TextGrader(ExamInstrument):
     def _unreadable(self, prompt: Prompt) -> Failure | None:
         if not prompt[1].strip():
             return EMPTY
-        return None if self._model.fits(prompt) else TOO_LONG
+        return None if self.model.fits(prompt) else TOO_LONG
 
 
 class ReaderGrader(ExamInstrument):
@@ -128,7 +128,7 @@ class ReaderGrader(ExamInstrument):
     refusal = "it only extracts answers of questions"
 
     def __init__(self, model: SpanReader) -> None:
-        self.name, self.digest, self._model = model.name, folder_digest(model.name), model
+        self.name, self.digest, self.model = model.name, folder_digest(model.name), model
 
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "extraction"
@@ -138,7 +138,7 @@ class ReaderGrader(ExamInstrument):
             self.refuse(grader)
         is_empty = not passage.strip()
         questions = [] if is_empty else [item.text for item in items if item.kind == "question"]
-        spans = iter(self._model.read(questions, passage))
+        spans = iter(self.model.read(questions, passage))
         grades: list[ExamGrade] = []
         for item in items:
             if is_empty or item.kind != "question":

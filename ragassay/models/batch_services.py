@@ -109,7 +109,7 @@ class FileBatches:
 
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
         """Upload the requests and create a batch of them."""
-        lines = "".join(f"{json.dumps(self._line(one))}\n" for one in requests)
+        lines = "".join(f"{json.dumps(self.write_line(one))}\n" for one in requests)
         file = await _in_thread(
             self._litellm.create_file,
             file=(f"{name}.jsonl", lines.encode(), "application/jsonl"),
@@ -150,14 +150,15 @@ class FileBatches:
         for file in status.files:
             options = self._options
             content = await _in_thread(self._litellm.file_content, file_id=file, **options)
-            found = (self._reply(line) for line in _lines(content.content))
+            found = (self.read_reply(line) for line in _lines(content.content))
             replies |= {reply.key: reply for reply in found if reply}
         return replies
 
     def _upload_options(self) -> dict[str, Any]:
         return self._options
 
-    def _line(self, request: BatchRequest) -> JsonBody:
+    def write_line(self, request: BatchRequest) -> JsonBody:
+        """Return a request as a line of the uploaded file."""
         return {
             "custom_id": request.key,
             "method": "POST",
@@ -165,7 +166,8 @@ class FileBatches:
             "body": request.body,
         }
 
-    def _reply(self, line: Mapping[str, Any]) -> ItemReply | None:
+    def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
+        """Read a line of the replies; None for one without a key."""
         response, error = line.get("response") or {}, line.get("error")
         if not line.get("custom_id"):
             return None
@@ -191,12 +193,14 @@ class VertexBatches(FileBatches):
         """Find nothing: Vertex keeps no name of ours."""
         return None
 
-    def _line(self, request: BatchRequest) -> JsonBody:
+    def write_line(self, request: BatchRequest) -> JsonBody:
+        """Return a request as a line of the uploaded file."""
         # What comes back is in no order and has no id, but it repeats the request.
         labels = {**_object(request.body.get("labels")), _LABEL: request.key}
         return {"request": {**request.body, "labels": labels}}
 
-    def _reply(self, line: Mapping[str, Any]) -> ItemReply | None:
+    def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
+        """Read a line of the replies; None for one without a key."""
         key = _object(_object(line.get("request")).get("labels")).get(_LABEL)
         if not key:
             return None

@@ -69,14 +69,14 @@ class ScoringVerifier:
     def __init__(self, scorer: Scorer, scale: tuple[float, float], threshold: float) -> None:
         self.name = scorer.name
         self.digest = hashlib.sha256(f"{scorer.digest} {threshold}".encode()).hexdigest()
-        self._scorer, self._scale, self._threshold = scorer, scale, threshold
+        self.scorer, self._scale, self._threshold = scorer, scale, threshold
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the moved score as support, the rest as neutral, shape (n_pairs, 3)."""
         import numpy as np
 
         (low, high), middle = self._scale, self._threshold
-        scores = np.array([self._scorer.score(*pair) for pair in pairs])
+        scores = np.array([self.scorer.score(*pair) for pair in pairs])
         found = np.zeros((len(pairs), 3))
         found[:, SUPPORTS] = np.interp(scores, [low, middle, high], [0.0, 0.5, 1.0])
         found[:, NEUTRAL] = 1 - found[:, SUPPORTS]
@@ -84,7 +84,7 @@ class ScoringVerifier:
 
     def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
         """Return the claim's unsupported parts, where the model marks tokens."""
-        spans = getattr(self._scorer, "spans", None)
+        spans = getattr(self.scorer, "spans", None)
         return spans(claim, passage) if spans else ()
 
 

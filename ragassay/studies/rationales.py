@@ -82,10 +82,15 @@ def read_reasons(path: Path, limit: int | None = None, texts: Path | None = None
     found = read(path, limit)
     if not found.reasons:
         raise InputError(f"{path} has no reason for a rating on a rubric")
-    return replace(found, texts=_rubric_texts(texts), note="") if texts else found
+    return replace(found, texts=read_rubric_texts(texts), note="") if texts else found
 
 
-def _rubric_texts(path: Path) -> dict[str, str]:
+def read_rubric_texts(path: Path) -> dict[str, str]:
+    """Read a YAML file of a text for each rubric's name; names come back in lower case.
+
+    Raises:
+        InputError: The file cannot be read, or has no such mapping.
+    """
     import yaml
 
     try:

@@ -123,7 +123,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:[-\u2010\u2011'\u2019][^\W_]+)*|[^\w\s]|_")
 
 
 @dataclass
-class _Candidate:
+class Candidate:
     """A phrase, in whatever endings it occurs.
 
     Attributes:
@@ -145,26 +145,26 @@ def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
         >>> find_keywords("The glucose sensor is new. A glucose sensor has a membrane.", 2)
         ('glucose sensor', 'membrane')
     """
-    candidates = _candidates(text)
+    candidates = find_candidates(text)
     if not candidates:
         return ()
-    topics = _topics(candidates)
-    ranks = pagerank(_weights(candidates, topics))
+    topics = find_topics(candidates)
+    ranks = pagerank(topic_weights(candidates, topics))
     # The first candidate of each topic, since candidates are in the order of the text.
     first = np.unique(topics, return_index=True)[1]
     best = sorted(range(len(first)), key=lambda topic: (-ranks[topic], first[topic]))
     return tuple(_form(candidates[first[topic]]) for topic in best[:n])
 
 
-def _form(candidate: _Candidate) -> str:
+def _form(candidate: Candidate) -> str:
     return max(candidate.forms, key=lambda form: candidate.forms[form])
 
 
-def _candidates(text: str) -> list[_Candidate]:
+def find_candidates(text: str) -> list[Candidate]:
     """Return the longest runs of nouns and adjectives that end in a noun."""
     words = [match.group() for match in _TOKEN.finditer(text)]
     kinds = [kind_of_word(_lower(word)) for word in words]
-    found: dict[tuple[str, ...], _Candidate] = {}
+    found: dict[tuple[str, ...], Candidate] = {}
     start = 0
     while start < len(words):
         end = start
@@ -187,12 +187,12 @@ def _continues(kinds: list[str], start: int, i: int) -> bool:
     return kinds[i] == "participle" and opens
 
 
-def _add(found: dict[tuple[str, ...], _Candidate], words: list[str], start: int, end: int) -> None:
+def _add(found: dict[tuple[str, ...], Candidate], words: list[str], start: int, end: int) -> None:
     phrase = words[start:end]
     if sum(map(len, phrase)) < 3:
         return
     stems = tuple(_stem(_lower(word)) for word in phrase)
-    candidate = found.setdefault(stems, _Candidate(stems))
+    candidate = found.setdefault(stems, Candidate(stems))
     candidate.starts.append(start)
     candidate.forms[" ".join(_plain(word) for word in phrase)] += 1
 
@@ -213,7 +213,7 @@ def _stem(word: str) -> str:
     return str(snowballstemmer.stemmer("english").stemWord(word))
 
 
-def _topics(candidates: list[_Candidate]) -> NDArray[np.intp]:
+def find_topics(candidates: list[Candidate]) -> NDArray[np.intp]:
     """Return each candidate's topic, from 0."""
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.sparse import csr_array
@@ -234,7 +234,7 @@ def _topics(candidates: list[_Candidate]) -> NDArray[np.intp]:
     return fcluster(tree, t=CUT_DISTANCE, criterion="distance").astype(np.intp) - 1
 
 
-def _weights(candidates: list[_Candidate], topics: NDArray[np.intp]) -> NDArray[np.float64]:
+def topic_weights(candidates: list[Candidate], topics: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return how close each two topics stand: the sum of their candidates' inverse distances."""
     starts = np.array([start for one in candidates for start in one.starts])
     n_words = np.array([len(one.stems) for one in candidates for _ in one.starts])

@@ -41,7 +41,7 @@ _OURS = (
     "body|bodies|planet|li[fv]es?|health|understanding|knowledge|world|universe|galaxy|sun|brains?"
     "|genes|immune|daily|society|own|environment|everyday|eyes|ability|modern"
 )
-_RULES: tuple[tuple[str, str], ...] = (
+RULES: tuple[tuple[str, str], ...] = (
     ("paper", rf"\b(?:this|the (?:present|given|presented|reported|cited)) (?:{_WORK})\b"),
     ("paper", rf"\bthe current (?:paper|study|work|investigation|{_TEXT})\b(?! (?:load|force)\b)"),
     ("paper", rf"\b(?:in|of|from|by) (?:the )?present (?:{_WORK})\b"),
@@ -115,7 +115,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"\bthe (?:obtained|reported|presented|present) {_RESULT}\b(?! (?:of|from|on|for) )",
     ),
 )
-_COMPILED = tuple((kind, re.compile(rule, re.IGNORECASE)) for kind, rule in _RULES)
+_COMPILED = tuple((kind, re.compile(rule, re.IGNORECASE)) for kind, rule in RULES)
 
 _POINTING = re.compile(r"\b(?:this|these)\s+(?!is\b|are\b|was\b|were\b|who\b)([a-z]+)")
 _BARE = re.compile(

@@ -133,7 +133,7 @@ def test_without_its_package_yescieval_names_it(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_prometheus_is_rendered_in_its_published_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.agents.published_judge._prometheus_module", lambda: None)
+    monkeypatch.setattr("ragassay.agents.published_judge.prometheus_module", lambda: None)
     for reference, has_reference in (((), False), (("Yes.", "By much."), True)):
         (message,) = render(PROMETHEUS, case(reference_sentences=reference), RUBRICS["correctness"])
         text = message["content"]
@@ -196,7 +196,7 @@ def test_what_is_judged_cannot_close_a_part_of_yescievals_form(
 def test_what_is_judged_writes_no_heading_and_no_result(
     attack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragassay.agents.published_judge._prometheus_module", lambda: None)
+    monkeypatch.setattr("ragassay.agents.published_judge.prometheus_module", lambda: None)
     clean = render(PROMETHEUS, case("x"), RUBRICS["cohesion"])[0]["content"]
     text = render(PROMETHEUS, case(attack), RUBRICS["cohesion"])[0]["content"]
     for sign in ("###", "[result]", "[score]"):

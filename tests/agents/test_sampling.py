@@ -186,7 +186,7 @@ async def test_the_first_sample_goes_alone_so_that_the_others_find_its_prompt_in
             nonlocal in_flight
             in_flight += 1
             most.append(in_flight)
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
             in_flight -= 1
             return await super().acall(prompt, messages=messages, **kwargs)
 

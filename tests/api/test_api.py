@@ -6,19 +6,19 @@ import ast
 import graphlib
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from fakes import WordEmbedder
 from lazy import LazyModule
 
 import ragassay
 from ragassay.errors import InputError, NoRecordError, RunMismatchError, SettingsError
 from ragassay.records import Document, Record
-from ragassay.settings import Settings, load_settings
-from ragassay.testing import ScriptedModel
+from ragassay.settings import load_settings
+
+pytestmark = pytest.mark.usefixtures("no_embedding_model")
 
 pd = LazyModule("pandas")
 
@@ -27,17 +27,6 @@ ONE = {
     "answer": "Drug A lowers blood pressure [1]. It may cause a cough [2].",
     "sources": ["Drug A lowered blood pressure in adults.", "Cough was seen in some patients."],
 }
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-
-
-@pytest.fixture
-def settings() -> Iterator[Settings]:
-    with ScriptedModel() as model:
-        yield load_settings(model=model.model_name, api_base=model.base_url)
 
 
 @pytest.mark.integration

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 
 import pytest
-from fakes import WordEmbedder
 
 import ragassay
 from ragassay.errors import InputError
@@ -25,17 +24,14 @@ from ragassay.runs.evaluate import RunResult
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import Fault, ScriptedModel
 
+pytestmark = pytest.mark.usefixtures("no_embedding_model")
+
 ROWS = [
     {"id": "a", "question": "Does drug A work?", "answer": "It lowers blood pressure."},
     {"id": "b", "question": "Does drug B work?", "answer": "It does not."},
 ]
 ASKED = {"only": "rubrics", "rubrics": ["cohesion", "conciseness"]}
 HOSTILE = "<script>alert(1)</script>\x1b[31m"
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
 
 
 @pytest.fixture

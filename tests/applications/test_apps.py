@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from case_tables import each_case
 from langchain_core.documents import Document as LangChainDocument
@@ -171,7 +172,7 @@ async def test_an_endless_reply_is_refused(endpoint):
 async def test_an_endpoint_is_asked(endpoint):
     assert (await reply_of(f"{endpoint}/ask")).value == {"answer": Q}
     assert (await reply_of(f"{endpoint}/text")).value == Q
-    with pytest.raises(Exception, match="503"):
+    with pytest.raises(httpx.HTTPStatusError, match="503"):
         await reply_of(f"{endpoint}/down")
 
 

@@ -6,24 +6,24 @@ import asyncio
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 import ragassay
 from ragassay.applications.asking import AskedQuestions, Asking, ask_all, use_of
-from ragassay.applications.retrieval import OTHER, SUPPORTS, _by_documents, _by_nuggets
+from ragassay.applications.retrieval import OTHER, SUPPORTS, score_by_documents, score_by_nuggets
 from ragassay.cli import app as command_line
 from ragassay.errors import InputError, RunMismatchError, SettingsError
 from ragassay.formats import read_records
 from ragassay.records import ApplicationUse, Case, Document, Nugget, Record
 from ragassay.runs.folder import RunFolder
-from ragassay.settings import Settings, load_settings
+from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
+
+pytestmark = pytest.mark.usefixtures("no_embedding_model")
 
 ROWS = [
     {"id": "a", "question": "Does drug A work?", "nuggets": ["Drug A lowers blood pressure."]},
@@ -44,17 +44,6 @@ class App:
         if question in self.failing:
             raise ConnectionError("the index is down")
         return {"answer": f"{question} Yes [11].", "sources": SOURCES, "cost_usd": 0.5}
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-
-
-@pytest.fixture
-def settings() -> Iterator[Settings]:
-    with ScriptedModel() as model:
-        yield load_settings(model=model.model_name, api_base=model.base_url)
 
 
 def questions(n: int) -> list[Record]:
@@ -147,28 +136,28 @@ def test_shares_of_nuggets_and_sources_by_hand():
     # Nugget 1 is in source 2, nugget 2 in none, nugget 3 nobody knows of source 1.
     labels = {f"{n}/{m}": OTHER for n in (1, 2, 3) for m in (1, 2)}
     labels |= {"1/2": SUPPORTS}
-    scores = _by_nuggets(labels, case_of(3), 2, "v")
+    scores = score_by_nuggets(labels, case_of(3), 2, "v")
     assert scores["retrieval.precision"].value == 0.5  # of 2 sources, 1
     assert scores["retrieval.recall"].value == pytest.approx(1 / 3, abs=1e-4)
     # The only gain, 1, stands second: 1 / log2(3); first, it would be 1.
     assert scores["retrieval.nDCG"].value == pytest.approx(1 / math.log2(3), abs=1e-4)
-    open_ = _by_nuggets(labels | {"3/1": None}, case_of(3), 2, "v")
+    open_ = score_by_nuggets(labels | {"3/1": None}, case_of(3), 2, "v")
     assert (open_["retrieval.recall"].n, open_["retrieval.recall"].n_unscored) == (2, 1)
     assert (open_["retrieval.precision"].n, open_["retrieval.precision"].n_unscored) == (1, 1)
     assert open_["retrieval.nDCG"].value is None and open_["retrieval.nDCG"].n_unscored == 1
-    nothing = _by_nuggets(dict.fromkeys(labels, OTHER), case_of(3), 2, "v")
+    nothing = score_by_nuggets(dict.fromkeys(labels, OTHER), case_of(3), 2, "v")
     assert {score.value for score in nothing.values()} == {0.0}
 
 
 def test_judged_documents_by_hand():
     # Relevant: a, b, c. Retrieved: x, a (in two chunks). nDCG: (1/log2 3) / (1 + 1/log2 3 + 1/2).
     sources = [Document(id=name, text="") for name in ("x", "a", "a#2")]
-    scores = _by_documents({"a": 1, "b": 1, "c": 1, "x": 0}, sources)
+    scores = score_by_documents({"a": 1, "b": 1, "c": 1, "x": 0}, sources)
     assert scores["retrieval.precision"].value == 0.5
     assert scores["retrieval.recall"].value == pytest.approx(1 / 3, abs=1e-4)
     ideal = 1 + 1 / math.log2(3) + 1 / 2
     assert scores["retrieval.nDCG"].value == pytest.approx(1 / math.log2(3) / ideal, abs=1e-4)
-    assert {score.value for score in _by_documents({"a": 1}, []).values()} == {0.0}
+    assert {score.value for score in score_by_documents({"a": 1}, []).values()} == {0.0}
 
 
 async def test_no_more_questions_are_asked_at_once_than_allowed():

@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from fakes import WordEmbedder
 from typer.testing import CliRunner
+from waiting import wait_until
 
 import ragassay
 import ragassay.models.batch_queue as queues
@@ -83,9 +83,7 @@ def test_a_batched_run_that_was_killed_goes_on_and_decides_as_one_without_batche
         batched = (*asked, "--out", tmp_path / "batched", "--batch", "--quiet")
         first = start(*batched)
         store = BatchStore(tmp_path / "batched")
-        while not any(batch.id for batch in store.batches()):
-            assert first.poll() is None, first.communicate()[0]
-            time.sleep(0.05)
+        wait_until(lambda: any(batch.id for batch in store.batches()), first)
         first.kill()
         first.communicate()
         n_submitted = sum(len(batch.requests) for batch in model.batches)

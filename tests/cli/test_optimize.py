@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -84,33 +79,6 @@ def test_wrong_lines_are_named_and_the_exit_code_says_so(tmp_path):
         code, _, err = call(*given)
     assert code == 3
     assert "train.jsonl:13: label: found the text" in err
-
-
-@pytest.mark.long
-def test_a_killed_job_goes_on_and_asks_nothing_twice(tmp_path):
-    log = tmp_path / "log.jsonl"
-    with ScriptedModel(verdict_reply, latency_s=0.05, log=log) as model:
-        given = [*arguments(tmp_path, model), "--optimizer", "miprov2", "--quiet"]
-        command = [sys.executable, "-m", "ragassay", *given, "--concurrency", "2"]
-        environment = os.environ | {"RAGASSAY_EVALUATION__SIGNALS": "false"}
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
-        replies = tmp_path / "work" / "replies.jsonl"
-        while not (replies.exists() and replies.read_bytes().count(b"\n") >= 25):
-            assert process.poll() is None
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert not (tmp_path / "work" / "prompt.json").exists()
-        n_kept = replies.read_bytes().count(b"\n")
-        n_before = len(model.requests)
-        run(*given, "--concurrency", 2)
-        # Only what was under way when it was killed is asked again.
-        assert n_before - n_kept <= 2
-        assert replies.read_bytes().count(b"\n") == n_kept + len(model.requests) - n_before
-        other = [*given, "--concurrency", "2", "--work", str(tmp_path / "other")]
-        assert call(*other)[0] == 0
-    texts = [(tmp_path / n / "prompt.json").read_text() for n in ("work", "other")]
-    assert texts[0] == texts[1]
 
 
 def compiled_in(folder: Path) -> Path:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import calls
 import pytest
-from fakes import WordEmbedder
 
 from ragassay.cli.qa import ENDS, FLAWS
 from ragassay.formats.papers import read_pairs
@@ -17,7 +16,7 @@ from ragassay.testing import Fault, ScriptedModel
 
 run = partial(calls.run, "qa", "generate")
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_embedding_model")]
 
 FACT = "The boiling point of benzene is 80 \u00b0C, which is a little less than that of water."
 PAIR = {
@@ -26,12 +25,6 @@ PAIR = {
     "quote": FACT,
 }
 POINTING = {**PAIR, "question": "What does Figure 2 of this paper show about benzene?"}
-
-
-@pytest.fixture(autouse=True)
-def words(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = WordEmbedder()
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: embedder)
 
 
 @pytest.fixture

@@ -39,7 +39,8 @@ def test_the_run_and_its_report_name_what_rated(sample: Path, tmp_path: Path):
 
 
 def test_the_fine_tuned_judge_rates_with_signals(sample: Path, tmp_path: Path):
-    run = evaluate(sample, tmp_path / "run", "--signals", "--judge", TUNED_JUDGE)
+    one = ("--limit", "1", "--rubric", "cohesion")
+    run = evaluate(sample, tmp_path / "run", "--signals", "--judge", TUNED_JUDGE, *one)
     assert (run["judge"], run["base"]) == (TUNED_JUDGE, EMBEDDED_BASE)
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     for name in (TUNED_JUDGE, EMBEDDED_BASE, shipped_rater().model):

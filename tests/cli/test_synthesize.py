@@ -1,5 +1,7 @@
 """`ragassay synthesize`, and the commands that take what it writes."""
 
+# Fixtures are imported.
+# ruff: noqa: F811
 from __future__ import annotations
 
 import json
@@ -7,14 +9,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 from calls import call as call_command
-from synthesizing import n_written, write_questions, write_rows, writer
+from synthesizing import alpha, beta, n_written, questions, write_rows, writer  # noqa: F401
+from waiting import wait_until
 
 import ragassay
 from ragassay.formats import read_records
@@ -23,23 +24,6 @@ from ragassay.testing import Fault, ScriptedModel
 call = partial(call_command, COLUMNS="200")
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture
-def alpha() -> Iterator[ScriptedModel]:
-    with ScriptedModel(reply=writer("alpha")) as started:
-        yield started
-
-
-@pytest.fixture
-def beta() -> Iterator[ScriptedModel]:
-    with ScriptedModel(reply=writer("beta")) as started:
-        yield started
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return write_questions(tmp_path / "questions.jsonl")
 
 
 def of(*models: ScriptedModel) -> list[str]:
@@ -211,9 +195,7 @@ def test_a_killed_start_is_finished_by_the_next_one(questions, tmp_path):
         killed, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
         command = [sys.executable, "-m", "ragassay", *given, str(killed)]
         process = subprocess.Popen(command, env=dict(os.environ), stdout=subprocess.DEVNULL)
-        while n_written(model) < 5:
-            assert process.poll() is None
-            time.sleep(0.02)
+        wait_until(lambda: n_written(model) >= 5, process)
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert not killed.exists()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
 import calls
 import pytest
 from fakes import WordEmbedder
+from waiting import wait_until
 
 from ragassay.formats import BankItem, RubricBank, read_test_banks, write_test_banks
 from ragassay.runs.banks import read_bank_file
@@ -108,8 +108,7 @@ def test_a_killed_create_goes_on_and_asks_nothing_twice(queries: Path, tmp_path:
         command = [sys.executable, "-m", "ragassay", "testbank", "create", str(queries)]
         command += ["--out", str(out), "--model", model.model_name, "--api-base", model.base_url]
         process = subprocess.Popen([*command, "--concurrency", "2", "--quiet"])
-        while model.n_requests < 5 and process.poll() is None:
-            time.sleep(0.02)
+        wait_until(lambda: model.n_requests >= 5, process)
         process.kill()
         assert process.wait() < 0 and not out.exists()
         assert subprocess.run([*command, "--concurrency", "2", "--quiet"]).returncode == 0

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +22,7 @@ import yaml
 from image_steps import read_steps
 from served import KEY
 from typer.main import get_command
+from waiting import wait_until
 
 from ragassay.cli import app
 from ragassay.model_names import VLLM, is_ours
@@ -230,15 +230,13 @@ def _free_port() -> int:
 
 
 def _await_answer(url: str, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + WAIT_S
-    while time.monotonic() < end:
-        assert process.poll() is None, f"{process.args} ended with {process.returncode}"
+    def answers() -> bool:
         try:
-            if httpx.get(url, timeout=WAIT_S).status_code == 200:
-                return
+            return httpx.get(url, timeout=WAIT_S).status_code == 200
         except httpx.TransportError:
-            time.sleep(0.2)
-    raise AssertionError(f"{url} did not answer")
+            return False
+
+    wait_until(answers, process)
 
 
 @pytest.mark.integration

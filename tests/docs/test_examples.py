@@ -5,19 +5,16 @@ from __future__ import annotations
 import ast
 import importlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from answers import answer, written_run
 from case_tables import each_case
 from conftest import ROOT
-from fakes import WordEmbedder
 from handbook import PAGES, Block, block, blocks
 
 import ragassay
 from ragassay.formats import read_records
-from ragassay.testing import ScriptedModel
 
 README, DOCS = ROOT / "README.md", ROOT / "docs"
 COMPARING, JUDGES, OWN = DOCS / "comparing.md", DOCS / "judges.md", DOCS / "own-rubric.md"
@@ -39,17 +36,6 @@ def test_what_an_example_imports_from_us_exists(one: Block):
     compile(one.text, one.name, "exec")
     for module, name in imported(one):
         assert hasattr(importlib.import_module(module), name)
-
-
-@pytest.fixture
-def at_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """A folder to run examples in; whatever model they name, a scripted one answers."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-    with ScriptedModel() as model:
-        monkeypatch.setenv("RAGASSAY_JUDGE__MODEL", model.model_name)
-        monkeypatch.setenv("RAGASSAY_JUDGE__API_BASE", model.base_url)
-        yield tmp_path
 
 
 def run(one: Block) -> dict[str, object]:

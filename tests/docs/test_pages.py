@@ -65,6 +65,10 @@ def make_files(words: list[str]) -> None:
                 path.mkdir(exist_ok=True)
 
 
+REFUSED = typer.BadParameter.__mro__[2]
+"""Click's `ClickException`, of whichever click typer has."""
+
+
 def problem_with(words: list[str]) -> str | None:
     """What the command line says against a call."""
     make_files(words)
@@ -79,7 +83,7 @@ def problem_with(words: list[str]) -> str | None:
         return None
     try:
         command.make_context(command.name, list(words), parent=context)
-    except Exception as error:
+    except REFUSED as error:
         return getattr(error, "message", None) or repr(error)
     return None
 

@@ -40,6 +40,6 @@ def test_a_fixture_is_used_as_shown(pytester: pytest.Pytester, monkeypatch: pyte
     settings = block(PAGE, "toml", "ragassay_model").text.splitlines()
     kept = "\n".join(line for line in settings if "ragassay_model" not in line)
     pytester.path.joinpath("pyproject.toml").write_text(kept, encoding="utf-8")
-    result = pytester.runpytest_subprocess("-p", "ragassay.pytest_plugin")
+    result = pytester.runpytest_inprocess("-p", "ragassay.pytest_plugin")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["E*UnmeasuredError*", "E*nuggets.recall: nothing was judged*"])

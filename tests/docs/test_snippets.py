@@ -6,17 +6,13 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import elastic
 import pytest
 from conftest import ROOT
-from fakes import WordEmbedder
 from handbook import PAGES, Block, block, blocks
-
-from ragassay.testing import ScriptedModel
 
 PYTHON = ROOT / "docs" / "python.md"
 MYPY = """[mypy]
@@ -99,17 +95,6 @@ def test_pyright_has_nothing_against_them(snippets: Path):
 
 def test_the_package_says_that_it_is_typed():
     assert (ROOT / "ragassay" / "py.typed").exists()
-
-
-@pytest.fixture
-def at_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """A folder to run examples in; a scripted model judges and verifies."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-    with ScriptedModel() as model:
-        monkeypatch.setenv("RAGASSAY_JUDGE__MODEL", model.model_name)
-        monkeypatch.setenv("RAGASSAY_JUDGE__API_BASE", model.base_url)
-        yield tmp_path
 
 
 @pytest.mark.integration

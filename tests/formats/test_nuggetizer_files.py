@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ragassay.errors import InputError
 from ragassay.formats import (
     AssignedAnswer,
     AssignedNugget,
@@ -119,7 +120,7 @@ def test_retrieved_passages_are_read_with_their_assignments(write, tmp_path: Pat
 
 def test_assignments_of_an_answer_and_a_passage_at_once_are_refused(tmp_path: Path):
     both = AssignedAnswer("1", "Q?", "A", "run", (), document="d")
-    with pytest.raises(Exception, match="at once"):
+    with pytest.raises(InputError, match="at once"):
         write_assignments([both], tmp_path / "x")
 
 

@@ -170,11 +170,6 @@ def test_a_topics_file_that_cannot_be_read_is_an_input_error(write, content, mes
         read_records(write(ANSWER), questions=write(content, name="topics"))
 
 
-def test_questions_for_a_format_that_carries_them_are_refused(write):
-    with pytest.raises(InputError, match="includes its questions"):
-        read_records(write(SAMPLE), questions=write(*QUESTIONS, name="q.jsonl"))
-
-
 @pytest.mark.parametrize("name", ["bio-questions.jsonl", "bio-questions.jsonl.gz"])
 def test_yescieval_answers_find_their_questions_beside_them(write, name):
     questions = write(*QUESTIONS, name=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 from collections.abc import Callable, Sequence
@@ -33,6 +34,9 @@ from ragassay.qa.evaluate import read_paper_pairs
 from ragassay.records import Rejection
 
 Read = tuple[int, Sequence[Rejection]]
+
+read_graded = functools.cache(read_graded_paragraphs)
+"""Some take seconds to read, and two tests read them."""
 
 
 def records(path: Path) -> Read:
@@ -74,7 +78,7 @@ def corpus(path: Path) -> Read:
 
 
 def graded(path: Path) -> Read:
-    found = read_graded_paragraphs(path)
+    found = read_graded(path)
     return sum(len(query.paragraphs) for query in found.queries), found.rejections
 
 
@@ -232,7 +236,7 @@ REWRITTEN: dict[str, Callable[[Path, Path], None]] = {
     "workbench/dl20-nuggets.jsonl.gz": _banks,
     "workbench/dl20-questions.jsonl.gz": _banks,
     "workbench/graded-llmjudge-test.jsonl.gz": lambda given, again: write_graded_paragraphs(
-        read_graded_paragraphs(given).queries, again
+        read_graded(given).queries, again
     ),
     "workbench/dl20-fagb.qrel.gz": lambda given, again: write_qrels(read_qrels(given)[0], again),
 }

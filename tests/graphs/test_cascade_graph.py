@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from casefiles import filed, question
+from casefiles import CASE, RECORD, evaluate, filed, question
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
@@ -22,14 +22,10 @@ from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.metrics.stats.uncertainty import entropy_of
 from ragassay.model_names import TUNED_JUDGE
 from ragassay.records import (
-    AnswerSentence,
     Bound,
-    Case,
     Document,
-    Evaluation,
     Judgment,
     Nugget,
-    Record,
     Signals,
     Usage,
 )
@@ -42,21 +38,6 @@ from ragassay.testing import Fault, ScriptedModel, default_reply
 SECOND = "openai/gpt-4.1-mini"
 """A name that LiteLLM knows the price of."""
 
-RECORD = Record(
-    id="one",
-    question="Does drug A lower blood pressure?",
-    answer="Drug A lowers blood pressure by 5 mmHg [1]. Some patients cough [2].",
-    sources=(
-        Document(id="11", title="Trial", text="Drug A lowered blood pressure by 5 mmHg in adults."),
-        Document(id="12", title="Safety", text="Cough was seen in some patients on drug A."),
-    ),
-)
-CASE = Case(
-    record_id="one",
-    question="q",
-    answer="x",
-    sentences=(AnswerSentence(index=1, text="x", start=0, end=1),),
-)
 ALWAYS, NEVER = "entropy>0", "entropy>5"
 
 
@@ -92,11 +73,6 @@ def silent(tools: Run) -> Run:
     for name in ("logprobs", "top_logprobs"):
         tools.judge.lm.kwargs.pop(name)
     return tools
-
-
-async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
-    return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
 
 
 @pytest.mark.integration

@@ -8,13 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from conftest import ROOT
+from waiting import wait_until
 
 from ragassay.testing import ScriptedModel
 
@@ -82,8 +82,10 @@ def server(judge: ScriptedModel, tmp_path: Path) -> Iterator[httpx.Client]:
         )
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as client:
-            _wait_for(client, process, log)
+            wait_until(lambda: is_up(client), process)
             yield client
+    except AssertionError:
+        pytest.fail(f"langgraph dev did not start:\n{log.read_text(errors='replace')[-3000:]}")
     finally:
         process.terminate()
         try:
@@ -93,16 +95,11 @@ def server(judge: ScriptedModel, tmp_path: Path) -> Iterator[httpx.Client]:
             process.wait(20)
 
 
-def _wait_for(client: httpx.Client, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_S
-    while process.poll() is None and time.monotonic() < deadline:
-        try:
-            if client.get("/ok").status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.2)
-    pytest.fail(f"langgraph dev did not start:\n{log.read_text(errors='replace')[-3000:]}")
+def is_up(client: httpx.Client) -> bool:
+    try:
+        return client.get("/ok").status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def test_the_development_server_evaluates_an_answer_and_draws_the_graph(server, judge):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 import pytest
-from casefiles import filed, question
+from casefiles import CASE, RECORD, evaluate, filed, question
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
@@ -19,12 +19,7 @@ from ragassay.judges.panel import disputed_members, others_text
 from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import (
-    AnswerSentence,
-    Case,
-    Document,
-    Evaluation,
     Judgment,
-    Record,
     Usage,
 )
 from ragassay.retrievers.literature import Corpus
@@ -33,21 +28,6 @@ from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings, with_panel
 from ragassay.testing import Fault, ScriptedModel, default_reply
 
-RECORD = Record(
-    id="one",
-    question="Does drug A lower blood pressure?",
-    answer="Drug A lowers blood pressure by 5 mmHg [1]. Some patients cough [2].",
-    sources=(
-        Document(id="11", title="Trial", text="Drug A lowered blood pressure by 5 mmHg in adults."),
-        Document(id="12", title="Safety", text="Cough was seen in some patients on drug A."),
-    ),
-)
-CASE = Case(
-    record_id="one",
-    question="q",
-    answer="x",
-    sentences=(AnswerSentence(index=1, text="x", start=0, end=1),),
-)
 AGAIN = "It rated the answer"
 """Words that only a judge reads who hears the others."""
 
@@ -77,11 +57,6 @@ def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: ob
     }
     settings = load_settings(**with_panel(members), **given)
     return build_run(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
-
-
-async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
-    return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
 
 
 @pytest.mark.integration

@@ -14,7 +14,7 @@ from ragassay.formats.fields import value_at
 from ragassay.formats.files import guess_encoding
 from ragassay.formats.named_fields import rename_fields
 from ragassay.formats.papers.prose import read_prose
-from ragassay.formats.qa_collections import _split as split_evidence
+from ragassay.formats.qa_collections import split_evidence
 from ragassay.formats.replies import read_structured_reply
 from ragassay.formats.source_values import n_texts, source_rows, unread_paths
 from ragassay.instruments.signals.features import definitions, names_of, register_features

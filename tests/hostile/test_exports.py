@@ -12,7 +12,6 @@ import pytest
 from browsing import chromium  # noqa: F401
 from hostile.poison import MARK, MARKUP, hostile
 from lxml import etree
-from reviewing import Server
 from typer.testing import CliRunner
 
 from ragassay.cli import app
@@ -201,22 +200,6 @@ def test_a_drawing_on_its_own_runs_and_asks_for_nothing(exports, opened):
         page, seen = opened(path.as_uri())
         assert page.evaluate("window.nOwned") == 0
         assert seen == [path.as_uri()]
-
-
-@pytest.mark.long
-@pytest.mark.browser
-def test_the_review_page_runs_and_asks_for_nothing(hostile_runs, opened):
-    with Server(hostile_runs / "old", "--who", "<b>eve</b>") as server:
-        page, seen = opened(server.url)
-        page.wait_for_timeout(300)
-        for key in "jjjo":
-            page.keyboard.press(key)
-        click_around(page)
-        assert page.evaluate("window.nOwned") == 0
-        assert page.locator("main img, main svg[onload], [onerror]").count() == 0
-        own = f"http://127.0.0.1:{server.port}/"
-        assert [one for one in seen if not one.startswith(own)] == []
-        assert MARK in page.locator("body").inner_text()
 
 
 @pytest.mark.browser

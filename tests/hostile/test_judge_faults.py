@@ -42,7 +42,7 @@ def dribble(exchange: Exchange) -> None:
     exchange.send_head(1000)
     for _ in range(100):
         exchange.wfile.write(b" ")
-        time.sleep(0.1)
+        exchange.judge.is_closing.wait(0.1)
 
 
 def raw(text: bytes) -> Callable[[Exchange], None]:
@@ -94,7 +94,7 @@ FAULTS: Faults = {
         "too_long",
         "maximum context length is 9",
     ),
-    "a hang": (lambda ex: time.sleep(20), "timeout", "timeout_s"),
+    "a hang": (lambda ex: ex.judge.is_closing.wait(20), "timeout", "timeout_s"),
     "a byte at a time": (dribble, "timeout", "timeout_s"),
     "a reset in the body": (cut_off, "connection", "the connection broke off"),
     "a closed door": (lambda ex: ex.connection.shutdown(2), "connection", "broke off"),

@@ -21,9 +21,9 @@ from ragassay.prompts.model_forms import load_embedders, load_verifier_kinds
 from ragassay.text import questions
 
 VARIABLES = {
-    ("ragassay/errors.py", "pattern"): tuple(pattern for pattern, _ in errors._PLAIN),
-    ("ragassay/formats/papers/prose.py", "words"): tuple(prose._KINDS.values()),
-    ("ragassay/text/questions.py", "rule"): tuple(rule for _, rule in questions._RULES),
+    ("ragassay/errors.py", "pattern"): tuple(pattern for pattern, _ in errors.PLAIN_WORDS),
+    ("ragassay/formats/papers/prose.py", "words"): tuple(prose.HEADINGS.values()),
+    ("ragassay/text/questions.py", "rule"): tuple(rule for _, rule in questions.RULES),
     ("ragassay/models/provider_errors.py", "words"): tuple(
         w for _, w, _ in provider_errors.MEANINGS
     ),

@@ -15,11 +15,11 @@ from ragassay.models.fitted_models import FittedThresholds, PairClassifier, open
 from ragassay.prompts.compiled import read_compiled
 from ragassay.prompts.rubrics import read_rubrics
 from ragassay.settings import load_settings
-from ragassay.studies.rationales import _rubric_texts, read_sheet
+from ragassay.studies.rationales import read_rubric_texts, read_sheet
 
 READERS: dict[str, Callable[[Path], object]] = {
     "rubrics": lambda path: read_rubrics([path]),
-    "texts of rubrics": _rubric_texts,
+    "texts of rubrics": read_rubric_texts,
     "prompt": read_compiled,
     "matcher": lambda path: opened_matcher(str(path), "all-MiniLM-L6-v2"),
     "thresholds": FittedThresholds.read,

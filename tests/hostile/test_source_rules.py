@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from case_tables import each_case
@@ -234,3 +234,88 @@ def test_no_function_is_named_by_a_bare_participle():
         if not is_property and PARTICIPLES.match(node.name) and node.name.strip("_") not in VERBS:
             found.add((module, node.name))
     assert found == set()
+
+
+def is_private(name: str) -> bool:
+    """Whether a name is private; `_repr_html_` is a protocol's."""
+    return name.startswith("_") and not name.endswith("_")
+
+
+def private_names(source: str) -> Iterator[str]:
+    """Yield each private name of the package, or of an object, that a test's module reads."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragassay"):
+            names = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+            yield from filter(is_private, names)
+        elif isinstance(node, ast.Attribute) and is_private(node.attr):
+            if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+                yield node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if re.fullmatch(r"ragassay(?:\.\w+)+", node.value):
+                yield from filter(is_private, node.value.split("."))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("attr"):
+            texts = [one.value for one in node.args if isinstance(one, ast.Constant)]
+            yield from (text for text in texts if isinstance(text, str) and is_private(text))
+
+
+def careless_waits(source: str) -> Iterator[str]:
+    """Yield where a test's module sleeps for a time, or takes any exception."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ExceptHandler):
+            if node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"):
+                yield "takes any exception"
+        elif isinstance(node, ast.Call) and node.args:
+            name, first = ast.unparse(node.func), ast.unparse(node.args[0])
+            if name in ("time.sleep", "asyncio.sleep") and first != "0":
+                yield "sleeps"
+            if name in ("pytest.raises", "suppress") and first in ("Exception", "BaseException"):
+                yield "takes any exception"
+
+
+TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
+
+
+@pytest.mark.parametrize("walk", [private_names, careless_waits])
+def test_tests_are_held_to_their_rules(walk: Callable[[str], Iterator[str]]):
+    found = {
+        f"{path.relative_to(ROOT)}: {breach}"
+        for path in TEST_MODULES
+        for breach in walk(path.read_text(encoding="utf-8"))
+    }
+    assert len(TEST_MODULES) > 300
+    assert found == set()
+
+
+@each_case(
+    ("source", "breaches"),
+    [
+        ("time.sleep(0.1)", ["sleeps"]),
+        ("await asyncio.sleep(30)", ["sleeps"]),
+        ("await asyncio.sleep(0)", []),
+        ("try:\n    a()\nexcept Exception:\n    pass", ["takes any exception"]),
+        ("try:\n    a()\nexcept:\n    pass", ["takes any exception"]),
+        ("with pytest.raises(Exception, match='x'):\n    a()", ["takes any exception"]),
+        ("with pytest.raises(ValueError):\n    a()", []),
+    ],
+)
+def test_the_walk_finds_careless_waits(source: str, breaches: list[str]):
+    assert list(careless_waits(source)) == breaches
+
+
+@each_case(
+    ("source", "names"),
+    [
+        ("from ragassay.errors import _PLAIN", ["_PLAIN"]),
+        ("from ragassay._own import read", ["_own"]),
+        ("errors._PLAIN", ["_PLAIN"]),
+        ("grader.model._loaded()", ["_loaded"]),
+        ('monkeypatch.setattr("ragassay.errors._PLAIN", ())', ["_PLAIN"]),
+        ('monkeypatch.setattr(Embedder, "_loaded", load)', ["_loaded"]),
+        ('getattr(engine, "_chat")', ["_chat"]),
+        ("self._kept = shown._repr_html_()", []),
+        ("from ragassay.errors import plain_words", []),
+        ("errors.__name__", []),
+    ],
+)
+def test_the_walk_finds_private_names(source: str, names: list[str]):
+    assert list(private_names(source)) == names

@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
+from calls import call
 from case_tables import each_case
-from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.formats import read_records, write_answers
 from ragassay.runs.folder import write_whole
+
+pytestmark = pytest.mark.usefixtures("no_embedding_model")
 
 ANSWER = {"id": "good", "question": "Does it?", "answer": "It does."}
 IDS = {
@@ -33,18 +33,6 @@ IDS = {
     "emoji": "\U0001f4a9",
     "percent": "%2e%2e%2f",
 }
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-
-
-def call(*arguments: object, **environment: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments], env=environment)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 @pytest.fixture

@@ -150,15 +150,13 @@ def test_weights_need_a_threshold_for_each_rating():
 
 @pytest.mark.integration
 def test_the_embedded_models_tell_an_answer_from_another_subject():
-    ours = EmbeddedExamGrader(Embedder(), minilm_verifier())
+    embedder, verifier = Embedder(), minilm_verifier()
     item = ExamItem(id="q/1", text="Which drug lowers blood pressure in patients with diabetes?")
     near = "Lisinopril lowers blood pressure in patients with diabetes and protects the kidney."
     far = "The museum opens at nine and closes at five on weekdays."
     weights = shipped_exam_model().kinds["question"]
     first, second = (
-        weights.reach_probabilities(
-            measure([item], text, ours._embedder, ours._verifier)[0].signals
-        )[0]
+        weights.reach_probabilities(measure([item], text, embedder, verifier)[0].signals)[0]
         for text in (near, far)
     )
     assert first > 0.5 > second

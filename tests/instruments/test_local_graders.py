@@ -137,8 +137,8 @@ def test_thomas_rates_from_0_to_2(folders: dict[str, str]):
 def test_a_reader_gives_the_span_with_the_highest_score(folders: dict[str, str]):
     grader = local_grader(folders["reader"])
     assert isinstance(grader, ReaderGrader)
-    (span,) = grader._model.read([QUESTION.text], PASSAGE)
-    tokenizer, model = grader._model.model.load()
+    (span,) = grader.model.read([QUESTION.text], PASSAGE)
+    tokenizer, model = grader.model.model.load()
     pair = tokenizer(QUESTION.text, PASSAGE, return_tensors="pt", return_offsets_mapping=True)
     offsets = pair.pop("offset_mapping")[0].tolist()
     with torch.inference_mode():

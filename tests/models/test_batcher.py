@@ -76,7 +76,6 @@ def test_calls_that_come_while_the_engine_loads_are_one_batch() -> None:
     batcher = Batcher(build)  # type: ignore[arg-type]
     wanted = [f"the same context {i}" for i in range(30)]
     futures = [batcher.submit(ask(text)) for text in wanted]
-    time.sleep(0.02)
     loaded.set()
     assert texts(futures) == wanted
     assert [len(batch) for batch in engine.batches] == [30]
@@ -89,9 +88,8 @@ def test_a_trickle_is_gathered_but_not_for_ever(monkeypatch: pytest.MonkeyPatch)
     batcher = Batcher(lambda: engine)  # type: ignore[arg-type, return-value]
     futures = []
     end = time.monotonic() + WAIT_S
-    while not engine.started.is_set() and time.monotonic() < end:
+    while not engine.started.wait(0.02) and time.monotonic() < end:
         futures.append(batcher.submit(ask(f"the same context {len(futures)}")))
-        time.sleep(0.02)
     texts(futures)
     assert len(engine.batches[0]) > 2
 
@@ -195,8 +193,12 @@ def test_the_load_tells_batches_and_who_waits() -> None:
     assert batcher.load in batcher_module.loads()
     engine.gate.set()
     assert len(texts(futures)) == 5
-    end = time.monotonic() + WAIT_S
-    while batcher.load.n_waiting and time.monotonic() < end:
-        time.sleep(0.01)
+    engine.started.clear()
+    engine.gate.clear()
+    last = batcher.submit(ask("b"))
+    assert engine.started.wait(WAIT_S), "the next batch comes after the first is counted"
     load = batcher.load
-    assert (load.n_ended, load.n_batches, load.n_batched, load.n_largest) == (5, 1, 5, 5)
+    assert (load.n_ended, load.n_batches, load.n_batched, load.n_largest) == (5, 2, 6, 5)
+    assert load.n_waiting == 1
+    engine.gate.set()
+    assert texts([last]) == ["b"]

@@ -166,7 +166,8 @@ async def stopped_after_submit(lm: JudgeLM, model: ScriptedModel, folder: Path) 
     """Stop a run, as Ctrl+C does, once its batch is submitted and kept."""
     run = asyncio.create_task(ask(lm, QUESTIONS, folder))
     while not any(batch.id for batch in BatchStore(folder).batches()):
-        await asyncio.sleep(0.02)
+        ended, _ = await asyncio.wait({run}, timeout=0.02)
+        assert not ended
     run.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await run
@@ -426,16 +427,17 @@ LINES_OF_OPENAI = [
 
 @pytest.mark.parametrize(("line", "expected"), LINES_OF_OPENAI)
 def test_a_line_of_openais_replies_is_read(line, expected):
-    reply = FileBatches("openai/a", None)._reply(line)
+    reply = FileBatches("openai/a", None).read_reply(line)
     assert (reply and (reply.status, reply.body)) == expected
 
 
 def test_a_line_of_vertex_says_whose_it_is_by_a_label():
     service = VertexBatches("vertex_ai/gemini-2.5-flash", None)
-    line: Any = service._line(queues.BatchRequest("abc-1", {"contents": [], "labels": {"a": "b"}}))
+    request = queues.BatchRequest("abc-1", {"contents": [], "labels": {"a": "b"}})
+    line: Any = service.write_line(request)
     assert line == {"request": {"contents": [], "labels": {"a": "b", "ragassay_key": "abc-1"}}}
-    reply = service._reply({**line, "response": {"candidates": []}, "status": ""})
+    reply = service.read_reply({**line, "response": {"candidates": []}, "status": ""})
     assert reply and (reply.key, reply.status) == ("abc-1", 200)
-    failed = service._reply({**line, "response": {}, "status": "Bad Request"})
+    failed = service.read_reply({**line, "response": {}, "status": "Bad Request"})
     assert failed and failed.status == 503
     assert AnthropicBatches.most_requests == 100_000

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ragassay.models import minilm
 from ragassay.models.adapters import WHOLE
 from ragassay.models.computed import computed_in, computed_once
 from ragassay.models.embeddings import Embedder
@@ -170,7 +171,7 @@ def test_stored_vectors_and_probabilities_are_those_computed(
         shares = verifier.probabilities(pairs)
     with computed_in(tmp_path, 10):
         embedder, verifier = Embedder(), AdaptedVerifier(WHOLE, Path())
-        monkeypatch.setattr(Embedder, "_loaded", lambda self: pytest.fail("a model is loaded"))
+        monkeypatch.setattr(minilm, "minilm_texts", lambda: pytest.fail("a model is loaded"))
         assert (embedder.encode(texts) == vectors).all()
         for one, other in zip(embedder.encode_tokens(texts), tokens, strict=True):
             assert (one.vector == other.vector).all()

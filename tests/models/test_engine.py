@@ -34,13 +34,13 @@ BATCHES = {
 
 def check(engine: Engine, plain, prompts: list[Prompt], replies: list[Reply]) -> None:
     for prompt, reply in zip(prompts, replies, strict=True):
-        tokens = engine._chat.encode(prompt.messages)
+        tokens = engine.chat.encode(prompt.messages)
         written = plain.greedy(tuple(tokens), prompt.max_tokens)
-        ended = written[-1] == engine._tokenizer.eos_token_id
+        ended = written[-1] == engine.tokenizer.eos_token_id
         assert reply.is_cut is not ended
         kept = written[:-1] if ended else written
-        assert reply.text == engine._tokenizer.decode(kept, skip_special_tokens=True)
-        assert [c.text for c in reply.tokens] == [engine._pieces[t] for t in kept]
+        assert reply.text == engine.tokenizer.decode(kept, skip_special_tokens=True)
+        assert [c.text for c in reply.tokens] == [engine.pieces[t] for t in kept]
         expected = torch.log_softmax(plain.logits((*tokens, *kept)), dim=-1)
         for i, (token, choice) in enumerate(zip(kept, reply.tokens, strict=True)):
             row = expected[len(tokens) + i - 1]
@@ -94,13 +94,13 @@ def test_eviction_changes_nothing(
     monkeypatch.setattr(engine_module, "N_TOKENS_KEPT", n_kept)
     for name in ("shared", "unshared", "two trees", "nested", "shared"):
         check(engine, plain, BATCHES[name], engine.answer(BATCHES[name]))
-        assert sum(len(tokens) for tokens, _ in engine._prefixes) <= n_kept
+        assert sum(len(tokens) for tokens, _ in engine.prefixes) <= n_kept
 
 
 def test_a_prompt_of_one_token(engine: Engine, plain, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = {"a": [60], "b": [61], "c": [60, 61, 62]}
     chat = SimpleNamespace(encode=lambda messages: ids[messages[0][1]])
-    monkeypatch.setattr(engine, "_chat", chat)
+    monkeypatch.setattr(engine, "chat", chat)
     check(engine, plain, ask("a"), engine.answer(ask("a")))
     check(engine, plain, ask("a", "b", "c"), engine.answer(ask("a", "b", "c")))
 
@@ -121,7 +121,7 @@ def test_a_failure_in_the_middle_leaves_a_usable_engine(
     engine: Engine, plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = 0
-    base = engine._model.base_model
+    base = engine.model.base_model
     real = base.forward
 
     def failing(*args, **kwargs):

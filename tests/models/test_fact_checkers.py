@@ -116,7 +116,7 @@ def test_judged_text_cannot_set_the_marks_of_a_tokenizer(
 ):
     """The count of each mark in the input is that of a text without marks."""
     model: Any = entailment_model(names[key], tmp_path)
-    scorer = model._scorer
+    scorer = model.scorer
     tokenizer, inner = scorer.model.load()
     seen: list[list[int]] = []
 
@@ -158,7 +158,7 @@ def test_the_input_has_the_form_of_the_program(
     key: str, names: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     model: Any = entailment_model(names[key], tmp_path)
-    tokenizer, inner = model._scorer.model.load()
+    tokenizer, inner = model.scorer.model.load()
     seen: list[str] = []
 
     class Recorder:
@@ -168,7 +168,7 @@ def test_the_input_has_the_form_of_the_program(
             seen.append(tokenizer.decode(tokens["input_ids"][0]))
             return inner(**tokens)
 
-    monkeypatch.setattr(model._scorer.model, "load", lambda: (tokenizer, Recorder()))
+    monkeypatch.setattr(model.scorer.model, "load", lambda: (tokenizer, Recorder()))
     model.probabilities([("It fell.", "Zetamab.\nIt rose.")])
     (text,) = seen
     # Byte and space marks of the tokenizers are no part of the form.

@@ -15,6 +15,7 @@ from ragassay.errors import (
     CutReplyError,
     FatalModelError,
     InputError,
+    ModelError,
     PromptTooLongError,
     RefusedError,
     TransientModelError,
@@ -119,7 +120,7 @@ async def test_failures_are_named_as_what_they_are(
                 monkeypatch.setenv(name, value)
             try:
                 await judged(settings_for(model))
-            except Exception as error:
+            except ModelError as error:
                 found[kind] = type(error)
     assert found == {kind: kinds[kind] for kind in found}
     assert len(found) >= min(3, len(known.errors))

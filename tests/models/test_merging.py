@@ -133,8 +133,8 @@ def test_transformers_turns_the_rows_back() -> None:
 
     weight = np.random.default_rng(1).normal(size=(24, 5))
     processor = LlamaTensorProcessor({"num_attention_heads": 6, "num_key_value_heads": 2})
-    back = processor._reverse_permute_weights(rotate_rows(weight, 6), 6, 6)
-    np.testing.assert_array_equal(back, weight)
+    back = processor.process(rotate_rows(weight, 6), "blk.0.attn_q.weight")
+    np.testing.assert_array_equal(back.weights, weight)
 
 
 @pytest.mark.integration

@@ -182,7 +182,10 @@ def test_a_name_without_a_provider_is_refused():
 
 
 def test_models_of_this_process_are_not_asked():
-    check_judges([load_settings(model="ragassay/judge"), load_settings()])
+    with ScriptedModel(faults=[Fault("unauthorized")]) as model:
+        check_judges([load_settings(model="ragassay/judge", api_base=model.base_url)])
+        check_judges([load_settings(api_base=model.base_url)])
+        assert model.probes == ()
 
 
 def test_other_errors_are_no_missing_endpoint():

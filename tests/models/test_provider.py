@@ -32,10 +32,10 @@ WANTED: dict[str, Any] = {
 
 def test_options_become_a_prompt() -> None:
     messages = [{"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b"}]}]
-    assert provider._prompt(messages, WANTED) == Prompt(
+    assert provider.prompt_of(messages, WANTED) == Prompt(
         (("user", "ab"),), json.dumps(RATING), max_tokens=60, n_top=5
     )
-    bare = provider._prompt([{"role": "assistant", "content": None}], {})
+    bare = provider.prompt_of([{"role": "assistant", "content": None}], {})
     assert bare == Prompt((("assistant", ""),), None, n_top=0)
 
 
@@ -69,7 +69,7 @@ def test_a_model_in_a_folder_is_loaded_silently(
     engine = loading.load_engine(str(tmp_path), tmp_path, "float32")
     assert capfd.readouterr() == ("", "")
     assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
-    tokens = engine._chat.encode((("user", "a"),))
+    tokens = engine.chat.encode((("user", "a"),))
     written = plain.greedy(tuple(tokens), 5)
     reply = engine.answer([Prompt((("user", "a"),), max_tokens=5)])[0]
     assert reply.text == tokenizer.decode(written, skip_special_tokens=True)
@@ -116,9 +116,9 @@ def test_the_packaged_judge_writes_what_transformers_writes(weights_cache: Path)
     questions = ["What is migraine?", "What is migraine treated with?", "Name a planet."]
     prompts = [Prompt((("user", question),), max_tokens=24) for question in questions]
     for prompt, reply in zip(prompts, engine.answer(prompts), strict=True):
-        ids = torch.tensor([engine._chat.encode(prompt.messages)])
+        ids = torch.tensor([engine.chat.encode(prompt.messages)])
         out = model.generate(
             ids, attention_mask=torch.ones_like(ids), max_new_tokens=24, do_sample=False
         )
-        text = engine._tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
+        text = engine.tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
         assert reply.text == text

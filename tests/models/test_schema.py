@@ -60,9 +60,10 @@ def test_the_five_best_of_a_rating_are_the_five_ratings(engine: Engine, plain) -
     reply = engine.answer([one])[0]
     (choice,) = [token for token in reply.tokens if token.top]
     assert sorted(text for text, _ in choice.top) == ["1", "2", "3", "4", "5"]
-    row_of_prompt = engine._start(one)
-    ids = [engine._tokenizer.convert_tokens_to_ids(str(n)) for n in range(1, 6)]
-    row = plain.logits(tuple(row_of_prompt.tokens))[-1][ids]
+    before = [token.text for token in reply.tokens[: reply.tokens.index(choice)]]
+    tokens = (*engine.chat.encode(one.messages), *map(engine.pieces.index, before))
+    ids = [engine.tokenizer.convert_tokens_to_ids(str(n)) for n in range(1, 6)]
+    row = plain.logits(tokens)[-1][ids]
     expected = dict(zip("12345", torch.log_softmax(row, dim=0).tolist(), strict=True))
     assert dict(choice.top) == pytest.approx(expected, abs=1e-4)
     assert choice.logprob == choice.top[0][1]
@@ -116,9 +117,9 @@ def test_what_a_schema_forces_in_the_middle_is_seen_at_its_place(engine: Engine,
     digits = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
     one = prompt(closed(first=digits, placebo=digits, trial_of_the_drug=digits))
     (reply, *_) = engine.answer([one, prompt(RATING, "the migraine")])
-    tokenizer = engine._tokenizer
+    tokenizer = engine.tokenizer
     ids = [tokenizer.convert_tokens_to_ids(str(n)) for n in range(1, 6)]
-    known = engine._chat.encode(one.messages)
+    known = engine.chat.encode(one.messages)
     n_compared = 0
     for token in reply.tokens:
         if token.top:
@@ -126,7 +127,7 @@ def test_what_a_schema_forces_in_the_middle_is_seen_at_its_place(engine: Engine,
             found = dict(token.top)
             assert [found[d] for d in "12345"] == pytest.approx(expected, abs=1e-4)
             n_compared += 1
-        known = [*known, engine._pieces.index(token.text)]
+        known = [*known, engine.pieces.index(token.text)]
     assert n_compared == 3
 
 

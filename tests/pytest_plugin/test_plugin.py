@@ -203,9 +203,9 @@ def test_all_answers_are_in_one_report(run, model, pytester):
 
 
 def test_the_workers_of_xdist_make_one_report(run, model, pytester):
-    plugins = ("-p", "xdist", "-p", "pytest_randomly", "-p", "no:cacheprovider")
-    for workers in (("-n", "2"), ()):
-        result = run(MANY, "--ragassay", *workers, *plugins, alone=True)
+    plugins = ("-p", "xdist", "-p", "pytest_randomly", "-p", "no:cacheprovider", "-n", "2")
+    for options in (plugins, ()):
+        result = run(MANY, "--ragassay", *options, alone=bool(options))
         result.assert_outcomes(passed=5)
         assert model.n_requests == 6
         assert result.stdout.str().count("Report: runs/pytest/report.html") == 1
@@ -306,7 +306,8 @@ import pytest
 async def test_answer(assert_answer):
     assert_answer("Aspirin helps.", **ASKED, correctness=">=1")
 """
-    run(source, "--ragassay", "-p", "asyncio", alone=True).assert_outcomes(passed=1)
+    scope = "asyncio_default_fixture_loop_scope=function"
+    run(source, "--ragassay", "-p", "asyncio", "-o", scope).assert_outcomes(passed=1)
 
 
 def test_another_run_s_folder_is_refused(run, model, pytester):

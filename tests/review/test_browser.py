@@ -2,69 +2,31 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from answers import answer, written_run
+from browsing import browse, chromium, until  # noqa: F401
 from reviewing import Server, hostile_run
 
 from ragassay.runs.journal import journal_of
 
 pytestmark = pytest.mark.integration
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-WAIT_MS = 20_000
-
-
-def until(page: Any, condition: str) -> None:
-    """Wait until a condition holds; the page's policy forbids the library's own way of waiting."""
-    for _ in range(WAIT_MS // 25):
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(25)
-    raise AssertionError(f"it never came true: {condition}")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium is installed")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as library:
-        browser = library.chromium.launch(executable_path=CHROMIUM)
-        yield browser
-        browser.close()
-
 
 @pytest.fixture
-def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Open an address in a browser of its own; a script's error or a refused one fails the test."""
-    problems: list[str] = []
-    contexts = []
+def open_page(browse) -> Callable[..., Any]:  # noqa: F811
+    """Open an address in a browser of its own, and wait until its queue is shown."""
 
-    def open_at(url: str, width: int = 1400, height: int = 1000, **options: Any) -> Any:
-        size = {"width": width, "height": height}
-        context = chromium.new_context(viewport=size, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(WAIT_MS)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on(
-            "console",
-            lambda said: problems.append(said.text) if "Content Security" in said.text else None,
-        )
-        page.goto(url)
+    def open_at(url: str, *size: int, **options: Any) -> Any:
+        page = browse(url, *size, **options)
         until(page, "document.getElementById('count').textContent !== ''")
         page.wait_for_load_state("networkidle")
         return page
 
-    yield open_at
-    for context in contexts:
-        context.close()
-    assert problems == []
+    return open_at
 
 
 @pytest.fixture
@@ -222,7 +184,7 @@ def test_two_people_see_what_the_other_said(server, open_page, run):
 
 def test_what_the_server_could_not_save_is_kept_and_sent_when_it_is_back(run, open_page):
     server = Server(run, "--who", "ann")
-    page = open_page(server.url)
+    page = open_page(server.url, expected="Failed to load resource")
     server.kill()
     page.keyboard.press("3")
     until(page, "document.getElementById('saved').classList.contains('wait')")

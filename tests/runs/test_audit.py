@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-from conftest import ROOT
 from fakes import WordEmbedder, certain_logprobs
 
 from ragassay.errors import InputError, RunMismatchError
@@ -274,18 +268,6 @@ async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
     assert "What this judge can tell" in (folder.path / "report.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"attacks": ("bribery",)}, "unknown attack 'bribery'; there are rubric"),
-        ({"is_given": True}, "no whole answer with a damaged one"),
-    ],
-)
-def test_a_mistake_is_named(options, said):
-    with ScriptedModel() as model, pytest.raises(InputError, match=said):
-        chosen(model, records(1), **options)
-
-
 def test_a_part_that_no_attack_aims_at_is_an_error():
     with ScriptedModel() as model, pytest.raises(InputError, match="name other attacks"):
         chosen(model, records(1), only=("nuggets",))
@@ -303,43 +285,6 @@ def test_answers_are_spread_over_questions():
 def test_parts_come_in_their_usual_order():
     assert parts_of(["citations.support", "rubric.cohesion"]) == ("rubrics", "citations")
     assert parts_of(["findings.retracted_citation"]) == ("citations",)
-
-
-def n_on_disk(out: Path) -> int:
-    """Verdicts that an audit folder holds."""
-    with sqlite3.connect(out / "verdicts.sqlite") as connection:
-        return int(connection.execute("SELECT count(*) FROM finished").fetchone()[0])
-
-
-@pytest.mark.long
-def test_a_killed_audit_goes_on_where_it_was(tmp_path):
-    log, out = tmp_path / "log.jsonl", tmp_path / "audit"
-    answers = tmp_path / "answers.jsonl"
-    fields = {"id", "question", "answer", "topic"}
-    answers.write_text("".join(r.model_dump_json(include=fields) + "\n" for r in records(4)))
-    program = "from ragassay.cli import app\napp()"
-    with ScriptedModel(says(lambda text: 5), latency_s=0.02, log=log) as model:
-        judge = ["--judge", model.model_name, "--api-base", model.base_url, "--concurrency", "2"]
-        only = ["--only", "rubrics", "--attacks", "off_topic", "--limit", "0", "--quiet"]
-        command = [sys.executable, "-c", program, "audit", str(answers), "--out", str(out)]
-        first = subprocess.Popen([*command, *judge, *only], cwd=ROOT)
-        while not (out / "evaluations.jsonl").exists() and first.poll() is None:
-            time.sleep(0.05)
-        first.kill()
-        first.wait()
-        n_finished = len((out / "evaluations.jsonl").read_text().splitlines())
-        n_asked, n_kept = model.n_requests, n_on_disk(out)
-        done = subprocess.run([*command, *judge, *only], cwd=ROOT, check=False)
-        keys = [r.key for r in model.requests]
-    assert done.returncode == 0
-    audit = RunFolder(out).audit()
-    assert audit is not None
-    assert audit.n_perturbed == 4
-    assert not any(f.detection.n_unscored for f in audit.figures)
-    assert n_finished
-    twice = len(keys) - len(set(keys))
-    assert n_asked < len(set(keys)), "it was killed before the end"
-    assert twice <= n_asked - n_kept, "asked again is only what was not yet on disk"
 
 
 def test_given_answers_that_are_not_damaged_count_nowhere():

@@ -6,10 +6,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import n_on_disk, wait_until
 
 from ragassay.runs.folder import RunFolder
 from ragassay.testing import ScriptedModel, default_reply
@@ -45,16 +45,13 @@ def test_a_killed_cascade_goes_on_in_the_middle_of_its_second_judge(tmp_path):
         ScriptedModel(rates(5), latency_s=1.5) as second,
     ):
         process = start(answers, tmp_path / "run", first, second)
-        while second.n_requests < 5 and process.poll() is None:
-            time.sleep(0.02)
-        # What the first ones said is on its way to the disk while the next are waited for.
-        time.sleep(0.7)
-        was_alive = process.poll() is None
+        # What the first ones said comes to the disk while the next are waited for.
+        wait_until(lambda: second.n_requests >= 5 and n_on_disk(tmp_path / "run") >= 9 + 3, process)
         process.kill()
         process.wait()
         n_before = second.n_requests
         assert start(answers, tmp_path / "run", first, second).wait() == 0
-        assert was_alive and n_before < 9
+        assert n_before < 9
         assert first.n_requests == 9, "the first judge is asked nothing again"
         assert len({request.key for request in second.requests}) == 9
         # At most two were under way when the process died.

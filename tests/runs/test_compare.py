@@ -6,12 +6,12 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ElementTree
+from functools import partial
 
+import calls
 import pytest
 from answers import answer, written_run
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.records import RecordFailure
 from ragassay.runs.compare import compare, write_comparison
@@ -166,9 +166,7 @@ def test_a_folder_that_cannot_be_made_is_refused(two, tmp_path):
         write_comparison(compare(two), tmp_path / "file")
 
 
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "100"})
-    return result.exit_code, result.stdout, result.stderr
+call = partial(calls.call, COLUMNS="100")
 
 
 def test_the_command_prints_tables_and_names_its_files(two, tmp_path):

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -251,33 +247,6 @@ def test_what_cannot_be_graded_by_is_said(files):
         ragassay.grade(passages, testbank=bank, grades=["thomas"])
     with pytest.raises(SettingsError, match="grader judge: this needs a judge"):
         ragassay.grade(passages, testbank=bank, grader="judge")
-
-
-@pytest.mark.long
-def test_a_killed_run_goes_on_and_asks_nothing_twice(files, tmp_path):
-    passages, bank = files
-    with ScriptedModel(said, latency_s=0.4) as model:
-        command = [
-            sys.executable,
-            "-m",
-            "ragassay",
-            "grade",
-            str(passages),
-            "--testbank",
-            str(bank),
-        ]
-        command += ["--model", model.model_name, "--api-base", model.base_url, "--quiet"]
-        command += ["--out", str(tmp_path / "run"), "--concurrency", "1"]
-        process = subprocess.Popen(command, env=dict(os.environ))
-        while model.n_requests < 5 and process.poll() is None:
-            time.sleep(0.02)
-        was_alive = process.poll() is None
-        process.kill()
-        process.wait()
-        assert subprocess.run(command, env=dict(os.environ), check=False).returncode == 0
-        assert was_alive and len({request.key for request in model.requests}) == 9
-        assert model.n_requests <= 9 + 2, "at most what was under way is asked again"
-    assert len(RunFolder(tmp_path / "run").evaluations()) == 3
 
 
 def test_rate_limits_are_waited_for(files):

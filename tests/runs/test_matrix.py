@@ -6,12 +6,12 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ElementTree
+from functools import partial
 
+import calls
 import pytest
 from answers import answer, changed, written_run
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.records import HumanLabel, Judgment, RecordFailure
 from ragassay.runs.folder import RunFolder, write_lines
@@ -229,9 +229,7 @@ def test_hostile_names_do_nothing(tmp_path):
             assert not any(c.startswith("=") for row in csv.reader(io.StringIO(text)) for c in row)
 
 
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "140"})
-    return result.exit_code, result.stdout, result.stderr
+call = partial(calls.call, COLUMNS="140")
 
 
 def test_the_command_prints_tables_and_names_its_files(two, tmp_path):

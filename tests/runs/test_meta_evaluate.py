@@ -8,8 +8,10 @@ import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import calls
 import pytest
 from answers import answer, written_run
 from fakes import WordEmbedder
@@ -172,9 +174,7 @@ def test_files_hold_everything_and_come_out_the_same(tmp_path):
     assert [p.read_bytes() for p in again] == [paths[p.name].read_bytes() for p in again]
 
 
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "120"})
-    return result.exit_code, result.stdout, result.stderr
+call = partial(calls.call, COLUMNS="120")
 
 
 def test_the_command_prints_tables(tmp_path):

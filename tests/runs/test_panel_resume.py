@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
-import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from waiting import n_on_disk, wait_until
 
 from ragassay.runs.folder import RunFolder
 from ragassay.testing import ScriptedModel, default_reply
@@ -38,12 +36,6 @@ def start(answers: Path, out: Path, *models: ScriptedModel) -> subprocess.Popen[
     return subprocess.Popen(command, env={**os.environ, "RAGASSAY_EVALUATION__SIGNALS": "false"})
 
 
-def n_on_disk(out: Path) -> int:
-    """Verdicts that the run folder holds."""
-    with closing(sqlite3.connect(out / "verdicts.sqlite")) as connection:
-        return int(connection.execute("SELECT count(*) FROM finished").fetchone()[0])
-
-
 def asked(model: ScriptedModel) -> list[str]:
     """What a judge was asked, each prompt once."""
     return sorted({request.key for request in model.requests})
@@ -59,14 +51,12 @@ def test_a_killed_panel_goes_on_in_the_middle_of_its_hearing(tmp_path):
         ScriptedModel(rates(1, 2), latency_s=0.3) as low,
     ):
         process = start(answers, tmp_path / "run", high, low)
-        while high.n_requests < 9 + 4 and process.poll() is None:
-            time.sleep(0.02)
-        was_alive = process.poll() is None
+        wait_until(lambda: high.n_requests >= 9 + 4, process)
         process.kill()
         process.wait()
         n_before, n_kept = high.n_requests + low.n_requests, n_on_disk(tmp_path / "run")
         assert start(answers, tmp_path / "run", high, low).wait() == 0
-        assert was_alive and 18 <= n_kept < 36
+        assert 18 <= n_kept < 36
         assert [len(asked(model)) for model in (high, low)] == [18, 18]
         assert high.n_requests + low.n_requests - n_before <= 36 - n_kept
     (evaluation,) = RunFolder(tmp_path / "run").evaluations()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 from conftest import ROOT
@@ -17,7 +19,7 @@ from ragassay.graphs.case import case_of
 from ragassay.process import run_sync
 from ragassay.records import Record, Turn
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import Job, job_of, plan, read_job, run
+from ragassay.runs.evaluate import Job, RunResult, job_of, plan, read_job, run
 from ragassay.runs.folder import (
     RunFolder,
     append_line,
@@ -37,15 +39,36 @@ def tools_for(model: ScriptedModel, job: Job, **options: object) -> Run:
     return build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
 
 
-@pytest.fixture
+RUBRICS = {"only": ("rubrics",)}
+COHESION = RUBRICS | {"rubrics": ("cohesion",)}
+
+
+@pytest.fixture(scope="module")
 def job(sample) -> Job:
     return read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=3)
 
 
-async def test_a_run_folder_holds_what_the_run_came_to(job, tmp_path):
-    folder = RunFolder(tmp_path / "run")
+@dataclass
+class Finished:
+    """A run of the job with all that there is to ask."""
+
+    model: ScriptedModel
+    folder: RunFolder
+    tools: Run
+    result: RunResult
+    n_asked: int
+
+
+@pytest.fixture(scope="module")
+def finished(job, tmp_path_factory) -> Iterator[Finished]:
+    folder = RunFolder(tmp_path_factory.mktemp("finished") / "run")
     with ScriptedModel() as model:
-        result = await run(job, tools_for(model, job), folder)
+        tools = tools_for(model, job)
+        yield Finished(model, folder, tools, run_sync(run(job, tools, folder)), model.n_requests)
+
+
+def test_a_run_folder_holds_what_the_run_came_to(job, finished):
+    folder, result = finished.folder, finished.result
     assert [e.record_id for e in folder.evaluations()] == [r.id for r in job.records]
     assert folder.evaluations() == result.evaluations
     assert folder.summary() == result.summary
@@ -53,29 +76,25 @@ async def test_a_run_folder_holds_what_the_run_came_to(job, tmp_path):
     assert manifest["judge"] == "openai/scripted"
     assert manifest["answers"]["sha256"]
     assert "127.0.0.1" not in folder.manifest_file.read_text()
-    page = (tmp_path / "run" / "report.html").read_text()
+    page = (folder.path / "report.html").read_text()
     assert all(record.id in page for record in job.records)
-    assert (tmp_path / "run" / "report.md").read_text().startswith("#")
+    assert (folder.path / "report.md").read_text().startswith("#")
 
 
-async def test_the_same_run_again_asks_nothing(job, tmp_path):
-    folder = RunFolder(tmp_path / "run")
-    with ScriptedModel() as model:
-        first = await run(job, tools_for(model, job), folder)
-        n_asked = model.n_requests
-        again = await run(job, tools_for(model, job), folder)
-        assert model.n_requests == n_asked
-    assert again.evaluations == first.evaluations
+async def test_the_same_run_again_asks_nothing(job, finished):
+    again = await run(job, tools_for(finished.model, job), finished.folder)
+    assert finished.model.n_requests == finished.n_asked
+    assert again.evaluations == finished.result.evaluations
 
 
 async def test_a_run_with_a_limit_is_continued_without_it(sample, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
         short = read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=1)
-        await run(short, tools_for(model, short), folder)
+        await run(short, tools_for(model, short, **RUBRICS), folder)
         n_asked = model.n_requests
         longer = read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=2)
-        result = await run(longer, tools_for(model, longer), folder)
+        result = await run(longer, tools_for(model, longer, **RUBRICS), folder)
         assert len(result.evaluations) == 2
         second = {r.key for r in model.requests[n_asked:]}
         assert not second & {r.key for r in model.requests[:n_asked]}
@@ -84,32 +103,31 @@ async def test_a_run_with_a_limit_is_continued_without_it(sample, tmp_path):
 async def test_a_folder_from_before_a_setting_had_its_default(job, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
-        await run(job, tools_for(model, job, rubrics=("cohesion",)), folder)
+        await run(job, tools_for(model, job, **COHESION), folder)
         noted = json.loads(folder.manifest_file.read_text(encoding="utf-8"))
         del noted["settings"]["samples"]
         folder.manifest_file.write_text(json.dumps(noted), encoding="utf-8")
-        await run(job, tools_for(model, job, rubrics=("cohesion",)), folder)
+        await run(job, tools_for(model, job, **COHESION), folder)
         with pytest.raises(RunMismatchError, match="samples"):
-            await run(job, tools_for(model, job, rubrics=("cohesion",), samples=3), folder)
+            await run(job, tools_for(model, job, **COHESION, samples=3), folder)
 
 
 async def test_a_folder_of_another_run_is_refused(job, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
-        await run(job, tools_for(model, job, rubrics=("cohesion",)), folder)
+        await run(job, tools_for(model, job, **COHESION), folder)
         with pytest.raises(RunMismatchError, match="rubrics"):
-            await run(job, tools_for(model, job, rubrics=("coherence",)), folder)
+            await run(job, tools_for(model, job, **COHESION | {"rubrics": ("coherence",)}), folder)
 
 
 async def test_a_wrong_key_stops_and_the_run_goes_on_with_the_right_one(job, tmp_path):
     folder = RunFolder(tmp_path / "run")
     faults = [Fault("unauthorized", contains="rubric: relevancy.")]
     with ScriptedModel(faults=faults) as model:
-        tools = tools_for(model, job)
         with pytest.raises(FatalModelError):
-            await run(job, tools, folder)
+            await run(job, tools_for(model, job, **RUBRICS), folder)
     with ScriptedModel() as model:
-        result = await run(job, tools_for(model, job), folder)
+        result = await run(job, tools_for(model, job, **RUBRICS), folder)
     assert result.summary.n_evaluated == 3
     assert not [j.failure for e in result.evaluations for j in e.judgments if j.failure]
     assert not result.summary.findings.get("unscored")
@@ -123,7 +141,7 @@ async def test_a_record_that_cannot_be_evaluated_is_a_failure_beside_the_others(
     job = job_of(records, Corpus())
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
-        result = await run(job, tools_for(model, job), folder)
+        result = await run(job, tools_for(model, job, **RUBRICS), folder)
     assert [e.record_id for e in result.evaluations] == ["fine"]
     (failure,) = folder.failures()
     assert failure.record_id == "long"
@@ -134,37 +152,29 @@ async def test_a_record_that_cannot_be_evaluated_is_a_failure_beside_the_others(
 async def test_unscored_verdicts_are_tried_again_when_asked(job, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel(faults=[Fault("refusal", contains="rubric: cohesion.")]) as model:
-        result = await run(job, tools_for(model, job), folder)
+        result = await run(job, tools_for(model, job, **RUBRICS), folder)
         assert result.summary.scores["rubric.cohesion"].n_unscored == 3
     with ScriptedModel() as model:
         folder.forget_failures()
-        result = await run(job, tools_for(model, job), folder)
+        result = await run(job, tools_for(model, job, **RUBRICS), folder)
         assert result.summary.scores["rubric.cohesion"].n == 3
         assert model.n_requests == 3, "only what had failed is asked for again"
 
 
-async def test_two_processes_cannot_run_in_one_folder(job, tmp_path):
-    folder = RunFolder(tmp_path / "run")
-    with ScriptedModel() as model:
-        result = await run(job, tools_for(model, job), folder)
-        with (
-            folder.open_locked(result.manifest),
-            pytest.raises(InputError, match="another process"),
-        ):
-            await run(job, tools_for(model, job), RunFolder(tmp_path / "run"))
+async def test_two_processes_cannot_run_in_one_folder(job, finished):
+    folder, manifest = finished.folder, finished.result.manifest
+    with folder.open_locked(manifest), pytest.raises(InputError, match="another process"):
+        await run(job, finished.tools, RunFolder(folder.path))
 
 
-def test_a_plan_counts_the_calls_that_the_run_then_takes_at_most(job):
-    with ScriptedModel() as model:
-        tools = tools_for(model, job)
-        found = plan(job, tools)
-        run_sync(run(job, tools, None))
-        cases = [case_of(record, tools.settings, job.corpus) for record in job.records]
-        sentences = [sentence for case in cases for sentence in case.sentences]
-        # A citation may share its verdict; a sentence may need no second round and, where all that
-        # was found speaks for it, no passage against it.
-        n_spared = sum(len(s.citations) for s in sentences) + 2 * len(sentences)
-        assert found.n_calls - n_spared <= model.n_requests <= found.n_calls
+def test_a_plan_counts_the_calls_that_the_run_then_takes_at_most(job, finished):
+    found = plan(job, finished.tools)
+    cases = [case_of(record, finished.tools.settings, job.corpus) for record in job.records]
+    sentences = [sentence for case in cases for sentence in case.sentences]
+    # A citation may share its verdict; a sentence may need no second round and, where all that
+    # was found speaks for it, no passage against it.
+    n_spared = sum(len(s.citations) for s in sentences) + 2 * len(sentences)
+    assert found.n_calls - n_spared <= finished.n_asked <= found.n_calls
     assert found.n_shared_tokens / found.n_prompt_tokens > 0.8
 
 

@@ -6,15 +6,14 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ElementTree
+from functools import partial
 
+import calls
 import pytest
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.studies.similarity import similarity, write_similarity
 
-EVIL = "=cmd|' /C calc'!A0 $x_1$ <b>&"
 TEXTS = {
     ("q1", "a"): "the cat sat on the mat",
     ("q1", "b"): "the cat lay on the mat",
@@ -132,16 +131,6 @@ def test_files_hold_the_comparison(answers, tmp_path):
     assert paths["index.html"].read_text().count("<section") == 2
 
 
-def test_hostile_names_do_nothing(tmp_path):
-    texts = {(topic, EVIL if system == "a" else system): t for (topic, system), t in TEXTS.items()}
-    found = similarity(file_of(tmp_path / "evil.jsonl", texts), ["bleu"])
-    for path in write_similarity(found, tmp_path / "out"):
-        text = path.read_text()
-        assert path.suffix not in (".svg", ".html") or "<b>&" not in text
-        if path.suffix == ".csv":
-            assert not any(c.startswith("=") for row in csv.reader(io.StringIO(text)) for c in row)
-
-
 @pytest.mark.integration
 def test_measures_by_vectors_know_which_texts_mean_the_same(tmp_path):
     texts = {
@@ -161,9 +150,7 @@ def test_measures_by_vectors_know_which_texts_mean_the_same(tmp_path):
         assert near == matrix.cells[1][0].value
 
 
-def call(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "100"})
-    return result.exit_code, result.stdout, result.stderr
+call = partial(calls.call, COLUMNS="100")
 
 
 def test_the_command_prints_a_table_and_names_its_files(answers, tmp_path):

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.agents.rubric_judge import expert_hint
@@ -27,15 +26,10 @@ from ragassay.studies.strategies import (
 )
 from ragassay.testing import Fault, ScriptedModel
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_embedding_model")]
 
 REASON = "The turn is clear and good."
 BAD_REASON = "The turn is dull and bad."
-
-
-@pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
 
 
 def gullible(messages: Sequence[object], schema: object) -> dict[str, object]:

@@ -1,14 +1,15 @@
 """Several models write answers: what is kept, what is asked again, what is in the file."""
 
+# Fixtures are imported.
+# ruff: noqa: F811
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from synthesizing import n_written, write_questions, write_rows, writer
+from synthesizing import alpha, beta, n_written, questions, write_rows, writer  # noqa: F401
 
 from ragassay.errors import (
     BudgetError,
@@ -29,23 +30,6 @@ from ragassay.studies.synthesis_writer import Writing
 from ragassay.testing import Fault, ScriptedModel
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture
-def alpha() -> Iterator[ScriptedModel]:
-    with ScriptedModel(reply=writer("alpha")) as started:
-        yield started
-
-
-@pytest.fixture
-def beta() -> Iterator[ScriptedModel]:
-    with ScriptedModel(reply=writer("beta")) as started:
-        yield started
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return write_questions(tmp_path / "questions.jsonl")
 
 
 def made(queries: Any, file: Path, *models: ScriptedModel, **given: Any) -> Syntheses:

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import jsonschema
+import openai
 import pytest
 from case_tables import each_case
 from manner_outcomes import ERRORS, REFUSALS, Outcome
@@ -122,7 +123,7 @@ def ask(model: ScriptedModel, patch: pytest.MonkeyPatch, **options: Any) -> Any:
 
 
 def failure(model: ScriptedModel, patch: pytest.MonkeyPatch, **options: Any) -> Exception:
-    with pytest.raises(Exception) as caught:
+    with pytest.raises(openai.OpenAIError) as caught:
         ask(model, patch, **options)
     return caught.value
 

@@ -86,11 +86,12 @@ def test_a_node_without_an_edge_leads_to_all_alike():
 
 
 def test_the_weights_are_the_sums_of_inverse_distances():
-    from ragassay.text.keywords import _candidates, _topics, _weights
+    from ragassay.text.keywords import find_candidates, find_topics, topic_weights
 
-    found = _candidates("insulin and glucose rises slowly; lipid of the new insulin pump; glucose")
-    topics = _topics(found)
-    weights = _weights(found, topics)
+    text = "insulin and glucose rises slowly; lipid of the new insulin pump; glucose"
+    found = find_candidates(text)
+    topics = find_topics(found)
+    weights = topic_weights(found, topics)
     expected = np.zeros_like(weights)
     for i, one in enumerate(found):
         for j, other in enumerate(found):

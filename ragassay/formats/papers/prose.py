@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ragassay.records.qa import PaperSection, SectionKind
 
-_KINDS: dict[SectionKind, str] = {
+HEADINGS: dict[SectionKind, str] = {
     "abstract": r"abstract|(?:author |executive |plain[- ]language )?summary",
     "body": (
         r"introduction|background|(?:aims?|objectives?|purpose)(?: of the study)?|related work"
@@ -40,10 +40,11 @@ _KINDS: dict[SectionKind, str] = {
         r"|publisher['\u2019]?s note|provenance and peer review|peer review information|orcid"
     ),
 }
+"""Headings of a paper's sections, as patterns."""
 _NUMBER = r"(?:(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})\.?|(?P<roman>[IVX]{1,5})\.|[A-Z]\.)\s+"
 _LINE = re.compile(rf"(?P<marks>#{{1,6}}\s++)?(?:{_NUMBER})?(?P<title>\S.*)")
 _PATTERNS: dict[SectionKind, re.Pattern[str]] = {
-    kind: re.compile(words, re.IGNORECASE) for kind, words in _KINDS.items()
+    kind: re.compile(words, re.IGNORECASE) for kind, words in HEADINGS.items()
 }
 _MOST_CHARS = 90
 _MOST_WORDS = 12

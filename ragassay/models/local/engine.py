@@ -78,8 +78,8 @@ class Engine:
         import llguidance.hf
         from transformers import GenerationConfig
 
-        self._model, self._tokenizer = model, tokenizer
-        self._chat = ChatEncoder(tokenizer)
+        self.model, self.tokenizer = model, tokenizer
+        self.chat = ChatEncoder(tokenizer)
         self._ends = _end_tokens(model, tokenizer)
         # The model's own settings may hold a repetition penalty and the like.
         model.generation_config = GenerationConfig(
@@ -89,7 +89,7 @@ class Engine:
         model.set_output_embeddings(_Float32Head(head.weight))
         self._n_vocab = len(head.weight)
         self._vocabulary = llguidance.hf.from_tokenizer(tokenizer, n_vocab=self._n_vocab, slices=[])
-        self._pieces = [self._vocabulary.decode_str([i]) for i in range(self._n_vocab)]
+        self.pieces = [self._vocabulary.decode_str([i]) for i in range(self._n_vocab)]
         self._compiled = functools.lru_cache(maxsize=N_SCHEMAS_KEPT)(self._compile)
         # transformers 5.24 renamed the argument.
         names = signature(model.base_model.forward).parameters
@@ -99,11 +99,11 @@ class Engine:
     @property
     def context_length(self) -> int:
         """Return the most tokens that prompt and reply may have together."""
-        return int(self._model.config.max_position_embeddings)
+        return int(self.model.config.max_position_embeddings)
 
     def forget(self) -> None:
         """Drop the kept prefixes."""
-        self._prefixes: list[tuple[list[int], DynamicCache]] = []
+        self.prefixes: list[tuple[list[int], DynamicCache]] = []
 
     def check(self, prompt: Prompt) -> None:
         """Refuse a prompt that cannot be answered.
@@ -149,7 +149,7 @@ class Engine:
         return [self._reply(row) for row in rows]
 
     def _start(self, prompt: Prompt) -> _BatchRow:
-        tokens = self._chat.encode(prompt.messages)
+        tokens = self.chat.encode(prompt.messages)
         matcher = self._compiled(prompt.schema).deep_copy() if prompt.schema is not None else None
         row = _BatchRow(prompt, matcher, tokens, len(tokens))
         self._force(row)
@@ -192,7 +192,7 @@ class Engine:
         def are_done(*_: Any, **__: Any) -> torch.Tensor:
             return torch.tensor([row.is_done for row in rows])
 
-        model: Any = self._model
+        model: Any = self.model
         model.generate(
             ids,
             attention_mask=seen,
@@ -210,19 +210,19 @@ class Engine:
         first = rows[0].tokens
         tokens = first[: min(common_prefix_length(first[:-1], row.tokens[:-1]) for row in rows)]
         best, n_best = None, 0
-        for kept, cache in self._prefixes:
+        for kept, cache in self.prefixes:
             n = common_prefix_length(kept, tokens)
             if n > n_best:
                 best, n_best = cache, n
         cache = self._copy_cache(best, n_best, 1)
         if len(tokens) > n_best:
-            base: Any = self._model.base_model
+            base: Any = self.model.base_model
             inputs = {self._cache_keyword: cache}
             base(input_ids=torch.tensor([tokens[n_best:]]), use_cache=True, **inputs)
-            kept = [(t, c) for t, c in self._prefixes if t != tokens[: len(t)]]
-            self._prefixes = [(tokens, cache), *kept]
-            while sum(len(t) for t, _ in self._prefixes) > N_TOKENS_KEPT:
-                self._prefixes.pop()
+            kept = [(t, c) for t, c in self.prefixes if t != tokens[: len(t)]]
+            self.prefixes = [(tokens, cache), *kept]
+            while sum(len(t) for t, _ in self.prefixes) > N_TOKENS_KEPT:
+                self.prefixes.pop()
         rows[0].n_computed = len(tokens) - n_best
         return self._copy_cache(cache, len(tokens), len(rows)), len(tokens)
 
@@ -230,7 +230,7 @@ class Engine:
         """Return a new cache that holds the first tokens of one for each of so many rows."""
         from transformers import DynamicCache
 
-        copied = DynamicCache(config=self._model.config)
+        copied = DynamicCache(config=self.model.config)
         if cache is not None and n_tokens > 0:
             layers: Any = cache.layers
             for number, layer in enumerate(layers):
@@ -271,10 +271,10 @@ class Engine:
             else:
                 ranked = zip(top.indices[place].tolist(), top.values[place].tolist(), strict=True)
                 alternatives = tuple(
-                    (self._pieces[t], p) for t, p in [*ranked][: row.prompt.n_top] if p > -torch.inf
+                    (self.pieces[t], p) for t, p in [*ranked][: row.prompt.n_top] if p > -torch.inf
                 )
                 logprob = float(logprobs[place, token])
-                row.choices.append(TokenChoice(self._pieces[token], logprob, alternatives))
+                row.choices.append(TokenChoice(self.pieces[token], logprob, alternatives))
                 row.written.append(token)
                 if row.matcher is not None:
                     row.matcher.consume_token(token)
@@ -303,7 +303,7 @@ class Engine:
             matcher.consume_tokens(forced)
             row.written += forced
             row.pending += forced
-            row.choices += [TokenChoice(self._pieces[t], 0.0) for t in forced]
+            row.choices += [TokenChoice(self.pieces[t], 0.0) for t in forced]
         is_whole = matcher.is_stopped() and not matcher.is_error()
         row.is_cut = len(row.written) >= limit + is_whole or matcher.is_error()
         row.is_done = is_whole or row.is_cut
@@ -311,7 +311,7 @@ class Engine:
 
     def _reply(self, row: _BatchRow) -> GeneratedReply:
         return GeneratedReply(
-            text=str(self._tokenizer.decode(row.written, skip_special_tokens=True)),
+            text=str(self.tokenizer.decode(row.written, skip_special_tokens=True)),
             tokens=tuple(row.choices),
             n_prompt_tokens=row.n_prompt_tokens,
             n_computed_tokens=row.n_computed,

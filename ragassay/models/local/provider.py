@@ -60,7 +60,7 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
         def _submit(self, kwargs: Mapping[str, Any]) -> Future[GeneratedReply]:
             host = current_host()
             recipe = Recipe(build_batcher, (kwargs["model"], *self._settings))
-            prompt = _prompt(kwargs["messages"], kwargs["optional_params"])
+            prompt = prompt_of(kwargs["messages"], kwargs["optional_params"])
             if host is None:
                 return own_model(recipe).submit(prompt)
             return host.submit(recipe, "submit", (prompt,))
@@ -82,7 +82,8 @@ def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
     return Batcher(functools.partial(load_engine, model, cache_dir, dtype))
 
 
-def _prompt(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Prompt:
+def prompt_of(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Prompt:
+    """Return the prompt of a call by its messages and OpenAI options."""
     from ragassay.models.local.replies import Prompt
 
     wanted = options.get("response_format") or {}

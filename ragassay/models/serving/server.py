@@ -91,7 +91,7 @@ def serve(
         check_server_key(server_key.get_secret_value())
     key = server_key.get_secret_value() if server_key is not None else make_server_key()
     endpoints = dict(split_endpoint(model) for model in models)
-    _prepare_local_models(endpoints, settings)
+    prepare_local_models(endpoints, settings)
     with bound(host, port) as listener:
         new_key = key if server_key is None else None
         address = Address(host, listener.getsockname()[1], tuple(endpoints), new_key)
@@ -129,7 +129,7 @@ def _weakness(key: str) -> str:
     return ""
 
 
-def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
+def prepare_local_models(names: Iterable[str], settings: Settings) -> None:
     """Convert the packaged weights now, so that a missing package is reported at once."""
     local = [name.removeprefix(f"{PROVIDER}/") for name in names if is_local(name)]
     if not all((Path(name) / "config.json").is_file() for name in local):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 5
 _ATTEMPTS_UNREACHABLE = 2
 _LONGEST_WAIT_S = 120.0
-_MOST_REPLY_BYTES = 256 * 1024 * 1024
+MOST_REPLY_BYTES = 256 * 1024 * 1024
 """Longest response that is read, unpacked; two hundred articles take a few megabytes."""
 
 _WHOLE_SET = re.compile(rb"(?:</PubmedArticleSet\s*>|<PubmedArticleSet\s*/>)\s*\Z")
@@ -166,8 +166,8 @@ def _body_of(response: httpx.Response) -> bytes:
     body = bytearray()
     for part in response.iter_bytes():
         body += part
-        if len(body) > _MOST_REPLY_BYTES:
-            raise CorpusError(f"PubMed's response is longer than {_MOST_REPLY_BYTES:,} bytes")
+        if len(body) > MOST_REPLY_BYTES:
+            raise CorpusError(f"PubMed's response is longer than {MOST_REPLY_BYTES:,} bytes")
     return bytes(body)
 
 

@@ -186,7 +186,7 @@ class LivePubMed(Rebuilt):
             NCBI_IDCONV if self._base == NCBI else f"{self._base}/idconv/"
         )
         self._day = datetime.now(UTC).date().isoformat()
-        self._cache = _open_cache(cache_dir)
+        self._cache = open_cache(cache_dir)
         client = httpx.Client(timeout=timeout_s, headers={"User-Agent": "ragassay"})
         caller = {"tool": "ragassay"} | ({"email": email} if email else {})
         self._eutils = Eutils(api_key, caller, client, clock, sleep)
@@ -312,7 +312,12 @@ class LivePubMed(Rebuilt):
         return json.dumps([_READER, self._base, "efetch", pmid])
 
 
-def _open_cache(folder: Path) -> Cache:
+def open_cache(folder: Path) -> Cache:
+    """Open the cache of responses, which reads no pickle.
+
+    Raises:
+        CorpusError: The folder cannot be used.
+    """
     import diskcache
 
     class ReplyDisk(diskcache.Disk):

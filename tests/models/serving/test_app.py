@@ -137,7 +137,7 @@ async def test_a_request_that_trickles_frees_its_place(monkeypatch: pytest.Monke
 
     async def body() -> AsyncIterator[bytes]:
         yield b"{"
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
 
     async with client(EchoModel(), n_most=1) as http:
         late = await http.post("/v1/chat/completions", content=body())

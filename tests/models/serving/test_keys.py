@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+
 from case_tables import each_case
 
 from ragassay.errors import SettingsError
 from ragassay.models.serving.server import check_server_key, make_server_key
+
+
+def refusal_of(key: str) -> str:
+    try:
+        check_server_key(key)
+    except SettingsError as error:
+        return str(error)
+    return ""
 
 
 def test_a_made_key_is_strong() -> None:
@@ -14,7 +23,7 @@ def test_a_made_key_is_strong() -> None:
     assert first != second
     # 32 random bytes are 43 characters of base64.
     assert len(first) == len("sk-") + 43
-    check_server_key(first)
+    assert refusal_of(first) == ""
 
 
 @each_case(
@@ -32,10 +41,9 @@ def test_a_made_key_is_strong() -> None:
     ],
 )
 def test_a_weak_key_is_refused_by_name(key: str, problem: str) -> None:
-    with pytest.raises(SettingsError, match=r"server_key.*token_urlsafe") as refused:
-        check_server_key(key)
-    assert problem in str(refused.value)
+    refusal = refusal_of(key)
+    assert re.search(r"server_key.*token_urlsafe", refusal) and problem in refusal
 
 
 def test_a_strong_key_passes() -> None:
-    check_server_key("9c1fX-27Qb_zzT0wmK4e")
+    assert refusal_of("9c1fX-27Qb_zzT0wmK4e") == ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +14,7 @@ import httpx
 import pytest
 from lazy import LazyModule
 from served import KEY, Served, served
+from waiting import wait_until
 
 from ragassay.testing import ScriptedModel
 
@@ -162,14 +162,11 @@ def test_health_and_metrics(server: Served, client: openai.OpenAI) -> None:
     client.chat.completions.create(model=SMOL, messages=user("a"), max_tokens=2)
     assert page(server, "/health/liveliness")
     assert json.loads(page(server, "/health/readiness"))["status"] == "healthy"
-    end = time.monotonic() + WAIT_S
     # LiteLLM reports tokens after the reply has gone out.
     wanted = rf'ragassay_tokens_total\{{kind="completion",model="{SMOL}"\}} (\d+)'
-    while not (found := re.search(wanted, page(server, "/metrics"))):
-        assert time.monotonic() < end
-        time.sleep(0.2)
-    assert int(found[1]) >= 2
+    wait_until(lambda: re.search(wanted, page(server, "/metrics")), server.process)
     figures = page(server, "/metrics")
+    assert int(re.findall(wanted, figures)[0]) >= 2
     assert float(re.findall(r"\nragassay_local_largest_batch (\S+)", figures)[0]) >= 1
     assert float(re.findall(r"\nprocess_resident_memory_bytes (\S+)", figures)[0]) > 1e8
 
@@ -224,8 +221,8 @@ def test_what_is_under_way_is_finished_before_it_ends(tmp_path: Path, tiny: str)
 
         asking = threading.Thread(target=ask)
         asking.start()
-        while "ragassay_requests_in_flight 1.0" not in page(running, "/metrics"):
-            time.sleep(0.05)
+        is_asked = "ragassay_requests_in_flight 1.0"
+        wait_until(lambda: is_asked in page(running, "/metrics"), running.process)
         assert running.end() == 0
         asking.join()
         assert len(replies) == 1 and replies[0]

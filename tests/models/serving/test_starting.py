@@ -18,7 +18,7 @@ RUN = CliRunner()
 
 @pytest.fixture(autouse=True)
 def _no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_prepare_local_models", lambda names, settings: None)
+    monkeypatch.setattr(server, "prepare_local_models", lambda names, settings: None)
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,7 @@ def test_whole_models_in_folders_need_no_packaged_weights(
     asked: list[Path] = []
     monkeypatch.setattr(weights, "smollm2_folder", asked.append)
     (tmp_path / "config.json").touch()
-    server._prepare_local_models(["openai/x", f"ragassay/{tmp_path}"], load_settings())
+    server.prepare_local_models(["openai/x", f"ragassay/{tmp_path}"], load_settings())
     assert asked == []
-    server._prepare_local_models(["ragassay/smollm2-135m"], load_settings())
+    server.prepare_local_models(["ragassay/smollm2-135m"], load_settings())
     assert len(asked) == 1

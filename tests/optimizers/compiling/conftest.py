@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from fakes import WordEmbedder
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
@@ -11,8 +10,8 @@ from ragassay.settings import load_settings
 
 
 @pytest.fixture(autouse=True)
-def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
+def words(no_embedding_model: None) -> None:
+    """Compare texts by their words."""
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from fakes import WordEmbedder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from waiting import wait_until
 
 from ragassay.errors import CorpusError, SettingsError
 from ragassay.records import Article, ArticleLink, Document
@@ -405,23 +405,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        _await_heartbeat(url, process)
+        wait_until(lambda: beats(url), process)
         yield Server(url, process)
     finally:
         process.kill()
         process.wait()
 
 
-def _await_heartbeat(url: str, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            with httpx.Client(trust_env=False) as client:
-                if client.get(f"{url}/api/v2/heartbeat").is_success:
-                    return
-        except httpx.HTTPError:
-            time.sleep(0.1)
-    raise AssertionError(f"the Chroma server did not start (exit code {process.poll()})")
+def beats(url: str) -> bool:
+    try:
+        with httpx.Client(trust_env=False) as client:
+            return client.get(f"{url}/api/v2/heartbeat").is_success
+    except httpx.HTTPError:
+        return False
 
 
 @pytest.fixture

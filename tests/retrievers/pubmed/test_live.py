@@ -377,7 +377,7 @@ def test_retry_after_is_honoured(
 def test_an_endless_response_is_refused(
     pubmed: LivePubMed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(eutils, "_MOST_REPLY_BYTES", 100)
+    monkeypatch.setattr(eutils, "MOST_REPLY_BYTES", 100)
     with pytest.raises(CorpusError, match="PubMed's response is longer than 100 bytes"):
         pubmed.get("101")
 

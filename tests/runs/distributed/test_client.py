@@ -11,13 +11,13 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from waiting import wait_until
 
 from ragassay.store import Store
 from ragassay.testing import ScriptedModel
@@ -51,7 +51,7 @@ def head() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
         with open(Path(folder) / "told", "wb") as told:
             started = subprocess.Popen(command, stdout=told, stderr=told, env=environment())
         try:
-            wait_for(lambda: is_open(port), started)
+            wait_until(lambda: is_open(port), started)
             yield started, f"ray://127.0.0.1:{port}"
         finally:
             processes = [psutil.Process(started.pid), *children_of(started)]
@@ -88,15 +88,6 @@ def command_of(process: psutil.Process) -> str:
         return " ".join(process.cmdline())
     except psutil.Error:
         return ""
-
-
-def wait_for(happens: Callable[[], object], *processes: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 600
-    while not happens():
-        assert time.monotonic() < until, "it took too long"
-        for process in processes:
-            assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.05)
 
 
 def command(model: ScriptedModel, out: Path, *options: str) -> list[str]:
@@ -149,11 +140,11 @@ def test_a_killed_driver_goes_on_from_its_folder_and_the_files_are_those_of_a_lo
     with ScriptedModel(latency_s=0.5) as model:
         words = command(model, tmp_path, "--engine", "ray", "--address", address)
         with running(words) as driver:
-            wait_for(lambda: n_verdicts(tmp_path) >= 9, driver)
+            wait_until(lambda: n_verdicts(tmp_path) >= 9, driver)
             driver.kill()
         n_kept = n_verdicts(tmp_path)
         assert n_kept < N_CALLS, "it was under way"
-        wait_for(lambda: not workers_of(cluster))
+        wait_until(lambda: not workers_of(cluster), cluster)
         n_asked = model.n_requests
         finish(words)
         assert model.n_requests == n_asked + N_CALLS - n_kept, "what was kept is not asked again"
@@ -165,7 +156,7 @@ def test_a_killed_worker_costs_what_it_had_under_way(head, whole, tmp_path):
     with ScriptedModel(latency_s=0.5) as model:
         words = command(model, tmp_path, "--engine", "ray", "--address", address)
         with running(words) as driver:
-            wait_for(lambda: n_verdicts(tmp_path) >= 9, driver)
+            wait_until(lambda: n_verdicts(tmp_path) >= 9, driver)
             workers_of(cluster)[0].send_signal(signal.SIGKILL)
             _, told = driver.communicate(timeout=600)
         assert driver.returncode == 0, told
@@ -178,7 +169,7 @@ def test_a_lost_connection_is_told_and_the_same_command_goes_on(head, whole, tmp
     with ScriptedModel(latency_s=0.5) as model:
         words = command(model, tmp_path, "--engine", "ray", "--address", address)
         with running(words) as driver:
-            wait_for(lambda: n_verdicts(tmp_path) >= 9, driver)
+            wait_until(lambda: n_verdicts(tmp_path) >= 9, driver)
             for process in children_of(cluster):
                 if "--mode=specific-server" in command_of(process):
                     process.kill()
@@ -198,7 +189,7 @@ def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(tmp_path):
         # A shell's background job ignores Ctrl-C, and so would what it starts.
         heeding = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
         with running(words, heeding) as driver:
-            wait_for(lambda: model.n_requests >= 12, driver)
+            wait_until(lambda: model.n_requests >= 12, driver)
             driver.send_signal(signal.SIGINT)
             _, told = driver.communicate(timeout=120)
         assert driver.returncode == 130

@@ -212,12 +212,6 @@ def test_real_claims_with_a_corpus_are_read_whole(shared: Path):
     assert not any("cit|>" in claim.claim for claim in found.claims)
 
 
-def test_claims_without_documents_are_an_error(tmp_path: Path):
-    path = write_medaesqa(tmp_path / "m.json")
-    with pytest.raises(InputError, match="pairs without a document: 6: name --corpus"):
-        read_labelled([path])
-
-
 # Fitting and measuring
 
 
@@ -306,11 +300,6 @@ def test_a_claim_is_compared_with_the_closest_sentence(words: Words, tmp_path: P
     claims = read_labelled([write_lines(tmp_path / "c.jsonl", rows)]).claims
     shares_of(words, claims, Embedder())
     assert words.asked == [("Pain rose.", "\nPain grew.")]
-
-
-def test_an_unavailable_verifier_is_named_and_not_replaced(tmp_path: Path):
-    with pytest.raises(SettingsError, match="absent is unavailable"):
-        measure([str(tmp_path / "absent")], claims_of(tmp_path).claims, tmp_path)
 
 
 # What bears sentences out

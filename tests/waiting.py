@@ -1,0 +1,34 @@
+"""Wait for what another process does."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+LONGEST_S = 300.0
+"""Beyond any busy machine's: a condition that takes longer never comes."""
+
+
+def wait_until(happens: Callable[[], object], *processes: subprocess.Popen[Any]) -> None:
+    """Return once a condition holds; fail at once where one of the processes ends before."""
+    assert processes, "whose end would end the wait?"
+    end = time.monotonic() + LONGEST_S
+    while not happens():
+        assert time.monotonic() < end, "it took too long"
+        for process in processes:
+            try:
+                code = process.wait(0.02)
+            except subprocess.TimeoutExpired:
+                continue
+            assert happens(), f"{process.args} ended with {code}"
+
+
+def n_on_disk(folder: Path) -> int:
+    """Verdicts that a run's or an audit's folder holds."""
+    with closing(sqlite3.connect(folder / "verdicts.sqlite")) as connection:
+        return int(connection.execute("SELECT count(*) FROM finished").fetchone()[0])
