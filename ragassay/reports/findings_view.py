@@ -68,12 +68,12 @@ class FindingCard:
 
 
 def view_cards(evaluations: Sequence[Evaluation]) -> tuple[FindingCard, ...]:
-    """Return the primary findings as `ranked` orders them."""
+    """Return the primary findings as `rank_cards` orders them."""
     found = [
         card
         for number, outline in enumerate(outlines_of(evaluations), start=1)
         if outline.primary_findings
-        for card in cards_of(number, evaluations[number - 1], "head")
+        for card in cards_of(number, evaluations[number - 1], "primary")
     ]
     return rank_cards(found)
 
