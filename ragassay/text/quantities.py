@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ragassay.text.units import SYMBOL, Unit, read_unit
+from ragassay.text.units import SYMBOL, Unit, read_rate, read_unit
 
 _PLAIN_NUMBER = re.compile(r"\d+(?:[.,\u00b7]\d+)*")
 _ALONE = re.compile(rf"(?<![\w.^]){_PLAIN_NUMBER.pattern}")
@@ -173,6 +174,12 @@ _IN_MANY = re.compile(
     r"(?<![\w.,-])([1-9][0-9]{0,2})\s(?:in|out of)\s(?:every\s)?"
     r"(10|20|50|100|1,?000|10,?000)(?=\s[a-z])"
 )
+_AGAINST = re.compile(
+    r"(?:\s(?:with|in|on|for|among)(?:\s[^\W\d][\w-]*){1,4})?,?\s"
+    r"(?:and|or|to|vs\.?|versus|(?:as\s)?compared\s(?:with|to))\s"
+)
+"""What stands between the numbers of two arms."""
+_NOT_COUNTED = re.compile(r"\s(?:with|in|on|for|among)\b|\s?(?:[,;).]|$)")
 # "1.60, 95% CI": the percent is that of the interval alone.
 _LEVEL = re.compile(r"\s?%\s?(?:CI|CrI|confidence|credible)\b")
 _SAME_POWER = re.compile(rf"\s?(?:{_DASH}|\u00b1)\s?")
@@ -219,8 +226,13 @@ def read_quantities(text: str) -> list[Quantity]:
     ):
         if one.start >= end:
             found.append(_in_context(plain, one))
-            end = one.end
-    return _share_units(plain, found)
+            end = _end_with_unit(found[-1])
+    return _share_rates(plain, _share_units(plain, found))
+
+
+def _end_with_unit(one: Quantity) -> int:
+    """Return the end of a number, past the numbers in its unit."""
+    return one.unit.end if one.unit and one.unit.numbered_from is not None else one.end
 
 
 def _read_figures(text: str) -> Iterator[Quantity]:
@@ -307,7 +319,7 @@ def _in_context(text: str, one: Quantity) -> Quantity:
     before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     suffix = _SUFFIX.match(after)
     at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)
-    unit = one.unit or read_unit(text, at)
+    unit = one.unit or read_unit(text, at) or read_rate(text, one.end)
     is_glued = bool(re.match(r"[^\W\d_]", after)) and not (unit and at == one.end)
     is_compound = bool(_LOCANTS.match(after)) and not (unit or _COUNTED.match(after))
     is_version = bool(re.match(r"\.[0-9]", after) or re.search(r"[0-9]\.$", before))
@@ -342,6 +354,27 @@ def _share_units(text: str, found: Sequence[Quantity]) -> list[Quantity]:
             one = _scale_value(one, after.factor, gap)
         read.append(one)
     return read[::-1]
+
+
+def _share_rates(text: str, found: list[Quantity]) -> list[Quantity]:
+    """Give both numbers of "12 with the drug and 15 with placebo" a rate that one of them has."""
+    read = list(found)
+    for n, (left, right) in enumerate(itertools.pairwise(found)):
+        start = _end_with_unit(left)
+        if not _AGAINST.fullmatch(text, start, max(start, right.start)):
+            continue
+        if _is_rate(right) and not left.unit:
+            read[n] = replace(left, unit=right.unit)
+        elif _is_rate(left) and not right.unit and _NOT_COUNTED.match(text, right.end):
+            read[n + 1] = replace(right, unit=left.unit)
+    return read
+
+
+def _is_rate(one: Quantity) -> bool:
+    """Return whether a number is "per 1,000" of something; "/1.73 m2" makes no rate."""
+    if one.unit is None or one.unit.numbered_from is None:
+        return False
+    return {base for base, _ in one.unit.powers} <= {"month", "s"}
 
 
 def _scale_value(one: Quantity, factor: Fraction, gap: str) -> Quantity:
