@@ -101,6 +101,19 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
     return found
 
 
+def has_complement(claim: str, text: str) -> bool:
+    """Return whether a share of a claim and one of a text, in other words, come to 100 %.
+
+    Example:
+        >>> has_complement("Of them, 80% did not relapse.", "Of them, 20% relapsed.")
+        True
+        >>> has_complement("Of them, 80% relapsed.", "Of them, 20% relapsed.")
+        False
+    """
+    stated = read_mentions(text)
+    return any(_is_rest(one, other) for one in read_mentions(claim) for other in stated)
+
+
 def _is_small_count(one: NumberMention, claim: str) -> bool:
     is_word = not re.search(r"\d", claim[one.start : one.end])
     return is_word and one.kind in ("count", "bare") and one.amount <= SMALL_COUNT
@@ -190,7 +203,8 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
 def _is_rest(one: NumberMention, other: NumberMention) -> bool:
     """Return whether two shares in other words come to 100 %: 95 % survived, 5 % died."""
     is_worded_alike = one.near == other.near and one.is_negated == other.is_negated
-    return completes(one, [other]) and not is_worded_alike
+    is_change = one.change or other.change
+    return completes(one, [other]) and not is_worded_alike and not is_change
 
 
 def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from case_tables import each_case
 
-from ragassay.text.number_comparison import compare_numbers
+from ragassay.text.differences import difference_of
+from ragassay.text.number_comparison import compare_numbers, has_complement
 from ragassay.text.number_mentions import read_mentions
 
 SURFACES = (
@@ -107,6 +108,16 @@ def test_a_rate_of_something_else_contradicts_nothing(claim: str, text: str):
 @each_case(("claim", "text"), COMPLEMENTS)
 def test_two_shares_that_complete_each_other_do_not_contradict(claim: str, text: str):
     assert "other" not in verdicts(claim, text) | verdicts(text, claim)
+
+
+def test_changes_that_come_to_a_hundred_do_not_complete_each_other():
+    assert has_complement("Of them, 60% had pain.", "Of them, 40% had none.")
+    assert not has_complement("Pain fell by 60%.", "Pain rose by 40%.")
+
+
+@each_case(("claim", "text"), COMPLEMENTS)
+def test_what_completes_has_no_difference(claim: str, text: str):
+    assert difference_of(claim, [text], beside=()) is None
 
 
 def test_a_volume_is_no_number_of_people():
