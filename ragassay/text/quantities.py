@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from ragassay.text.number_locale import with_english_numbers
 from ragassay.text.units import SYMBOL, Unit, read_rate, read_unit
 
 _PLAIN_NUMBER = re.compile(r"\d+(?:[.,\u00b7]\d+)*")
@@ -219,7 +220,7 @@ def read_quantities(text: str) -> list[Quantity]:
         >>> [str(q.value) for q in read_quantities("p53 rose from 1,200 to 2.5 \u00d7 10^4")]
         ['53', '1200', '25000']
     """
-    plain = _POINTERS.sub(lambda found: " " * len(found[0]), text)
+    plain = with_english_numbers(_POINTERS.sub(lambda found: " " * len(found[0]), text))
     found, end = list[Quantity](), 0
     for one in sorted(
         [*_read_figures(plain), *_read_number_words(plain)], key=lambda q: (q.start, -q.end)
