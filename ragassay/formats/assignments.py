@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.items import Item, iter_items, read_each, read_once
 from ragassay.formats.nuggetizer import (
     ASSIGNED,
@@ -127,7 +128,7 @@ SCORES = Format(
 )
 
 
-def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
+def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
     """Read what the nuggetizer's `assign` wrote of answers, or of retrieved passages.
 
     Returns:
@@ -138,6 +139,7 @@ def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Reje
     Raises:
         InputError: the file cannot be opened, is empty, or is in another form.
     """
+    path = Path(path)
     _, items = sniff(iter_items(path), (ASSIGNED, RETRIEVED), str(path))
     odd: list[Rejection] = []
 
@@ -182,7 +184,7 @@ def _n_words(text: str) -> int:
     return len(text.split())
 
 
-def write_assignments(answers: Sequence[AssignedAnswer], path: Path) -> None:
+def write_assignments(answers: Sequence[AssignedAnswer], path: AnyPath) -> None:
     """Write answers, or passages, with their assignments as the nuggetizer's `assign` does.
 
     `read_assignments` returns equal answers. The nuggetizer's `metrics` wants every importance: an
@@ -192,6 +194,7 @@ def write_assignments(answers: Sequence[AssignedAnswer], path: Path) -> None:
         InputError: an answer comes twice, has no topic, neither a system nor a document, or both,
             or a nugget has no text; the file cannot be written.
     """
+    path = Path(path)
     seen: set[tuple[str, str, str]] = set()
     for answer in answers:
         key = answer.key
@@ -236,12 +239,13 @@ def _nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
     }
 
 
-def read_nugget_scores(path: Path) -> tuple[tuple[NuggetScores, ...], tuple[Rejection, ...]]:
+def read_nugget_scores(path: AnyPath) -> tuple[tuple[NuggetScores, ...], tuple[Rejection, ...]]:
     """Read the nuggetizer's scores, including the line "all".
 
     Raises:
         InputError: the file cannot be opened, is empty, or is in another form.
     """
+    path = Path(path)
     _, items = sniff(iter_items(path), (SCORES,), str(path))
     return read_each(items, lambda item: [_scores(item)])
 
@@ -253,7 +257,7 @@ def _scores(item: Item) -> NuggetScores:
     )
 
 
-def write_nugget_scores(scores: Iterable[NuggetScores], path: Path) -> None:
+def write_nugget_scores(scores: Iterable[NuggetScores], path: AnyPath) -> None:
     """Write scores as the nuggetizer does, with their means on a last line "all".
 
     The means leave out None, which the nuggetizer counts as 0; the field is left out there, as its
@@ -263,6 +267,7 @@ def write_nugget_scores(scores: Iterable[NuggetScores], path: Path) -> None:
     Raises:
         InputError: there are no scores, a topic is blank, or the file cannot be written.
     """
+    path = Path(path)
     rows = list(scores)
     if not rows or not all(row.topic.strip() for row in rows):
         raise InputError(f"{path} cannot be written: no scores, or scores without a topic")

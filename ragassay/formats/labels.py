@@ -16,6 +16,7 @@ from typing import get_args
 from pydantic import ConfigDict, Field
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.items import iter_items, read_each
 from ragassay.formats.output import write_values
 from ragassay.formats.problems import ProblemError, describe_value, found_text, parse
@@ -103,7 +104,7 @@ class LabelResult:
     n_other: int = 0
 
 
-def read_labels(path: Path) -> LabelResult:
+def read_labels(path: AnyPath) -> LabelResult:
     """Read human labels, from a file in any known form, plain or gzip.
 
     A null and a failed assignment are no labels. `record_id` and `sentence` are those of the
@@ -117,6 +118,7 @@ def read_labels(path: Path) -> LabelResult:
         InputError: the file cannot be opened, is empty, or has no labels: qrels judge documents,
             not answers.
     """
+    path = Path(path)
     if not has_sheets(path) and (file := reviews_file(path)):
         run = ReviewedRun(file)
         return LabelResult(run.labels(), (), REVIEWS.name, run.n_other)
@@ -166,7 +168,7 @@ def _label(fields: Mapping[str, object]) -> HumanLabel:
     return HumanLabel.model_validate(row.model_dump())
 
 
-def write_labels(labels: Iterable[HumanLabel], path: Path) -> None:
+def write_labels(labels: Iterable[HumanLabel], path: AnyPath) -> None:
     """Write labels in ragassay's own form; `read_labels` returns equal labels.
 
     Args:
@@ -176,6 +178,7 @@ def write_labels(labels: Iterable[HumanLabel], path: Path) -> None:
     Raises:
         InputError: a label does not fit its task or names no answer, or the file cannot be written.
     """
+    path = Path(path)
     write_values((_check_label(label) for label in labels), path)
 
 
