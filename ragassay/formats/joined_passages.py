@@ -1,12 +1,14 @@
 """Split a text that holds several sources, as it stood in a prompt, where that is certain.
 
 "[1] ...", "Document 2: ..." or "Document [3](Title: ...): ..." at the start of lines, counting from
-1 without a gap, and nothing before the first; or elements such as `<document index="1">`.
+1 without a gap, and nothing before the first; PMIDs at the start of lines, each once; or elements
+such as `<document index="1">`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 MOST_PASSAGES = 1_000
@@ -16,13 +18,19 @@ _WORD = r"(?:document|doc|source|passage|context|chunk|snippet|article|reference
 _HEADING = "(?:document|doc|source|passage|context|chunk|snippet)"
 """Without brackets: a law has an "Article 1" too."""
 _MARKS = tuple(
-    re.compile(rf"^[ \t]{{0,8}}(?:\#{{1,6}}[ \t])?(?:\*\*)?{mark}", re.IGNORECASE | re.MULTILINE)
+    re.compile(
+        rf"^[ \t]{{0,8}}(?:[\#=-]{{1,6}}[ \t])?(?:\*\*)?{mark}", re.IGNORECASE | re.MULTILINE
+    )
     for mark in (
-        rf"(?:{_WORD}[ \t]?)?\[(?P<n>[0-9]{{1,4}})\](?:\*\*)?:?(?=[\s(])",
+        rf"(?:{_WORD}[ \t]?)?\[(?P<n>[0-9]{{1,4}})\](?:\*\*)?[:.]?(?=[\s(])",
         rf"\[{_WORD}[ \t]?[:#]?[ \t]?(?P<n>[0-9]{{1,4}})\](?:\*\*)?:?(?=[\s(])",
         rf"{_HEADING}[ \t]#?(?P<n>[0-9]{{1,4}})(?:\*\*)?"
-        r"(?::|[ \t]?\r?\n|(?=[ \t]\(Title:))(?:\*\*)?",
+        r"(?::|(?:[ \t][=-]{1,6})?[ \t]?\r?\n|(?=[ \t]\((?:Title:|[^()\n]{1,200}\):)))(?:\*\*)?",
     )
+)
+_PMID = re.compile(
+    r"^[ \t]{0,8}(?:\*\*)?\[?PMID[:\s]{0,2}(?P<id>[1-9][0-9]{4,8})(?:\]:?|:|[ \t]?\r?$)(?:\*\*)?",
+    re.IGNORECASE | re.MULTILINE,
 )
 _TITLE = re.compile(r"[ \t]?\(Title:[ \t]?(?P<title>[^\n]{1,500}?)\):?(?=\s|$)", re.IGNORECASE)
 _LEAD = re.compile(r"\s*(?:(?:\w+[ \t]){0,3}\w+:\s*\n\s*)?")
@@ -58,7 +66,7 @@ def split_passages(text: str) -> list[dict[str, object]]:
         found = _numbered(text, mark)
         if found:
             return found
-    return _elements(text)
+    return _by_pmid(text) or _elements(text)
 
 
 def _numbered(text: str, mark: re.Pattern[str]) -> list[dict[str, object]]:
@@ -66,9 +74,20 @@ def _numbered(text: str, mark: re.Pattern[str]) -> list[dict[str, object]]:
     marks = list(mark.finditer(text))
     numbers = [int(found["n"]) for found in marks]
     is_counted = numbers == list(range(1, len(numbers) + 1))
-    if not 1 < len(marks) <= MOST_PASSAGES or not is_counted:
-        return []
-    if not _LEAD.fullmatch(text, 0, marks[0].start()):
+    return _between(text, marks) if is_counted else []
+
+
+def _by_pmid(text: str) -> list[dict[str, object]]:
+    """Return the passages that begin with a PMID each."""
+    marks = list(_PMID.finditer(text))
+    ids = [found["id"] for found in marks]
+    rows = _between(text, marks) if len(set(ids)) == len(ids) else []
+    return [{"id": name} | row for name, row in zip(ids, rows, strict=False)]
+
+
+def _between(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object]]:
+    """Return what stands behind each of several marks; nothing where one has no text."""
+    if not 1 < len(marks) <= MOST_PASSAGES or not _LEAD.fullmatch(text, 0, marks[0].start()):
         return []
     ends = [*(right.start() for _, right in pairwise(marks)), len(text)]
     rows = [_row(text[found.end() : end]) for found, end in zip(marks, ends, strict=True)]

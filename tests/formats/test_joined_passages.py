@@ -26,6 +26,9 @@ JOINED = (
     f"Source 1:\n{A}\n\nSource 2:\n{B}",
     f"### Passage 1\r\n{A}\r\n\r\n### Passage 2\r\n{B}\r\n",
     f"Document [1] {A}\nDocument [2] {B}",
+    f"[1]. {A}\n[2]. {B}",
+    f"=== Document 1 ===\n{A}\n\n=== Document 2 ===\n{B}",
+    f"--- Source 1 ---\n{A}\n--- Source 2 ---\n{B}",
     f"<doc>{A}</doc>\n<doc>{B}</doc>",
     f"<documents>\n<document>\n{A}\n</document>\n<document>\n{B}\n</document>\n</documents>",
 )
@@ -37,6 +40,10 @@ ONE = (
     # A list of references behind a text, or within a passage.
     f"{A} [1]\n\n[1] Smith 2020.\n[2] Lee 2021.",
     f"[1] {A}\n[1] Smith 2020.\n[2] Lee 2021.\n\n[2] {B}",
+    # PMIDs that end a record, or stand in a list, or are one.
+    f"{A}\nPMID: 31415926\n\n{B}\nPMID: 27182818",
+    "PMID: 31415926\nPMID: 27182818",
+    f"PMID: 31415926\n{A}\n\nPMID: 31415926\n{B}",
     # Not from 1, or with a gap.
     f"[2] {A}\n\n[3] {B}",
     f"[1] {A}\n\n[3] {B}",
@@ -67,6 +74,11 @@ def test_in_doubt_a_text_stays_whole(text: str):
 
 
 def test_titles_and_ids_are_kept():
+    for written in ("PMID: 31415926\n", "[PMID 31415926] ", "PMID 31415926: "):
+        rows = split_passages(f"{written}{A}\n\n{written.replace('31415926', '27182818')}{B}")
+        assert rows == [{"id": "31415926", "text": A}, {"id": "27182818", "text": B}]
+    one, _ = split_passages(f"Document 1 (PMID 31415926): {A}\n\nDocument 2 (PMID 27182818): {B}")
+    assert one["text"] == f"(PMID 31415926): {A}"
     alce = f"Document [1](Title: Trial A): {A}\nDocument [2](Title: Cohort (B)): {B}"
     assert [row.get("title") for row in split_passages(alce)] == ["Trial A", "Cohort (B)"]
     prompt = (
