@@ -33,7 +33,7 @@ from ragassay.text.markup import (
     SUP_END,
     PlainText,
 )
-from ragassay.text.quantities import number_words_in
+from ragassay.text.number_words import number_words_in
 
 _OPENING = re.escape("".join(opening for opening, _, _ in BRACKETS))
 _CLOSING = re.escape("".join(closing for _, closing, _ in BRACKETS))
