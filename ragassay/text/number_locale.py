@@ -28,6 +28,8 @@ _BY_POINTS = frozenset(
     # German, Spanish, Italian, Portuguese, Dutch; none is an English word or a short name (MIT).
     "der und von bei wurden wurde nicht dem eine einer einem einen zum zur f\u00fcr auf ist sind "
     "waren auch nach oder durch sich werden wird hatten haben unter \u00fcber zwischen insgesamt "
+    "betrug lag tag tage tagen wochen monate monaten t\u00e4glich dosis "
+    "d\u00eda d\u00edas semanas meses "
     "etwa rund mehr weniger patienten probanden teilnehmer personen studie jahre jahren "
     "el que por una fue fueron pacientes participantes personas estudio ensayo entre m\u00e1s "
     "a\u00f1os tratamiento recibieron gli della delle degli sono stati nella pazienti studio anni "

@@ -130,6 +130,11 @@ _AGAINST = re.compile(
     r"(?:and|or|to|vs\.?|versus|(?:as\s)?compared\s(?:with|to))\s"
 )
 """What stands between the numbers of two arms."""
+_INTERVAL = re.compile(
+    r"[\s,;:]{0,3}[(\[]?\s?9[0-9](?:\.[0-9])?\s?%[\s-]"
+    r"?(?:CI|CrI|confidence intervals?)[\s,;:=]{0,3}(?:of\s)?"
+)
+"""What stands between an estimate and the low end of its interval."""
 _NOT_COUNTED = re.compile(r"\s(?:with|in|on|for|among)\b|\s?(?:[,;).]|$)")
 # "1.60, 95% CI": the percent is that of the interval alone.
 _LEVEL = re.compile(r"\s?%\s?(?:CI|CrI|confidence|credible)\b")
@@ -270,7 +275,8 @@ def _in_context(text: str, one: Quantity) -> Quantity:
     before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     suffix = _SUFFIX.match(after)
     at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)
-    unit = one.unit or read_unit(text, at) or read_rate(text, one.end)
+    is_closed = after[:1] in (")", "]")
+    unit = one.unit or read_unit(text, at) or read_rate(text, one.end + is_closed)
     is_glued = bool(re.match(r"[^\W\d_]", after)) and not (unit and at == one.end)
     is_compound = bool(_LOCANTS.match(after)) and not (unit or _COUNTED.match(after))
     is_version = bool(re.match(r"\.[0-9]", after) or re.search(r"[0-9]\.$", before))
@@ -309,7 +315,7 @@ def _share_units(text: str, found: Sequence[Quantity]) -> list[Quantity]:
 
 def _share_rates(text: str, found: list[Quantity]) -> list[Quantity]:
     """Give both numbers of "12 with the drug and 15 with placebo" a rate that one of them has."""
-    read = list(found)
+    read = _share_with_interval(text, found)
     for n, (left, right) in enumerate(itertools.pairwise(found)):
         start = _end_with_unit(left)
         if not _AGAINST.fullmatch(text, start, max(start, right.start)):
@@ -318,6 +324,20 @@ def _share_rates(text: str, found: list[Quantity]) -> list[Quantity]:
             read[n] = replace(left, unit=right.unit)
         elif _is_rate(left) and not right.unit and _NOT_COUNTED.match(text, right.end):
             read[n + 1] = replace(right, unit=left.unit)
+    return read
+
+
+def _share_with_interval(text: str, found: Sequence[Quantity]) -> list[Quantity]:
+    """Give an estimate and its interval the rate of either: "1.2 (95% CI 1.0 to 1.4) per 100"."""
+    read = list(found)
+    for n, (one, _, low, high) in enumerate(
+        zip(found, found[1:], found[2:], found[3:], strict=False)
+    ):
+        if not _INTERVAL.fullmatch(text, _end_with_unit(one), low.start):
+            continue
+        rate = next((end.unit for end in (one, high) if _is_rate(end)), None)
+        for place in (n, n + 2, n + 3) if rate else ():
+            read[place] = read[place] if read[place].unit else replace(read[place], unit=rate)
     return read
 
 

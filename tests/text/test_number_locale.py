@@ -19,6 +19,7 @@ from ragassay.text.quantities import read_quantities
         ("Die Dosis wurde auf 1.234,5 mg erh\u00f6ht.", ["1234.5"]),
         ("Die Dosis wurde auf 3,730 mg erh\u00f6ht.", ["3.73"]),
         ("El ensayo incluy\u00f3 a 12.450 pacientes de 18 a 65 a\u00f1os.", ["12450", "18", "65"]),
+        ("Die Dosis betrug 1.000 mg pro Tag.", ["1000"]),
         ("El ensayo cost\u00f3 1.250.000 euros.", ["1250000"]),
         # A decimal point stands in such texts, too.
         ("Das Risiko war bei ihnen erh\u00f6ht (HR 1.234, p = 0.034).", ["1.234", "0.034"]),

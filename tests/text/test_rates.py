@@ -24,6 +24,10 @@ RATES = (
     ("12 cases per 1,000 person-years", "1.2 cases per 100 patient-years"),
     ("2.1 major bleeds per 100 patient-years", "21 major bleeds per 1000 patient-years"),
     ("12 per thousand person-years", "1,200 per 100,000 person-years"),
+    (
+        "12 (95% CI 10 to 14) per 1,000 person-years",
+        "1.2 per 100 person-years (95% CI, 1.0 to 1.4)",
+    ),
     ("12/1000 person-years", "0.012 per person-year"),
     ("12 per 1,000 people per year", "1.2% per year"),
     ("12 deaths per 100,000 live births", "0.12 deaths per 1,000 live births"),
