@@ -114,7 +114,7 @@ _EVENTS = re.compile(
 _RATE_SCALES = {"": 1, "hundred": 100, "thousand": 1000, "million": 10**6}
 _RATE_TIMES = {"annum": "year", "annually": "year", "yearly": "year", "py": "year", "pys": "year"}
 _RATE = re.compile(
-    rf"""(?:{_SPACE}(?P<counted>[^\W\d_][\w-]*(?:{_SPACE}[^\W\d_][\w-]*){{0,2}}?))?
+    rf"""(?:{_SPACE}(?P<counted>[^\W\d_][\w-]*(?:{_SPACE}[^\W\d_][\w-]*){{0,4}}?))?
     (?:\s?(?P<slash>/)\s?|\s\(?per\s)
     (?:(?P<number>100?(?:[,]|{_SPACE})?000|1(?:,|{_SPACE})?000(?:(?:,|{_SPACE})?000)?|100)(?![\d.,]*\d)
         |(?:(?:a|1|one)\s)?(?P<scale>hundred|thousand|million)|(?=[a-z]))

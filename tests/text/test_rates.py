@@ -38,6 +38,10 @@ RATES = (
         "12 per 1,000 person-years with the drug and 15 with placebo",
         "1.2 per 100 person-years with the drug and 1.5 with placebo",
     ),
+    (
+        "12 in the drug group and 15 in the placebo group per 1,000 person-years",
+        "1.2 per 100 person-years in the drug group vs. 1.5 in the placebo group",
+    ),
     ("12 vs 15 per 1,000 person-years", "12 with the drug and 15 with placebo"),
     ("3 fewer deaths per 1,000 patients", "3 fewer deaths per 1000 patients"),
     ("4 ventilator infections per 1000 ventilator-days", "0.4 infections per 100 ventilator-days"),
