@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import yaml
 
+
+AnyPath = str | os.PathLike[str]
+"""A path as a caller may give it."""
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """The default: a longer line is refused while it is read, and never held whole."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.nuggetizer import (
     ASSIGNED,
@@ -99,7 +100,7 @@ class NuggetScores:
     all_score: float | None
 
 
-def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
+def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
     """Read what the nuggetizer's `assign` wrote of answers, or of retrieved passages.
 
     Returns:
@@ -110,6 +111,7 @@ def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Reje
     Raises:
         InputError: the file cannot be opened, is empty, or is in another form.
     """
+    path = Path(path)
     _, items = sniff(iter_items(path), (ASSIGNED, RETRIEVED), str(path))
     odd: list[Rejection] = []
 
@@ -154,7 +156,7 @@ def _n_words(text: str) -> int:
     return len(text.split())
 
 
-def write_assignments(answers: Sequence[AssignedAnswer], path: Path) -> None:
+def write_assignments(answers: Sequence[AssignedAnswer], path: AnyPath) -> None:
     """Write answers, or passages, with their assignments as the nuggetizer's `assign` does.
 
     `read_assignments` returns equal answers. The nuggetizer's `metrics` wants every importance: an
@@ -164,6 +166,7 @@ def write_assignments(answers: Sequence[AssignedAnswer], path: Path) -> None:
         InputError: an answer comes twice, has no topic, neither a system nor a document, or both,
             or a nugget has no text; the file cannot be written.
     """
+    path = Path(path)
     seen: set[tuple[str, str, str]] = set()
     for answer in answers:
         key = answer.key
@@ -208,7 +211,7 @@ def _nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
     }
 
 
-def write_nugget_scores(scores: Iterable[NuggetScores], path: Path) -> None:
+def write_nugget_scores(scores: Iterable[NuggetScores], path: AnyPath) -> None:
     """Write scores as the nuggetizer does, with their means on a last line "all".
 
     The means leave out None, which the nuggetizer counts as 0; the field is left out there, as its
@@ -218,6 +221,7 @@ def write_nugget_scores(scores: Iterable[NuggetScores], path: Path) -> None:
     Raises:
         InputError: there are no scores, a topic is blank, or the file cannot be written.
     """
+    path = Path(path)
     rows = list(scores)
     if not rows or not all(row.topic.strip() for row in rows):
         raise InputError(f"{path} cannot be written: no scores, or scores without a topic")

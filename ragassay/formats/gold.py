@@ -17,6 +17,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.items import Item, Place, content_of, iter_items, read_item
 from ragassay.formats.nuggetizer import (
     ASSIGNED,
@@ -104,7 +105,7 @@ class _Gold:
             self.rejections.append(place.reject(problem))
 
 
-def read_nugget_banks(path: Path) -> tuple[tuple[NuggetBank, ...], tuple[Rejection, ...]]:
+def read_nugget_banks(path: AnyPath) -> tuple[tuple[NuggetBank, ...], tuple[Rejection, ...]]:
     """Read gold nuggets with their questions, from a file in any known form.
 
     Args:
@@ -118,6 +119,7 @@ def read_nugget_banks(path: Path) -> tuple[tuple[NuggetBank, ...], tuple[Rejecti
     Raises:
         InputError: the file cannot be opened, is empty, or is in no known form.
     """
+    path = Path(path)
     items = list(iter_items(path))
     if not items:
         raise InputError(f"{path} is empty; expected gold nuggets:\n{_SHAPES}")
@@ -132,13 +134,14 @@ def read_nugget_banks(path: Path) -> tuple[tuple[NuggetBank, ...], tuple[Rejecti
     return tuple(gold.banks.values()), tuple(gold.rejections)
 
 
-def read_nuggets(path: Path) -> tuple[dict[str, tuple[Nugget, ...]], list[Rejection]]:
+def read_nuggets(path: AnyPath) -> tuple[dict[str, tuple[Nugget, ...]], list[Rejection]]:
     """Read gold nuggets by topic, as `read_nugget_banks` does, without the questions."""
+    path = Path(path)
     banks, rejections = read_nugget_banks(path)
     return {bank.topic: bank.nuggets for bank in banks}, list(rejections)
 
 
-def write_nugget_banks(banks: Sequence[NuggetBank], path: Path) -> None:
+def write_nugget_banks(banks: Sequence[NuggetBank], path: AnyPath) -> None:
     """Write gold nuggets as the nuggetizer's `create` does.
 
     The format stores text and importance; `read_nugget_banks` returns equal banks where the nuggets
@@ -147,6 +150,7 @@ def write_nugget_banks(banks: Sequence[NuggetBank], path: Path) -> None:
     Raises:
         InputError: two banks are on one topic, a topic is blank, or the file cannot be written.
     """
+    path = Path(path)
     topics: set[str] = set()
     for bank in banks:
         if not bank.topic.strip() or bank.topic in topics:

@@ -15,6 +15,7 @@ from typing import get_args
 
 from pydantic import ConfigDict, Field
 
+from ragassay.files import AnyPath
 from ragassay.formats.items import iter_items, read_each
 from ragassay.formats.problems import ProblemError, describe_value, found_text, parse
 from ragassay.formats.read import FORMATS
@@ -101,7 +102,7 @@ class LabelResult:
     n_other: int = 0
 
 
-def read_labels(path: Path) -> LabelResult:
+def read_labels(path: AnyPath) -> LabelResult:
     """Read human labels, from a file in any known form, plain or gzip.
 
     A null and a failed assignment are no labels. `record_id` and `sentence` are those of the
@@ -115,6 +116,7 @@ def read_labels(path: Path) -> LabelResult:
         InputError: the file cannot be opened, is empty, or has no labels: qrels judge documents,
             not answers.
     """
+    path = Path(path)
     if not has_sheets(path) and (file := reviews_file(path)):
         run = ReviewedRun(file)
         return LabelResult(run.labels(), (), REVIEWS.name, run.n_other)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.conversations import CONVERSATION, REPLY, read_answer
 from ragassay.formats.exports import ShapeFormat, export_format, read_export
 from ragassay.formats.fields import ANSWER_NAMES, QUESTION_NAMES, find_name
@@ -78,11 +79,11 @@ class ReadResult:
 
 
 def read_records(
-    path: Path,
+    path: AnyPath,
     *,
     limit: int | None = None,
-    questions: Path | None = None,
-    nuggets: Path | None = None,
+    questions: AnyPath | None = None,
+    nuggets: AnyPath | None = None,
     answered: bool = False,
     columns: Mapping[str, str] | None = None,
     only_questions: bool = False,
@@ -112,6 +113,9 @@ def read_records(
             is given for a format that includes its questions; a column is not there.
         NoRecordError: with `answered`, no record could be read.
     """
+    path = Path(path)
+    questions = None if questions is None else Path(questions)
+    nuggets = None if nuggets is None else Path(nuggets)
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
     reading = _RecordReading(str(path), path, questions, answered, columns)
@@ -127,8 +131,8 @@ def read_records(
 def records_from_rows(
     rows: Iterable[Mapping[str, object]],
     *,
-    questions: Path | None = None,
-    nuggets: Path | None = None,
+    questions: AnyPath | None = None,
+    nuggets: AnyPath | None = None,
     answered: bool = False,
     columns: Mapping[str, str] | None = None,
     only_questions: bool = False,
@@ -148,13 +152,16 @@ def records_from_rows(
         InputError: there are no rows, or they are in no known format.
         NoRecordError: As for `read_records`.
     """
+    questions = None if questions is None else Path(questions)
+    nuggets = None if nuggets is None else Path(nuggets)
     reading = _RecordReading(ROWS_NAME, None, questions, answered, columns)
     match, items = reading.recognise(iter_rows(rows), only_questions)
     return with_gold(reading.read(items, match, None), nuggets)
 
 
-def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
+def with_gold(found: ReadResult, nuggets: AnyPath | None) -> ReadResult:
     """Give gold nuggets of a file to the records that bring none; as `read_records` does."""
+    nuggets = None if nuggets is None else Path(nuggets)
     if nuggets is None:
         return found
     gold, rejected = read_nuggets(nuggets)

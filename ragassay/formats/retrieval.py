@@ -13,6 +13,7 @@ from typing import Annotated
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.files import RawLine, encoding_note, iter_lines
 from ragassay.formats.items import (
     Item,
@@ -82,7 +83,7 @@ class CorpusResult:
     rejections: tuple[Rejection, ...]
 
 
-def read_corpus(path: Path) -> CorpusResult:
+def read_corpus(path: AnyPath) -> CorpusResult:
     """Read a corpus from JSON lines or a JSON array, plain or gzip.
 
     Args:
@@ -96,6 +97,7 @@ def read_corpus(path: Path) -> CorpusResult:
     Raises:
         InputError: the file is missing, empty, or has no documents.
     """
+    path = Path(path)
     outcomes = list(iter_corpus(path))
     documents = tuple(one for one in outcomes if not isinstance(one, Rejection))
     return CorpusResult(documents, tuple(one for one in outcomes if isinstance(one, Rejection)))
@@ -206,7 +208,7 @@ _QUERY_TEXT_KEYS = ("text", "query", "claim", "question", "title")
 _GRADE = re.compile("-?[0-9]{1,9}")
 
 
-def read_qrels(path: Path) -> tuple[dict[str, dict[str, int]], list[Rejection]]:
+def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection]]:
     """Read grades of documents, query by query.
 
     Args:
@@ -220,6 +222,7 @@ def read_qrels(path: Path) -> tuple[dict[str, dict[str, int]], list[Rejection]]:
     Raises:
         InputError: The file cannot be opened, or has no judgment.
     """
+    path = Path(path)
     grades: dict[str, dict[str, int]] = {}
 
     def add(number: int, columns: list[str]) -> Problem | None:
@@ -247,7 +250,7 @@ def read_qrels(path: Path) -> tuple[dict[str, dict[str, int]], list[Rejection]]:
     return grades, rejections
 
 
-def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: Path) -> None:
+def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: AnyPath) -> None:
     """Write grades of documents as trec_eval reads them; `read_qrels` returns them.
 
     Args:
@@ -257,6 +260,7 @@ def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: Path) -> None:
     Raises:
         InputError: An id is empty or has white space in it, or the file cannot be written.
     """
+    path = Path(path)
     write_columns(
         ((query, "0", name, str(grade)) for query in qrels for name, grade in qrels[query].items()),
         path,
@@ -350,7 +354,7 @@ class RetrievalRun:
     rankings: Mapping[str, tuple[RankedDocument, ...]]
 
 
-def read_run(path: Path) -> tuple[RetrievalRun, list[Rejection]]:
+def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
     """Read a ranking, plain or gzip.
 
     Returns:
@@ -360,6 +364,7 @@ def read_run(path: Path) -> tuple[RetrievalRun, list[Rejection]]:
     Raises:
         InputError: The file cannot be opened, or has no ranking.
     """
+    path = Path(path)
     tag = ""
     rankings: dict[str, dict[str, RankedDocument]] = {}
 
@@ -399,13 +404,14 @@ def _score(text: str) -> float | None:
     return score if math.isfinite(score) else None
 
 
-def write_run(run: RetrievalRun, path: Path) -> None:
+def write_run(run: RetrievalRun, path: AnyPath) -> None:
     """Write a ranking; `read_run` returns it. A query without documents is not written.
 
     Raises:
         InputError: An id or the tag is empty or has white space in it, a query ranks a document
             twice, a rank is below 0, a score is not finite, or the file cannot be written.
     """
+    path = Path(path)
     rows: list[tuple[str, ...]] = []
     for query, ranking in run.rankings.items():
         seen: set[str] = set()

@@ -1,8 +1,9 @@
 """Read the sources of an answer from whatever shape a field has.
 
 A list of texts or objects, one text, JSON text of a list, `{id: text}`, `{"documents": [...]}`, the
-columns of Chroma, pairs of a document and a score. Each becomes a list of objects with `text`, and
-`id` and `title` where there are any; what cannot be read stays as it is, so that it can be named.
+columns of Chroma, pairs of a document and a score, passages joined in one text. Each becomes a list
+of objects with `text`, and `id` and `title` where there are any; what cannot be read stays as it
+is, so that it can be named.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ragassay.formats.fields import (
     has_value,
     nested_fields,
 )
+from ragassay.formats.joined_passages import split_passages
 from ragassay.formats.problems import Problem, is_list, is_object
 from ragassay.formats.values import literal
 
@@ -113,10 +115,19 @@ def _rows(value: object, levels: int) -> list[object] | None:
     if isinstance(value, Problem) or levels == 0 or not has_value(value):
         return None
     if isinstance(value, str):
-        return [{"text": value}] if value.strip() else None
+        return [*split_passages(value)] or [{"text": value}] if value.strip() else None
     if is_list(value):
+        if len(value) == 1 and isinstance(only := _only_text(value[0]), str):
+            return [*split_passages(only)] or _listed_rows(value, levels)
         return _listed_rows(value, levels)
     return _object_rows(value, levels) if is_object(value) else None
+
+
+def _only_text(part: object) -> object:
+    """Return the text of a source that has nothing else."""
+    if is_object(part) and part.keys() <= {*TEXT_NAMES, "type"}:
+        return next((text for key, text in part.items() if key != "type"), None)
+    return part
 
 
 def _listed_rows(value: list[object], levels: int) -> list[object]:

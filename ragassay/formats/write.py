@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.items import Item
 from ragassay.formats.nuggetizer import create_input_row, read_create_input
 from ragassay.formats.output import (
@@ -58,7 +59,7 @@ QUESTION_FORMATS: frozenset[str] = frozenset(("nuggetizer-create",))
 """Those of them that have questions and no answers."""
 
 
-def write_answers(records: Iterable[Record], path: Path, form: str) -> WriteResult:
+def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteResult:
     """Write answers in a named format, whole or not at all.
 
     A record without a topic is written under its id; a citation that is a position in the sources
@@ -90,6 +91,7 @@ def write_answers(records: Iterable[Record], path: Path, form: str) -> WriteResu
             sentences or another system; "biogen-2024" and CSV without any record; for
             "nuggetizer-create", two questions or sources of a topic differ.
     """
+    path = Path(path)
     if form == "biogen-2024":
         return _write_biogen_2024(records, path)
     if form in _TABLES:
@@ -106,7 +108,7 @@ def write_answers(records: Iterable[Record], path: Path, form: str) -> WriteResu
     return check.result()
 
 
-def write_records(records: Iterable[Record], path: Path) -> WriteResult:
+def write_records(records: Iterable[Record], path: AnyPath) -> WriteResult:
     """Write records as ragassay JSON lines; see `write_answers`."""
     return write_answers(records, path, "ragassay")
 

@@ -12,7 +12,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from ragassay.errors import SettingsError, first_problem
-from ragassay.files import read_yaml
+from ragassay.files import AnyPath, read_yaml
 from ragassay.prompts.texts import prompt_text
 from ragassay.records.base import Frozen
 
@@ -152,7 +152,7 @@ def load_rubrics(set: RubricSet = "yescieval") -> dict[str, Rubric]:
     }
 
 
-def read_rubrics(files: Iterable[Path]) -> tuple[Rubric | Criteria, ...]:
+def read_rubrics(files: Iterable[AnyPath]) -> tuple[Rubric | Criteria, ...]:
     """Read rubrics of a user's own.
 
     A file is YAML as the shipped ones: `rubrics:` with, by name, `question`, `scale` (each rating
@@ -162,7 +162,7 @@ def read_rubrics(files: Iterable[Path]) -> tuple[Rubric | Criteria, ...]:
     Raises:
         SettingsError: A file cannot be read; names file, rubric and field.
     """
-    return tuple(rubric for file in files for rubric in _read_file(file))
+    return tuple(rubric for file in files for rubric in _read_file(Path(file)))
 
 
 def _read_file(file: Path) -> list[Rubric | Criteria]:

@@ -208,6 +208,7 @@ def render_qa_html(report: QAReport) -> str:
     view = view_report(report)
     page = environment.get_template(PAGE).render(
         report=view,
+        scores=score_sheet(view.scores, has_meanings=True),
         style=style,
         script=script,
         policy=content_policy(style, script),

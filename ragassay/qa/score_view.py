@@ -28,7 +28,7 @@ from ragassay.reports.display import (
     is_number,
     score_text,
 )
-from ragassay.reports.sheets import Sheet, Shown, none_text, numbers, value_cell, words
+from ragassay.reports.sheets import Column, Sheet, Shown, none_text, numbers, value_cell, words
 from ragassay.reports.text import count_text
 
 
@@ -137,17 +137,30 @@ def view_scores(
     return tuple(_line(key, score, chance.get(key)) for key, score in scores.items())
 
 
-def score_sheet(lines: Sequence[PairScoreLine]) -> Sheet:
-    """Return the scores, each with what answers drawn at random would reach."""
+def score_sheet(lines: Sequence[PairScoreLine], has_meanings: bool = False) -> Sheet:
+    """Return the scores, each with what answers drawn at random would reach.
+
+    With meanings, that is a part of them in place of a column.
+    """
     rows = tuple(
         (
-            *(one.title, value_cell(one.value, one.scored), one.interval, one.chance, one.n),
-            Shown(none_text(one.n_unscored), notes=(one.bounds,) if one.bounds else ()),
+            *(one.title, value_cell(one.value, one.scored), one.interval),
+            *(one.chance,) * (not has_meanings),
+            *(one.n, Shown(none_text(one.n_unscored), notes=(one.bounds,) * bool(one.bounds))),
+            *(_meaning(one),) * has_meanings,
         )
         for one in lines
     )
-    titles = ("Mean", "95 % interval", "By chance", "n", "Unscored")
-    return Sheet("Scores", (*words("Score"), *numbers(*titles)), rows)
+    columns = (
+        *(*words("Score"), *numbers("Mean", "95 % interval", *("By chance",) * (not has_meanings))),
+        *(*numbers("n", "Unscored"), *(Column("", "Meaning", is_below=True),) * has_meanings),
+    )
+    return Sheet("Scores", columns, rows)
+
+
+def _meaning(line: PairScoreLine) -> Shown:
+    chance = f" Sentences drawn at random would reach {line.chance}." if line.chance else ""
+    return Shown(f"{line.meaning}{chance}")
 
 
 def _chance(measures: Sequence[PaperMeasures]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragassay.records import (
@@ -14,7 +14,6 @@ from ragassay.records import (
     NuggetMatch,
     OwnVerdict,
     RelevanceGrade,
-    Score,
 )
 from ragassay.reports.charts import spark_path
 from ragassay.reports.display import (
@@ -34,6 +33,7 @@ from ragassay.reports.labels import (
     finding_rank,
     shown_findings,
 )
+from ragassay.reports.otherwise import otherwise_text
 from ragassay.reports.panel_view import MemberView, pointing_text, scale_of, view_members
 from ragassay.reports.sentence_view import Chip, SentenceView, chip_of, view_sentences
 from ragassay.reports.sheets import Sheet, score_cell, words
@@ -105,7 +105,10 @@ def _note(evaluation: Evaluation) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RubricView:
-    """A rubric's rating; for a panel, with each judge's rating."""
+    """A rubric's rating; for a panel, with each judge's rating.
+
+    `otherwise` is what verdicts on sentences have against it.
+    """
 
     title: str
     text: str
@@ -116,6 +119,7 @@ class RubricView:
     spark: str
     detail: str
     pointing: str = ""
+    otherwise: str = ""
     members: tuple[MemberView, ...] = ()
 
 
@@ -162,7 +166,7 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
         findings=_rank_findings(evaluation.primary_findings),
         secondary_findings=_rank_findings(shown_findings(evaluation, "secondary")),
         n_more_secondary=max(0, len(evaluation.secondary_findings) - N_SECONDARY),
-        rubrics=tuple(_rubric(judgment, evaluation.scores) for judgment in evaluation.judgments),
+        rubrics=tuple(_rubric(judgment, evaluation) for judgment in evaluation.judgments),
         scores=_score_sheet(evaluation),
         sentences=view_sentences(evaluation),
         gold=view_gold(evaluation),
@@ -208,8 +212,8 @@ def _own(verdict: OwnVerdict) -> OwnView:
     )
 
 
-def _rubric(judgment: Judgment, scores: Mapping[str, Score]) -> RubricView:
-    key = f"rubric.{judgment.rubric}"
+def _rubric(judgment: Judgment, evaluation: Evaluation) -> RubricView:
+    key, scores = f"rubric.{judgment.rubric}", evaluation.scores
     judge = scores[key].judge if key in scores else ""
     value = judgment.score if is_number(judgment.score) else judgment.rating
     shares = judgment.distribution or ()
@@ -225,6 +229,7 @@ def _rubric(judgment: Judgment, scores: Mapping[str, Score]) -> RubricView:
         spark=spark_path(shares),
         detail=detail_text(judgment),
         pointing=pointing_text(judgment),
+        otherwise=otherwise_text(judgment, evaluation),
         members=view_members(judgment),
     )
 

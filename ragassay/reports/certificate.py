@@ -8,7 +8,7 @@ from typing import Literal
 
 from ragassay.records import AttackFamily, Audit, TargetTrust, Trust
 from ragassay.reports.labels import finding_title
-from ragassay.reports.sheets import Sheet, Shown, Style, words
+from ragassay.reports.sheets import Sheet, Shown, words
 from ragassay.reports.text import (
     count_text,
     join_words,
@@ -29,18 +29,14 @@ WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
 }
 """Word, sign and tone of a verdict: no colour says more than its word."""
 
-STYLES: dict[TrustTone, Style] = {
-    "good": "good",
-    "wary": "wary",
-    "bad": "bad",
-    "unscored": "missing",
-}
-
 NO_ROOM: tuple[str, str, TrustTone] = ("no room", "?", "unscored")
 """For whole answers at the top of the scale: an injection cannot raise them, so nothing is learnt.
 """
 
 ABOUT_RUBRICS: tuple[AttackFamily, ...] = ("rubric", "pair")
+
+OTHERS = "Changed facts, and text that talks to the judge"
+"""Heading of the lines that are about no rubric."""
 
 WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")
 
@@ -81,10 +77,10 @@ class CertificateView:
     def sheet(self) -> Sheet:
         """All lines as a table."""
         rows = tuple(
-            (line.title, Shown(f"{line.sign} {line.word}", style=STYLES[line.tone]), line.reason)
+            (line.title, Shown(f"{line.sign} {line.word}", style=line.tone), line.reason)
             for line in (*self.rubrics, *self.others)
         )
-        sections = {len(self.rubrics): Shown("")}
+        sections = {len(self.rubrics): Shown(OTHERS)}
         columns = words("Of", "Judge is", "Why")
         return Sheet("What this judge can tell", columns, rows, self.basis, sections=sections)
 

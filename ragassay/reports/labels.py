@@ -129,11 +129,12 @@ FINDINGS: dict[str, FindingDisplay] = {
     "extractive_nugget": FindingDisplay("Extractive nugget", "Extractive nuggets", "note"),
 }
 
-JUDGED = frozenset(
+CONTRADICTED = frozenset({"contradicted_citation", "contradicted_sentence"})
+"""Kinds of findings that name a sentence which a document contradicts."""
+
+JUDGED = CONTRADICTED | frozenset(
     {
         "inappropriate_sentence",
-        "contradicted_citation",
-        "contradicted_sentence",
         "contradicted_evidence",
         "irrelevant_citation",
         "number_not_in_source",

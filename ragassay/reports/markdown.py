@@ -92,8 +92,10 @@ def _table(sheet: Sheet) -> Markup:
 
 def _reasons(rubric: RubricView) -> str:
     if rubric.members:
-        return "; ".join(member.line for member in rubric.members)
-    return " ".join(filter(None, (rubric.rationale, rubric.detail, rubric.pointing)))
+        lines = "; ".join(member.line for member in rubric.members)
+        return " ".join(filter(None, (lines, rubric.otherwise)))
+    parts = (rubric.rationale, rubric.otherwise, rubric.detail, rubric.pointing)
+    return " ".join(filter(None, parts))
 
 
 def _chip(chip: Chip) -> Markup:

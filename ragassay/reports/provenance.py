@@ -27,7 +27,7 @@ from ragassay.reports.display import (
 )
 from ragassay.reports.labels import one_line
 from ragassay.reports.panel_view import usd_text
-from ragassay.reports.sheets import Sheet, Shown, numbers, words
+from ragassay.reports.sheets import Column, Sheet, Shown, numbers, words
 from ragassay.reports.text import count_text
 
 UNKNOWN_JUDGE = (
@@ -141,15 +141,15 @@ def _right_text(bound: Bound) -> str:
 def figures_sheet(figures: Sequence[CardFigure], has_commands: bool = True) -> Sheet:
     """Return the figures of a model's card."""
     columns = (
-        *words("Held-out task", "Data", "Metric"),
+        *(Column("", "Held-out task"), Column("", "Data", is_below=True), Column("", "Metric")),
         *(replace(one, is_unbroken=True) for one in numbers("Value", "95 % interval", "n")),
-        *words(*("Command",) * has_commands),
+        *(Column("", "Command", is_below=True),) * has_commands,
     )
     rows = tuple(
         (
-            *(one.task, one.data, one.metric, f"{one.value:.3g}"),
+            *(one.task, one.data, one.metric, Shown(f"{one.value:.3g}", style="strong")),
             *(_ends_text(one), one.n),
-            *(one.command,) * has_commands,
+            *(Shown(one.command, style="code"),) * has_commands,
         )
         for one in figures
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -23,6 +23,7 @@ from ragassay.records import (
 )
 from ragassay.reports.display import (
     NOT_JUDGED,
+    UNDECIDED,
     UNSCORED,
     Tone,
     detail_text,
@@ -31,6 +32,12 @@ from ragassay.reports.display import (
     reason_text,
     value_text,
 )
+from ragassay.reports.labels import CONTRADICTED
+
+SUPPORTS, CONTRADICTS = "supports", "contradicts"
+
+Compared = CitationVerdict | EvidenceVerdict
+"""A verdict on a sentence by a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,18 +198,24 @@ def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
     for verdict in evaluation.evidence:
         evidence[verdict.sentence].append(verdict)
     searches = {search.sentence: view_search(search) for search in evaluation.searches}
-    correctness = {one.sentence: _correctness(one, titles) for one in evaluation.correctness}
+    doubtful = _doubtful_items(evaluation)
     citations: dict[int, list[CitationVerdict]] = defaultdict(list)
     for verdict in evaluation.citations:
         citations[verdict.sentence].append(verdict)
+    correctness = {
+        one.sentence: _correctness(
+            one, (*citations[one.sentence], *evidence.get(one.sentence, ())), titles
+        )
+        for one in evaluation.correctness
+    }
     known = {sentence.index: sentence for sentence in evaluation.sentences}
     return tuple(
         SentenceView(
             index=index,
             text=known[index].text if index in known else "(no such sentence in this answer)",
             label=chip_of(labels.get(index)) if labels else None,
-            evidence=_evidence(evidence.get(index, ()), titles) if evidence else None,
-            citations=_citations(known.get(index), citations[index], titles),
+            evidence=_evidence(evidence.get(index, ()), titles, doubtful) if evidence else None,
+            citations=_citations(known.get(index), citations[index], titles, doubtful),
             search=searches.get(index),
             correctness=correctness.get(index),
         )
@@ -243,12 +256,14 @@ def article_url(document: str) -> str:
 
 
 def _evidence(
-    verdicts: Sequence[EvidenceVerdict], titles: Mapping[str, str]
+    verdicts: Sequence[EvidenceVerdict],
+    titles: Mapping[str, str],
+    doubtful: Collection[tuple[str, str]],
 ) -> tuple[VerdictView, ...]:
     """Return the verdicts in order; if nobody judged, one that says so."""
     return tuple(
         VerdictView(
-            chip=chip_of(verdict),
+            chip=_compared_chip(verdict, doubtful),
             side=verdict.side,
             passage=view_passage(verdict.evidence, titles),
             difference=verdict.difference,
@@ -258,23 +273,66 @@ def _evidence(
     ) or (VerdictView(chip_of(None)),)
 
 
-def _correctness(found: SentenceCorrectness, titles: Mapping[str, str]) -> VerdictView:
+def _correctness(
+    found: SentenceCorrectness, compared: Sequence[Compared], titles: Mapping[str, str]
+) -> VerdictView:
+    chip = _correctness_chip(found, compared)
+    return VerdictView(chip, passage=view_passage(found.evidence, titles))
+
+
+def _doubtful_items(evaluation: Evaluation) -> frozenset[tuple[str, str]]:
+    """Return evaluator and item of each contradiction that is too unsure to lead."""
+    return frozenset(
+        (one.evaluator, one.item) for one in evaluation.looks if one.kind in CONTRADICTED
+    )
+
+
+def _compared_chip(verdict: Compared, doubtful: Collection[tuple[str, str]]) -> Chip:
+    """Return the chip of a verdict; of a doubtful contradiction as its finding has it."""
+    chip = chip_of(verdict)
+    is_doubtful = (verdict.evaluator, verdict.item) in doubtful
+    if verdict.value != CONTRADICTS or not is_doubtful:
+        return chip
+    return replace(chip, word="may contradict", tone=UNDECIDED)
+
+
+def _correctness_chip(found: SentenceCorrectness, compared: Sequence[Compared]) -> Chip:
+    """Return the chip of a sentence's correctness beside the other verdicts on the sentence.
+
+    A leaning against them is not named, a verdict against them says that another one differs.
+    """
     score = "" if found.score is None else f"{found.score:.2f}"
     chip = replace(chip_of(found), confidence=score)
-    return VerdictView(chip, passage=view_passage(found.evidence, titles))
+    said = found.value or found.tentative_label
+    is_correct = said == SentenceCorrectness.labels[0]
+    values = {one.value for one in compared}
+    tentative_ratings = {one.tentative_label for one in compared if one.value is None}
+    if is_correct:
+        differs = CONTRADICTS in values or (
+            found.value is None and CONTRADICTS in tentative_ratings
+        )
+    else:
+        differs = said is not None and SUPPORTS in values
+    if not differs:
+        return chip
+    if found.value is None:
+        return replace(chip, word=UNDECIDED, confidence="")
+    detail = " ".join(filter(None, (chip.detail, "Another verdict on this sentence differs.")))
+    return replace(chip, detail=detail)
 
 
 def _citations(
     sentence: AnswerSentence | None,
     verdicts: Sequence[CitationVerdict],
     titles: Mapping[str, str],
+    doubtful: Collection[tuple[str, str]],
 ) -> tuple[VerdictView, ...]:
     """Return the verdicts in order, then the citations that nobody judged."""
     judged = [verdict.citation for verdict in verdicts]
     missing: Sequence[Citation] = () if sentence is None else sentence.citations
     views = [
         VerdictView(
-            chip=chip_of(verdict),
+            chip=_compared_chip(verdict, doubtful),
             marker=verdict.citation.marker,
             target=verdict.citation.document or "",
             passage=view_passage(verdict.evidence, titles),

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-Style = Literal["", "strong", "missing", "faint", "good", "wary", "bad", "undone", "code"]
+Style = Literal[
+    "", "strong", "missing", "faint", "good", "wary", "bad", "unscored", "undone", "code"
+]
 RICH_STYLES: dict[Style, str] = {
     "": "",
     "strong": "bold",
@@ -39,6 +41,7 @@ RICH_STYLES: dict[Style, str] = {
     "good": "bold blue",
     "wary": "yellow",
     "bad": "bold red",
+    "unscored": "dim italic",
     "undone": "dim strike",
     "code": "",
 }
@@ -118,6 +121,7 @@ class Column:
         is_unbroken: Whether the terminal never wraps its cells.
         has_names: Whether its cells are untrusted names, which a page isolates.
         is_name: Whether its title is one.
+        is_below: Whether a page draws its cells in a line of their own, below their row.
     """
 
     key: str
@@ -128,6 +132,7 @@ class Column:
     is_unbroken: bool = False
     has_names: bool = False
     is_name: bool = False
+    is_below: bool = False
 
 
 @dataclass(frozen=True)

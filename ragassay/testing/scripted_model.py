@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.testing.chat_completions import compact_json
 from ragassay.testing.faults import BatchPlan, Fault, ScriptedBatch
 from ragassay.testing.manners import load_manner
@@ -79,7 +80,7 @@ class ScriptedModel:
         latency_s: float = 0.0,
         faults: Sequence[Fault] = (),
         port: int = 0,
-        log: Path | None = None,
+        log: AnyPath | None = None,
         keep_requests: bool = True,
         manner: str = "scripted",
         model: str | None = None,
@@ -107,7 +108,7 @@ class ScriptedModel:
         self._latency_s = latency_s
         self._wanted_port = port
         self._batch_plan = batches
-        self._log = log
+        self._log = None if log is None else Path(log)
         self._log_file: TextIO | None = None
         self._port: int | None = None
         self._server: LoopbackServer | None = None

@@ -20,6 +20,7 @@ from ragassay.text.citation_styles import (
     join_identifiers,
     read_targets,
     with_address,
+    without_locators,
 )
 from ragassay.text.markup import (
     CITE,
@@ -32,13 +33,20 @@ from ragassay.text.markup import (
     SUP_END,
     PlainText,
 )
-from ragassay.text.quantities import number_words_in
+from ragassay.text.number_words import number_words_in
 
 _OPENING = re.escape("".join(opening for opening, _, _ in BRACKETS))
 _CLOSING = re.escape("".join(closing for _, closing, _ in BRACKETS))
 _BRACKETED = re.compile(
     rf"(?P<open>[{_OPENING}])(?P<content>[^{_OPENING}{_CLOSING}\n]{{1,400}})(?P<close>[{_CLOSING}])"
 )
+_PAGED = re.compile(
+    r"(?P<open>[\[\u3010])(?P<content>[^\[\]\u3010\u3011\n]{1,300})(?P<close>[\]\u3011])"
+)
+_ISSUED = re.compile(
+    r"\((?P<content>[^()\n]{1,300}(?:19|20)\d\d;\s?\d{1,4}\s?\([\w.\s-]{1,12}\):[^()\n]{1,40})\)"
+)
+"""A reference with the number of an issue in parentheses: "(... 2019;381(21):1995-2008)"."""
 _PARTNER = {opening: (closing, is_square) for opening, closing, is_square in BRACKETS}
 _RAISED_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074-\u2079"
 _RAISED = re.compile(
@@ -285,6 +293,18 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         yield _mark(found, targets, style="unsure" if is_unsure else "")
 
 
+def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
+    """Yield brackets with others inside: pages as in "[1(p3)]", or the number of an issue."""
+    for found in _PAGED.finditer(plain.text):
+        content = re.sub(f"[{DELIMITERS}]", "", found["content"])
+        bare = without_locators(content)
+        if bare != content and (targets := read_targets(bare, is_square=True, names=names)):
+            yield _mark(found, targets)
+    for found in _ISSUED.finditer(plain.text):
+        if targets := read_targets(found["content"], is_square=False, names=names):
+            yield _mark(found, targets)
+
+
 def _is_braced_number(found: re.Match[str], content: str) -> bool:
     r"""Return whether braces hold a number and belong to no formula: "FEV_{1}", "\frac{1}{4}"."""
     text, start = found.string, found.start()
@@ -361,7 +381,7 @@ def _find_narrative(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 _Finder = Callable[[PlainText, Collection[str]], Iterator[Mark]]
 _FINDERS: tuple[_Finder, ...] = (
-    *(_find_links, _find_elements, _find_narrative, _find_number_lists),
+    *(_find_links, _find_elements, _find_paged, _find_narrative, _find_number_lists),
     *(_find_superscripts, _find_circled, _find_brackets, _find_addresses, _find_identifiers),
 )
 

@@ -17,6 +17,7 @@ _IDENTIFIERS = re.compile(
     r"PMIDs?[:\s]{0,3}(\d{1,9})|(https?://[^\s<>\")]{1,2000})|\b(10\.\d{4,9}/[^\s,;]{1,200})",
     re.IGNORECASE,
 )
+_DEFINITION = re.compile(rf"\s?<?(?:doi[:\s]{{0,3}})?(?:{_IDENTIFIERS.pattern})", re.IGNORECASE)
 _HEAD_CHARS = 600
 """Characters of a source in which its authors and year are looked for."""
 
@@ -58,6 +59,12 @@ class CitationResolver:
         self._given = frozenset(s.id for s in sources)
         self._titles = _by_title(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
+        # "[a]: https://..." makes a mark of "[a]".
+        self._defined = {
+            label
+            for label, one in self._references.items()
+            if not label.isdigit() and _DEFINITION.match(one.text)
+        }
         self._by_reference: dict[str, str | None] = {}
         self._names = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
         self._names = {name for name in self._names if not name.isdigit()}
@@ -73,7 +80,7 @@ class CitationResolver:
     def names(self) -> frozenset[str]:
         """Ids, titles and labels that a bracket may hold to be a mark, in lower case."""
         labels = {f"^{label}" for label in self._references}
-        return frozenset(self._names | labels)
+        return frozenset(self._names | labels | self._defined)
 
     def settle_numbers(self, numbers: Iterable[int]) -> None:
         """Decide for the whole answer what numbers are: ids of sources, or positions from 1 or 0.
@@ -150,6 +157,9 @@ class CitationResolver:
         is_comparable = bool(self._sources) and (not kind or kind in self._kinds)
         is_beyond = bool(self._sources) if is_number else is_comparable or bool(self._lookup)
         is_invalid = (is_number or is_identifier) and is_beyond
+        if target.kind == "name" and target.value.removeprefix("^").casefold() in self._references:
+            # The answer itself says what it is; that may be no source.
+            is_invalid = False
         if is_number and (self._are_ids or (has_references and any(self._matched_documents()))):
             is_invalid = False
         return Citation(marker=target.text, is_unresolved=not is_invalid)

@@ -56,6 +56,9 @@ _LOCATOR = (
     r"paras?\.?|paragraphs?|\u00b6{1,2}|\u00a7{1,2}|appendix|suppl(?:ement)?\.?|box|vol\.?|s\.)\s?"
     r"[A-Z]?\d{1,5}[a-z]?(?:\s?[-\u2013]\s?[A-Z]?\d{1,5})?|appendix\s[A-Z]|abstract|supplement|methods|results|discussion"
 )
+_LOCATED = re.compile(
+    rf"(?P<entry>[\w\]])(?:\s?\(\s?(?:{_LOCATOR})\s?\)|:\s?(?=p)(?:{_LOCATOR}))", re.IGNORECASE
+)
 _PREFIX = re.compile(
     r"(?:(?:see|cf|e\.g|i\.e|viz|also|from|per|in|as in|adapted from|data from|taken from"
     r"|reviewed in|reported in|reviewed by|according to|based on|cited in|cited from|citing"
@@ -73,9 +76,33 @@ _YEARS = rf"{_YEAR}(?:\s?,\s?(?:{_YEAR}|[a-z]\b)){{0,4}}"
 _ET_AL = r",?\s(?:et|and|&)\s?(?:al\.?|colleagues|coworkers|others)"
 _AND = rf"(?:,\s{_AUTHOR}){{0,4}},?\s(?:and|&|und|y|et)\s{_AUTHOR}"
 AUTHOR_YEAR = rf"(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)\s?,?\s?(?P<years>{_YEARS})"
+_JOURNALS = (
+    r"(?:(?:The\s)?(?:NEJM|N\.?\sEngl\.?\sJ\.?\sMed\.?|New\sEngland\sJournal\sof\sMedicine|BMJ(?:\sOpen)?"
+    r"|(?:Lancet|JAMA|Nature|Nat\.?|Science|PLoS|BMC)(?:\s[A-Z][\w.]{1,20}){0,2}|Cell|Blood|Gut"
+    r"|Ann(?:als|\.)?(?:\sof)?\sIntern(?:al|\.)?\sMed(?:icine|\.)?|Circulation|Diabetes\sCare|PNAS"
+    r"|Eur(?:opean|\.)?\sHeart\sJ(?:ournal|\.)?|JACC|J\.?\sAm\.?\sColl\.?\sCardiol\.?|JCO"
+    r"|J\.?\sClin\.?\sOncol\.?))"
+)
+"""Journals that may stand between an author and a year: "Smith, BMJ 2020"."""
+_JOURNAL = (
+    r"[A-Z][\w'\u2019-]{0,30}\.?(?:\s(?:[A-Z][\w'\u2019-]{0,30}\.?|of|the|and|for|in|on|&)){0,7}"
+)
+"""Any journal: what stands behind "et al." and before a year."""
+_WITH_JOURNAL = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?P<authors>{_AUTHOR}{_ET_AL})[.,]{{0,2}}\s{_JOURNAL}[.,]?\s(?P<years>{_YEARS})",
+        rf"(?P<authors>{_AUTHOR}{_ET_AL})[.,]{{0,2}}\s(?P<years>{_YEAR})[.,]\s{_JOURNAL}",
+        rf"(?P<authors>{_AUTHOR}(?:{_AND})?)[.,]\s{_JOURNALS}[.,]?\s(?P<years>{_YEARS})",
+    )
+)
+_VOLUME = re.compile(
+    r"(?<=\b(?:19|20)\d\d);\s?\d{1,4}(?:\s?\([\w\s.-]{1,12}\))?:\s?\w{1,9}(?:[-\u2013]\w{1,9})?"
+)
+"""Volume and pages behind a year: "2019;381:1995-2008"."""
 NARRATIVE = (
     rf"(?<!\w)(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)"
-    rf"(?P<mark>\s?[(\[](?P<years>{_YEARS})[)\]])"
+    rf"(?P<mark>\s?[(\[](?:{_JOURNALS}[.,]?\s)?(?P<years>{_YEARS})[)\]])"
 )
 _ORGANISATION = rf"{_NAME}(?:\s(?:(?:of|for|and|on|the|de)\s){{0,2}}{_NAME}){{1,6}}"
 ORGANISATION_YEAR = re.compile(rf"(?P<authors>{_ORGANISATION})\s?,?\s?(?P<year>{_YEAR})")
@@ -141,6 +168,16 @@ class Target:
     others: tuple[Target, ...] = ()
 
 
+def without_locators(content: str) -> str:
+    """Return the content of a mark without the pages in parentheses behind its entries.
+
+    Example:
+        >>> without_locators("1(p3), 2 (Table 1)")
+        '1, 2'
+    """
+    return _LOCATED.sub(lambda found: found["entry"], content)
+
+
 def read_targets(
     content: str, *, is_square: bool, names: Collection[str] = ()
 ) -> tuple[Target, ...]:
@@ -162,7 +199,7 @@ def read_targets(
         names = ()
     if content.casefold() in names:
         return (Target("name", content, content),)
-    plain = _without_prefix(content)
+    plain = _VOLUME.sub("", _without_prefix(content))
     if plain.casefold() in names:
         return (Target("name", plain, plain),)
     is_labelled = bool(_LABEL.match(content))
@@ -317,6 +354,9 @@ def address_target(address: str) -> Target:
 
 def _authors(group: str) -> Iterator[Target]:
     """Yield the authors with a year that a group names; nothing where it holds anything else."""
+    titled = next((one for p in _WITH_JOURNAL if (one := p.fullmatch(group))), None)
+    if titled:
+        group = f"{titled['authors']}, {titled['years']}"
     found = re.fullmatch(rf"{AUTHOR_YEAR}(?:\s?,\s?(?:{_LOCATOR}))?", group)
     if found and not is_no_author(found["authors"], bool(found["several"])):
         for year in re.findall(_YEAR, found["years"]):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.text.number_comparison import ComparedNumber, compare_numbers
+from ragassay.text.number_comparison import ComparedNumber, compare_numbers, has_complement
 from ragassay.text.number_context import word_of
 from ragassay.text.search import rank, tokenize
 
@@ -101,6 +101,9 @@ def difference_of(
     if number or beside:
         return number
     closest = [sentences[place] for place, _ in rank(claim, sentences)[:N_CLOSEST]]
+    if has_complement(claim, " ".join(closest)):
+        # "80 % did not relapse" says what "20 % relapsed" does.
+        return None
     return _direction(claim.lower(), " ".join(closest).lower()) or _negation(claim, closest)
 
 

@@ -101,6 +101,19 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
     return found
 
 
+def has_complement(claim: str, text: str) -> bool:
+    """Return whether a share of a claim and one of a text, in other words, come to 100 %.
+
+    Example:
+        >>> has_complement("Of them, 80% did not relapse.", "Of them, 20% relapsed.")
+        True
+        >>> has_complement("Of them, 80% relapsed.", "Of them, 20% relapsed.")
+        False
+    """
+    stated = read_mentions(text)
+    return any(_is_rest(one, other) for one in read_mentions(claim) for other in stated)
+
+
 def _is_small_count(one: NumberMention, claim: str) -> bool:
     is_word = not re.search(r"\d", claim[one.start : one.end])
     return is_word and one.kind in ("count", "bare") and one.amount <= SMALL_COUNT
@@ -124,7 +137,7 @@ def _other_value(
     taken = {id(other) for n, fitting in enumerate(known) if n != place for other in fitting}
     best: tuple[float, NumberMention] | None = None
     for n, other in enumerate(stated):
-        if id(other) in taken or not _is_comparable(one, other):
+        if id(other) in taken or not _is_comparable(one, other) or _is_rest(one, other):
             continue
         if one.partner and not _same_range(known[place + one.partner], stated, n + other.partner):
             continue
@@ -181,7 +194,17 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
         return False
     if not one.names <= other.words | other.topic:
         return False
-    return one.kind != "count" or _counted_noun(one) == _counted_noun(other)
+    if one.kind == "count" or (one.noun and other.noun):
+        return _counted_noun(one) == _counted_noun(other)
+    # A rate: what one text counts, the other must name.
+    return set(one.noun[-1:]) <= other.words | other.topic and set(other.noun[-1:]) <= one.words
+
+
+def _is_rest(one: NumberMention, other: NumberMention) -> bool:
+    """Return whether two shares in other words come to 100 %: 95 % survived, 5 % died."""
+    is_worded_alike = one.near == other.near and one.is_negated == other.is_negated
+    is_change = one.change or other.change
+    return completes(one, [other]) and not is_worded_alike and not is_change
 
 
 def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:

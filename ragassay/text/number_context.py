@@ -56,7 +56,7 @@ GENERIC = PEOPLE | frozenset(
     "author research analysi review paper articl evid base baselin end first also howev thus "
     "said becam did about up down into out over under onli per each all both other anoth some "
     "made make becom remain use usual common typic general known typical particular well "
-    "enrol out-of of follow".split()
+    "enrol out-of of follow person-year patient-year participant-year woman-year women-year".split()
 )
 """Stems that tell little of what is measured."""
 
@@ -192,6 +192,9 @@ _CHANGE_BEHIND = re.compile(
 def end_of(one: Quantity, text: str) -> int:
     """Return the end of a number's own unit; that of a list may stand behind a later number."""
     end = max(one.end, one.unit.end) if one.unit else one.end
+    numbered_from = one.unit.numbered_from if one.unit else None
+    if numbered_from is not None and numbered_from - one.end <= 1:
+        return end
     if re.search(r"\s\S*\d|^\s?[-\u2013,/]\s?\d", text[one.end : end]):
         return one.end
     points = _POINTS.match(text, end)
@@ -249,7 +252,8 @@ def kind_of(one: Quantity, before: str, close: str, behind: str, sentence: str) 
         is_level = _LEVEL_BEFORE.search(before) or _LEVEL_BEHIND.match(close)
         if is_level:
             return None
-        return "share" if not _PER.search(close[: max(0, unit.end - one.end)]) else "parts"
+        is_parts = unit.numbered_from is None and _PER.search(close[: max(0, unit.end - one.end)])
+        return "parts" if is_parts else "share"
     if unit:
         return _kind_of_unit(unit.powers)
     if _P.search(before):

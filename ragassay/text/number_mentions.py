@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
@@ -33,6 +33,7 @@ from ragassay.text.number_context import (
 from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.sentences import split_sentences
 
+_NEGATION = re.compile(r"\b(?:not|no|nor|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _DAY_S = 86_400
 MONTH_S = Fraction(36525, 1200) * _DAY_S
 WORD_SHARE = Fraction(1, 20)
@@ -50,13 +51,14 @@ class NumberMention:
         step: Half a unit of its last digit, in base units: what rounding may hide.
         bound: Whether it is about, over or under that.
         in_interval: Whether it is an end of a confidence interval, or a spread.
-        noun: Stems of the words that follow a count: what is counted.
+        noun: Stems of the words that follow a count or stand in a rate: what is counted.
         sentence: Number of its sentence, from 0.
         partner: Where the other end of its range is: 1 for the next number, -1 for the last one.
         near: Stems of the words of its clause that are not far from it.
         head: Stems of the words next to it, the closest first.
         names: Stems of the names of its clause and of `lead`.
         lead: Stems of the words between the sentence's start and its first number.
+        is_negated: Whether its clause denies something.
         change: Whether it says by how much something differs.
         period: Whether it is a time that says when something was measured.
         topic: Stems of the words of the text's first sentence, or of its title.
@@ -78,6 +80,7 @@ class NumberMention:
     names: frozenset[str]
     lead: frozenset[str]
     words: frozenset[str]
+    is_negated: bool
     change: bool
     period: bool
     topic: frozenset[str]
@@ -146,13 +149,14 @@ class _SentenceWords:
         lead, lead_names, words = shared
         amount, step = _amount(one)
         near = words_near(text, start, last, clause)
-        noun = noun_of(behind) if kind == "bare" else ()
+        is_counted = bool(one.unit) and one.unit.numbered_from is not None and last == one.end
+        noun = noun_of(behind) if kind == "bare" or is_counted else ()
         is_first = clause[0] == self.span[0]
         return NumberMention(
             start=start,
             end=last,
             quantity=one,
-            kind="count" if noun else kind,
+            kind="count" if noun and kind == "bare" else kind,
             amount=abs(amount),
             step=step,
             bound=bound_of(one, before, behind),
@@ -165,6 +169,7 @@ class _SentenceWords:
             names=lead_names | names_of(near[0], is_first) | names_of(near[1], False),
             lead=lead,
             words=words,
+            is_negated=bool(_NEGATION.search(" ".join(near))),
             change=is_change(before, behind),
             period=kind == "time" and is_period(before),
             topic=self.topic,
@@ -201,6 +206,8 @@ _FOLD_WORDS = (
     (re.compile(r"\bquadrupl\w+\b", re.IGNORECASE), Fraction(4)),
     (re.compile(r"\bhalv(?:ed|es|ing)\b", re.IGNORECASE), Fraction(1, 2)),
 )
+RATE = "month-1"
+"""The kind of "12 per 1,000 person-years" and "1.2 % a year", per month as they are read."""
 _UNITLESS = frozenset({"bare", "count", "ratio", "p", "year"})
 
 
@@ -216,12 +223,20 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
         return _is_near(claimed, stated.amount, stated)
     if "year" in (claimed.kind, stated.kind):
         return claimed.quantity.value == stated.quantity.value
+    if {claimed.kind, stated.kind} == {"share", RATE}:
+        # "1.2 % a year" and "12 per 1,000", where the year stands elsewhere.
+        return _is_near(_per_year(claimed), _per_year(stated).amount, _per_year(stated))
     if claimed.kind in _UNITLESS or stated.kind in _UNITLESS:
         values = {abs(value) for value in (stated.quantity.value, *stated.quantity.also)}
         return abs(claimed.quantity.value) in values or (
             {claimed.kind, stated.kind} <= _UNITLESS and _is_near(claimed, stated.amount, stated)
         )
     return False
+
+
+def _per_year(one: NumberMention) -> NumberMention:
+    """Return a rate as the share of a year that it is; others as they are."""
+    return replace(one, amount=12 * one.amount, step=12 * one.step) if one.kind == RATE else one
 
 
 def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | None = None) -> bool:

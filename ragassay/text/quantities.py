@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ragassay.text.units import SYMBOL, Unit, read_unit
+from ragassay.text.number_locale import with_english_numbers
+from ragassay.text.number_words import SCALES, number_words_in
+from ragassay.text.units import SYMBOL, Unit, read_rate, read_unit
 
 _PLAIN_NUMBER = re.compile(r"\d+(?:[.,\u00b7]\d+)*")
 _ALONE = re.compile(rf"(?<![\w.^]){_PLAIN_NUMBER.pattern}")
@@ -35,57 +38,6 @@ def stated_numbers(text: str) -> set[str]:
 
 def _plain(number: str) -> str:
     return number.replace(",", "").replace("\u00b7", ".")
-
-
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-_ONES += " fifteen sixteen seventeen eighteen nineteen"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SMALL = {word: number for number, word in enumerate(_ONES.split())}
-_SMALL |= {word: 10 * number for number, word in enumerate(_TENS.split(), start=2)}
-SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-SCALES |= {"trillion": 10**12}
-_SHARES = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
-_SCALE_WORDS = "|".join(SCALES)
-_WORD = "|".join(sorted([*_SMALL, *SCALES], key=len, reverse=True))
-_SPELLED = re.compile(
-    rf"\b(?:(?:an?[\s-](?={_SCALE_WORDS}))?(?:{_WORD})(?:(?:-|\s|\sand\s)(?:{_WORD})(?=\b|fold\b)){{0,12}}"
-    rf"(?:[\s-](?P<share>(?:{'|'.join(_SHARES)})s?)\b)?|an?[\s-](?P<a>third|quarter|fifth|tenth)(?=\sof\b)"
-    r"|(?P<half>half)(?=\s(?:of|the|an?|that)\b))(?=\b|fold\b)",
-    re.IGNORECASE,
-)
-
-
-def number_words_in(text: str) -> Iterator[tuple[int, int, Fraction]]:
-    """Yield the start, the end and the value of each number in words, in order.
-
-    "One" alone is no number: it is more often a pronoun. Nor are ordinals.
-
-    Example:
-        >>> [str(value) for *_, value in number_words_in("Two thirds of a hundred and five.")]
-        ['2/3', '105']
-    """
-    for found in _SPELLED.finditer(text):
-        share = (found["share"] or found["a"] or found["half"] or "").lower()
-        words = re.findall(r"[a-z]+", found[0].lower())
-        number = _value(words[:-1] if share else words)
-        if share:
-            number = Fraction(number or 1, _SHARES.get(share) or _SHARES[share[:-1]])
-        if share or words != ["one"]:
-            yield found.start(), found.end(), Fraction(number)
-
-
-def _value(words: list[str]) -> int:
-    """Add and multiply: "two hundred and five thousand" is (2 x 100 + 5) x 1000."""
-    total = part = 0
-    for word in words:
-        if word in _SMALL:
-            part += _SMALL[word]
-        elif word in ("hundred", "dozen"):
-            part = (part or 1) * SCALES[word]
-        elif word in SCALES:
-            total += (part or 1) * SCALES[word]
-            part = 0
-    return total + part
 
 
 _DASH = "[-\u2212\u2013\u2010\u2011]"
@@ -173,6 +125,17 @@ _IN_MANY = re.compile(
     r"(?<![\w.,-])([1-9][0-9]{0,2})\s(?:in|out of)\s(?:every\s)?"
     r"(10|20|50|100|1,?000|10,?000)(?=\s[a-z])"
 )
+_AGAINST = re.compile(
+    r"(?:\s(?:with|in|on|for|among)(?:\s[^\W\d][\w-]*){1,4})?,?\s"
+    r"(?:and|or|to|vs\.?|versus|(?:as\s)?compared\s(?:with|to))\s"
+)
+"""What stands between the numbers of two arms."""
+_INTERVAL = re.compile(
+    r"[\s,;:]{0,3}[(\[]?\s?9[0-9](?:\.[0-9])?\s?%[\s-]"
+    r"?(?:CI|CrI|confidence intervals?)[\s,;:=]{0,3}(?:of\s)?"
+)
+"""What stands between an estimate and the low end of its interval."""
+_NOT_COUNTED = re.compile(r"\s(?:with|in|on|for|among)\b|\s?(?:[,;).]|$)")
 # "1.60, 95% CI": the percent is that of the interval alone.
 _LEVEL = re.compile(r"\s?%\s?(?:CI|CrI|confidence|credible)\b")
 _SAME_POWER = re.compile(rf"\s?(?:{_DASH}|\u00b1)\s?")
@@ -212,15 +175,20 @@ def read_quantities(text: str) -> list[Quantity]:
         >>> [str(q.value) for q in read_quantities("p53 rose from 1,200 to 2.5 \u00d7 10^4")]
         ['53', '1200', '25000']
     """
-    plain = _POINTERS.sub(lambda found: " " * len(found[0]), text)
+    plain = with_english_numbers(_POINTERS.sub(lambda found: " " * len(found[0]), text))
     found, end = list[Quantity](), 0
     for one in sorted(
         [*_read_figures(plain), *_read_number_words(plain)], key=lambda q: (q.start, -q.end)
     ):
         if one.start >= end:
             found.append(_in_context(plain, one))
-            end = one.end
-    return _share_units(plain, found)
+            end = _end_with_unit(found[-1])
+    return _share_rates(plain, _share_units(plain, found))
+
+
+def _end_with_unit(one: Quantity) -> int:
+    """Return the end of a number, past the numbers in its unit."""
+    return one.unit.end if one.unit and one.unit.numbered_from is not None else one.end
 
 
 def _read_figures(text: str) -> Iterator[Quantity]:
@@ -307,7 +275,8 @@ def _in_context(text: str, one: Quantity) -> Quantity:
     before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     suffix = _SUFFIX.match(after)
     at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)
-    unit = one.unit or read_unit(text, at)
+    is_closed = after[:1] in (")", "]")
+    unit = one.unit or read_unit(text, at) or read_rate(text, one.end + is_closed)
     is_glued = bool(re.match(r"[^\W\d_]", after)) and not (unit and at == one.end)
     is_compound = bool(_LOCANTS.match(after)) and not (unit or _COUNTED.match(after))
     is_version = bool(re.match(r"\.[0-9]", after) or re.search(r"[0-9]\.$", before))
@@ -342,6 +311,41 @@ def _share_units(text: str, found: Sequence[Quantity]) -> list[Quantity]:
             one = _scale_value(one, after.factor, gap)
         read.append(one)
     return read[::-1]
+
+
+def _share_rates(text: str, found: list[Quantity]) -> list[Quantity]:
+    """Give both numbers of "12 with the drug and 15 with placebo" a rate that one of them has."""
+    read = _share_with_interval(text, found)
+    for n, (left, right) in enumerate(itertools.pairwise(found)):
+        start = _end_with_unit(left)
+        if not _AGAINST.fullmatch(text, start, max(start, right.start)):
+            continue
+        if _is_rate(right) and not left.unit:
+            read[n] = replace(left, unit=right.unit)
+        elif _is_rate(left) and not right.unit and _NOT_COUNTED.match(text, right.end):
+            read[n + 1] = replace(right, unit=left.unit)
+    return read
+
+
+def _share_with_interval(text: str, found: Sequence[Quantity]) -> list[Quantity]:
+    """Give an estimate and its interval the rate of either: "1.2 (95% CI 1.0 to 1.4) per 100"."""
+    read = list(found)
+    for n, (one, _, low, high) in enumerate(
+        zip(found, found[1:], found[2:], found[3:], strict=False)
+    ):
+        if not _INTERVAL.fullmatch(text, _end_with_unit(one), low.start):
+            continue
+        rate = next((end.unit for end in (one, high) if _is_rate(end)), None)
+        for place in (n, n + 2, n + 3) if rate else ():
+            read[place] = read[place] if read[place].unit else replace(read[place], unit=rate)
+    return read
+
+
+def _is_rate(one: Quantity) -> bool:
+    """Return whether a number is "per 1,000" of something; "/1.73 m2" makes no rate."""
+    if one.unit is None or one.unit.numbered_from is None:
+        return False
+    return {base for base, _ in one.unit.powers} <= {"month", "s"}
 
 
 def _scale_value(one: Quantity, factor: Fraction, gap: str) -> Quantity:

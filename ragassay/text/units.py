@@ -100,6 +100,31 @@ _NEXT = re.compile(
     rf"(?P<by>\s?/\s?|\sper\s|\s?[\u00b7\u22c5*.]?\s?)(?P<symbol>{SYMBOL})(?:{_EXPONENT})?(?![^\W_])"
 )
 _RAISED = str.maketrans("\u207b\u00b9\u00b2\u00b3\u2212\u2013", "-123--")
+_PER_SURFACE = re.compile(
+    r"(?:\s?/\s?|\s?\(?per\s|\s?[\u00b7\u22c5*.]?\s?)1[.,\u00b7]73[\s\u00a0\u2009\u202f-]?m"
+    r"(?:\^?[({]?[-\u2212\u2013\u207b]?[2\u00b2][)}]?)(?![^\W_])\)?"
+)
+"""The body surface that a filtration rate is for: no quantity of its own."""
+_SPACE = r"[\s\u00a0\u2009\u202f]"
+_PEOPLE = r"persons?|patients?|people|population|inhabitants|residents|women|men|adults|children"
+_EVENTS = re.compile(
+    r"(?:cases|events|deaths|episodes|infections|admissions|births|hospitali[sz]ations|strokes)$",
+    re.IGNORECASE,
+)
+_RATE_SCALES = {"": 1, "hundred": 100, "thousand": 1000, "million": 10**6}
+_RATE_TIMES = {"annum": "year", "annually": "year", "yearly": "year", "py": "year", "pys": "year"}
+_RATE = re.compile(
+    rf"""(?:{_SPACE}(?P<counted>[^\W\d_][\w-]*(?:{_SPACE}[^\W\d_][\w-]*){{0,4}}?))?
+    (?:\s?(?P<slash>/)\s?|\s\(?per\s)
+    (?:(?P<number>100?(?:[,]|{_SPACE})?000|1(?:,|{_SPACE})?000(?:(?:,|{_SPACE})?000)?|100)(?![\d.,]*\d)
+        |(?:(?:a|1|one)\s)?(?P<scale>hundred|thousand|million)|(?=[a-z]))
+    (?:[\s-]?(?:(?:person|patient|participant|subject|women|child|catheter|device|ventilator|bed)s?
+            [\s\u2010\u2011-](?P<time>years?|yrs?|months?|weeks?|days?)
+        |(?:(?:{_PEOPLE})\s)?(?:(?:per|a|each|every)\s(?P<each>year|annum|month|week|day)
+            |(?P<yearly>annually|yearly))
+        |(?P<short>PYs?))\b)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
 MOST_FACTORS = 4
 """Symbols that a unit may have: "cm2 V-1 s-1" has three."""
 
@@ -112,11 +137,13 @@ class Unit:
         factor: How many of its base units it is: 1/1000 for "mg", 1/100 for "%".
         powers: Its base units with their exponents, sorted; empty for a share.
         end: One past its last character in the text that it was read from.
+        numbered_from: Its first character, if a number is a part of it, as in "mL/min/1.73 m2".
     """
 
     factor: Fraction
     powers: tuple[_Power, ...]
     end: int
+    numbered_from: int | None = None
 
 
 def read_unit(text: str, start: int) -> Unit | None:
@@ -146,4 +173,46 @@ def read_unit(text: str, start: int) -> Unit | None:
         # "5 mg h" is no unit, "5 mg h-1" and "5 mg/h" are.
         if not found or not (found["exponent"] or found["by"].strip()) or "." == found["by"]:
             break
-    return Unit(factor, tuple(sorted((b, p) for b, p in powers.items() if p)), end)
+    surface = _PER_SURFACE.match(text, end)
+    end = surface.end() if surface else end
+    return Unit(
+        factor,
+        tuple(sorted((b, p) for b, p in powers.items() if p)),
+        end,
+        start if surface else None,
+    )
+
+
+def read_rate(text: str, start: int) -> Unit | None:
+    """Return "per 1,000 person-years" and the like behind a number, after what is counted.
+
+    Without a time it is a share, as percent is.
+
+    Example:
+        >>> unit = read_rate("12 per 1,000 person-years", 2)
+        >>> unit.factor, unit.powers
+        (Fraction(1, 12000), (('month', -1),))
+        >>> read_rate("12 CFU per 100 mL", 2) is None
+        True
+    """
+    found = _RATE.match(text, start)
+    if not found:
+        return None
+    number = int(re.sub(r"\D", "", found["number"] or "1"))
+    number *= _RATE_SCALES[(found["scale"] or "").lower()]
+    time = (found["time"] or found["each"] or found["yearly"] or found["short"] or "").lower()
+    if not time and (number == 1 or found["slash"] or not _is_share(text, found)):
+        return None
+    factor, powers = Fraction(1, number), tuple[_Power, ...]()
+    if time:
+        size, ((base, _),) = _PLAIN[_RATE_TIMES.get(time, time)]
+        factor, powers = factor / size, ((base, -1),)
+    return Unit(factor, powers, found.end(), max(found.end("counted"), start))
+
+
+def _is_share(text: str, found: re.Match[str]) -> bool:
+    """Return whether people or events are counted: "per 100 mL" is of neither."""
+    end = found.end()
+    if read_unit(text, end + (text[end : end + 1] in (" ", "\u00a0", "-"))):
+        return False
+    return not found["counted"] or bool(_EVENTS.search(found["counted"]))

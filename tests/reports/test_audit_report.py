@@ -77,14 +77,14 @@ def shown(table, width: int = 80) -> list[str]:
 
 
 def chips_of(page: str) -> dict[str, tuple[str, str]]:
-    """Title of each line of the certificate, with its words and the class of its chip."""
-    lines = html.document_fromstring(page).xpath("//ul[@class='cert']/li")
+    """Title of each row of the certificate, with the words and the class of its chip."""
+    rows = html.document_fromstring(page).xpath("//details[@id='certificate']//tr[td/span]")
     return {
-        text_of(line.xpath("span[@class='t']")[0]): (
-            text_of(line.xpath("span[2]")[0]),
-            line.xpath("span[2]/@class")[0],
+        text_of(row.xpath("th")[0]): (
+            text_of(row.xpath("td/span")[0]),
+            row.xpath("td/span/@class")[0],
         )
-        for line in lines
+        for row in rows
     }
 
 
@@ -269,7 +269,16 @@ def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
     )
     (folded,) = tree.xpath("//details[@id='certificate']")
     assert folded.get("open") is None
-    assert len(chips_of(page)) == 6
+    assert chips_of(page) == {
+        "Cohesion": ("✓ trusted", "c good"),
+        "Coherence": ("~ weak", "c wary"),
+        "Relevancy": ("✗ blind", "c bad"),
+        "Completeness": ("? too few", "c unscored"),
+        "Changed facts: citations support": ("✓ trusted", "c good"),
+        "Instructions in the answer": ("✗ blind", "c bad"),
+    }
+    (heading,) = folded.xpath(".//th[@scope='rowgroup']")
+    assert text_of(heading) == "Changed facts, and text that talks to the judge"
     assert NOT_AUDITED not in text_of(tree)
     check_well_formed(page)
     assert "**✗ blind**" in render_markdown(*run, audit=build_audit())

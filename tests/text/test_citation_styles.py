@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from case_tables import each_case
 
 from ragassay.records import AnswerSentence, Article, Document, Record
 from ragassay.text.citation_styles import BRACKETS, ENTRIES, address_target, read_targets
@@ -161,6 +162,13 @@ __[1]__|A
 [1, pp. 4-5; 2, p. 9]|A B
 [1, section 2]|A
 [1, Fig. 2]|A
+[1(p3)]|A
+[1 (p. 3)]|A
+[1 (pp. 4-5), 2 (p. 9)]|A B
+[1(p3); 2(p5)]|A B
+[1:p3]|A
+[doc2(p3)]|B
+[2 (Table 3)]|B
 [1](https://example.org/a)|A
 [[1]](https://example.org/a)|A
 [\\[1\\]](https://example.org/a)|A
@@ -240,6 +248,9 @@ The area is 5 cm<sup>2</sup> here.
 R\u00b2 was .9 with Ca\u00b2\u207a and \u00b9\u2078F.
 It fell in phase 3 (Study 2).
 It fell in May (2020).
+It fell [3 (p < 0.05)].
+It fell [5: p = 0.03].
+It fell [a] and [b].
 It fell in Denmark (2019).
 It fell (May 2020).
 It fell [sic] there.
@@ -270,6 +281,7 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
     ("brackets in parentheses", "([1])"),
     ("parentheses", "(1, 2)"),
     ("page", "[1, p. 4]"),
+    ("page in parentheses", "[1(p3)]"),
     ("document", "[doc1]"),
     ("source", "[Source 1]"),
     ("source in parentheses", "(Source 1)"),
@@ -297,6 +309,7 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
     ("DOI", "[doi:10.1000/abc]"),
     ("DOI address", "https://doi.org/10.1000/abc"),
     ("author and year", "(Smith et al., 2020)"),
+    ("author, journal and year", "(Smith et al., NEJM 2020)"),
     ("authors in the sentence", "Smith et al. (2020)"),
     ("title of a source", "(Trial A)"),
     ("label before a mark", "Source: [1]"),
@@ -337,6 +350,13 @@ def test_the_page_on_citations_shows_every_style() -> None:
         ("It fell (see Smith and Jones 2020).", ["Smith and Jones, 2020"]),
         ("It fell (Smith et al., 2019, 2020).", ["Smith et al., 2019", "Smith et al., 2020"]),
         ("It fell (https://example.org/x).", ["https://example.org/x"]),
+        ("It fell (McMurray et al., NEJM 2019).", ["McMurray et al., 2019"]),
+        ("It fell (McMurray et al. N Engl J Med. 2019).", ["McMurray et al., 2019"]),
+        ("It fell [McMurray et al., Eur J Heart Fail, 2019].", ["McMurray et al., 2019"]),
+        ("It fell (Lee et al., 2019, JAMA Intern Med).", ["Lee et al., 2019"]),
+        ("It fell (Lee JJ et al. BMJ 2019;381(2):19-20).", ["Lee JJ et al., 2019"]),
+        ("It fell (Lee, Lancet 2019; Kim and Roe, BMJ 2021).", ["Lee, 2019", "Kim and Roe, 2021"]),
+        ("It fell [a].\n\n[a]: https://example.org/x", ["a"]),
     ],
 )
 def test_a_mark_that_nothing_resolves_is_kept_as_unresolved(
@@ -517,3 +537,30 @@ def test_the_last_items_of_a_list_are_statements_though_they_name_authors_and_pa
         "Smith et al. found a fall of 7 mmHg.",
         "Lee et al. found none in 2019, see.",
     ]
+
+
+@each_case(
+    ("answer", "cited"),
+    [
+        ("It fell [a]. It rose [b].\n\n[a]: https://example.org/a\n[b]: PMID 27182818", [A, B]),
+        (
+            "It fell [x1]. It rose [x2].\n\n[x1]: <https://example.org/a>\n[x2]: doi:10.1000/b",
+            [A, B],
+        ),
+        ("It fell [smith]. It rose [2].\n\n[smith]: https://example.org/a", [A, B]),
+        (
+            "It fell [the trial][a]. It rose [b].\n\n[a]: https://example.org/a"
+            '\n[b]: https://example.org/b "B"',
+            [A, B],
+        ),
+    ],
+)
+def test_a_letter_is_a_mark_where_the_answer_defines_it(answer: str, cited: list[str]) -> None:
+    sources = (
+        Document(id=A, title="Trial A", text="It fell.", url="https://example.org/a"),
+        Article(
+            id=B, title="Cohort B", text="It rose.", url="https://example.org/b", doi="10.1000/b"
+        ),
+    )
+    found = read(answer, sources)
+    assert [[c.document for c in one.citations] for one in found] == [[one] for one in cited]

@@ -8,7 +8,8 @@ from fractions import Fraction
 import pytest
 from case_tables import each_case
 
-from ragassay.text.quantities import Quantity, number_words_in, read_quantities
+from ragassay.text.number_words import number_words_in
+from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.units import read_unit
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.output import JsonRow, json_bytes, whole_file, write_values
 from ragassay.formats.workbench.bank_items import BankItem, RubricBank
 from ragassay.formats.workbench.banks import write_test_banks
@@ -46,7 +47,7 @@ def told_so(instruction: str) -> Example:
 def export_pairs(
     pairs: Sequence[QAPair],
     papers: Sequence[Paper],
-    path: Path,
+    path: AnyPath,
     form: str,
     *,
     example: Example | None = None,
@@ -67,6 +68,7 @@ def export_pairs(
         InputError: the form is unknown, there is no pair, a pair's paper is not there, "sft" has no
             example, a text cannot be written as UTF-8, or the file cannot be written.
     """
+    path = Path(path)
     if form not in EXPORT_FORMS:
         raise InputError(f"pairs cannot be written as {form!r}: {', '.join(EXPORT_FORMS)}")
     known = {paper.id: paper for paper in papers}

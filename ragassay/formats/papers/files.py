@@ -21,6 +21,7 @@ from pathlib import Path
 from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.files import DAMAGE, damage_text, open_binary
 from ragassay.formats.items import Item, Place, iter_items, read_item, shorten_text
 from ragassay.formats.output import write_values
@@ -115,7 +116,7 @@ class PaperFile:
     rejections: tuple[Rejection, ...]
 
 
-def read_papers(path: Path) -> PaperFile:
+def read_papers(path: AnyPath) -> PaperFile:
     """Read papers from a file, or from all files of a folder and the folders in it.
 
     Args:
@@ -128,6 +129,7 @@ def read_papers(path: Path) -> PaperFile:
     Raises:
         InputError: the path does not exist, may not be opened, or is a folder without files.
     """
+    path = Path(path)
     papers: dict[str, Paper] = {}
     rejections: list[Rejection] = []
     places: dict[str, Place] = {}
@@ -142,12 +144,13 @@ def read_papers(path: Path) -> PaperFile:
     return PaperFile(tuple(papers.values()), tuple(rejections))
 
 
-def write_papers(papers: Iterable[Paper], path: Path) -> None:
+def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
     """Write papers as JSON lines; `read_papers` returns equal ones.
 
     Raises:
         InputError: a text cannot be written as UTF-8, or the file cannot be written.
     """
+    path = Path(path)
     rows = (paper.model_dump(mode="json", exclude_defaults=True) for paper in papers)
     write_values(rows, path)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.files import iter_lines
 from ragassay.formats.items import Item, Place, content_of, iter_items
 from ragassay.formats.output import write_values
@@ -45,7 +46,7 @@ class PairFile:
     papers: tuple[Paper, ...]
 
 
-def read_pairs(path: Path, papers: Sequence[Paper] = ()) -> PairFile:
+def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
     """Read question-answer pairs.
 
     Args:
@@ -61,6 +62,7 @@ def read_pairs(path: Path, papers: Sequence[Paper] = ()) -> PairFile:
         InputError: the path does not exist, may not be opened, is empty, or has no pair in a known
             form.
     """
+    path = Path(path)
     reading = _PairReading({paper.id: paper for paper in papers})
     for file, name in files_of(path):
         for item in _items(file):
@@ -77,13 +79,14 @@ def read_pairs(path: Path, papers: Sequence[Paper] = ()) -> PairFile:
     return found
 
 
-def write_pairs(pairs: Iterable[QAPair], path: Path) -> None:
+def write_pairs(pairs: Iterable[QAPair], path: AnyPath) -> None:
     """Write pairs as JSON lines; `read_pairs` returns equal ones.
 
     Raises:
         InputError: two pairs share an id, a text cannot be written as UTF-8, or the file cannot be
             written.
     """
+    path = Path(path)
     rows = [pair.model_dump(mode="json", exclude_defaults=True) for pair in pairs]
     twice = next((name for name, n in Counter(str(row["id"]) for row in rows).items() if n > 1), "")
     if twice:

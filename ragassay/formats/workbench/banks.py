@@ -31,6 +31,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import (
@@ -259,7 +260,7 @@ TEST_BANK = Format(
 )
 
 
-def read_test_banks(path: Path) -> BankResult:
+def read_test_banks(path: AnyPath) -> BankResult:
     """Read test banks of nuggets or of exam questions, plain or gzip.
 
     A query may have several banks, of several facets. Nugget banks of TREC AutoJudge are read, too.
@@ -267,6 +268,7 @@ def read_test_banks(path: Path) -> BankResult:
     Raises:
         InputError: the file cannot be opened, is empty, or has no test bank.
     """
+    path = Path(path)
     _, items = sniff(iter_items(path), (TEST_BANK, NUGGET_BANK_V3), str(path))
     twice: list[Rejection] = []
 
@@ -362,7 +364,7 @@ def _parse_rest(rest: str) -> JsonRow:
     return value if is_object(value) else {}
 
 
-def write_test_banks(banks: Iterable[RubricBank], path: Path) -> None:
+def write_test_banks(banks: Iterable[RubricBank], path: AnyPath) -> None:
     """Write test banks; the Workbench reads gzip only, so end the name in `.gz`.
 
     Banks that were read from nugget banks of TREC AutoJudge (v3) are written as such.
@@ -373,6 +375,7 @@ def write_test_banks(banks: Iterable[RubricBank], path: Path) -> None:
         InputError: two banks are of one query, facet and kind, two items of a bank share an id, an
             item has no text, or the file cannot be written.
     """
+    path = Path(path)
     seen: set[tuple[str, str, str]] = set()
     rows: list[JsonRow] = []
     for bank in banks:

@@ -30,6 +30,7 @@ from pydantic import (
 )
 
 from ragassay.errors import InputError
+from ragassay.files import AnyPath
 from ragassay.formats.files import RawLine, iter_lines
 from ragassay.formats.items import Item, JunkCount, Place, content_of, shorten_text
 from ragassay.formats.output import JsonRow, write_values
@@ -218,7 +219,7 @@ def _parts(line: RawLine) -> tuple[str, list[object]] | None:
     return str(query), paragraphs
 
 
-def read_graded_paragraphs(path: Path) -> ParagraphResult:
+def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
     """Read graded paragraphs, compressed or plain.
 
     Returns:
@@ -227,6 +228,7 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
     Raises:
         InputError: the file cannot be opened, is empty, or has no query with paragraphs.
     """
+    path = Path(path)
     queries: dict[str, QueryParagraphs] = {}
     rejections: list[Rejection] = []
     for query, place in _iter_queries(path):
@@ -299,7 +301,7 @@ def _paragraph(fields: object) -> GradedParagraph | Problem:
     return find_bad_value(fields) or validate(GradedParagraph, fields)
 
 
-def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: Path) -> None:
+def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: AnyPath) -> None:
     """Write graded paragraphs; the Workbench reads gzip only, so end the name in `.gz`.
 
     `read_graded_paragraphs` returns equal queries.
@@ -308,6 +310,7 @@ def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: Path) -> N
         InputError: two queries, or two paragraphs of a query, share an id, an id is blank, or the
             file cannot be written.
     """
+    path = Path(path)
     ids = [query.query_id for query in queries]
     for names in (ids, *([p.paragraph_id for p in query.paragraphs] for query in queries)):
         bad = next(

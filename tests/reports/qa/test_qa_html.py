@@ -125,9 +125,7 @@ class TestScores:
         return {text_of(row[0]): [text_of(cell) for cell in row[1:]] for row in found}
 
     def meanings(self, tree) -> list[str]:
-        return [
-            text_of(row) for row in tree.xpath("//table[@class='scores']//tr[@class='meaning']")
-        ]
+        return [text_of(row) for row in tree.xpath("//table[@class='scores']//tr[@class='how']")]
 
     def test_have_n_interval_and_what_is_unscored(self, tree):
         rows = self.rows(tree)

@@ -1,0 +1,120 @@
+"""Split a text that holds several sources, as it stood in a prompt, where that is certain.
+
+"[1] ...", "Document 2: ..." or "Document [3](Title: ...): ..." at the start of lines, counting from
+1 without a gap, and nothing before the first; PMIDs at the start of lines, each once; or elements
+such as `<document index="1">`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+MOST_PASSAGES = 1_000
+"""Passages that a text is split into; one with more is left whole."""
+
+_WORD = r"(?:document|doc|source|passage|context|chunk|snippet|article|reference|ref|result)"
+_HEADING = "(?:document|doc|source|passage|context|chunk|snippet)"
+"""Without brackets: a law has an "Article 1" too."""
+_MARKS = tuple(
+    re.compile(
+        rf"^[ \t]{{0,8}}(?:[\#=-]{{1,6}}[ \t])?(?:\*\*)?{mark}", re.IGNORECASE | re.MULTILINE
+    )
+    for mark in (
+        rf"(?:{_WORD}[ \t]?)?\[(?P<n>[0-9]{{1,4}})\](?:\*\*)?[:.]?(?=[\s(])",
+        rf"\[{_WORD}[ \t]?[:#]?[ \t]?(?P<n>[0-9]{{1,4}})\](?:\*\*)?:?(?=[\s(])",
+        rf"{_HEADING}[ \t]#?(?P<n>[0-9]{{1,4}})(?:\*\*)?"
+        r"(?::|(?:[ \t][=-]{1,6})?[ \t]?\r?\n|(?=[ \t]\((?:Title:|[^()\n]{1,200}\):)))(?:\*\*)?",
+    )
+)
+_PMID = re.compile(
+    r"^[ \t]{0,8}(?:\*\*)?\[?PMID[:\s]{0,2}(?P<id>[1-9][0-9]{4,8})(?:\]:?|:|[ \t]?\r?$)(?:\*\*)?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TITLE = re.compile(r"[ \t]?\(Title:[ \t]?(?P<title>[^\n]{1,500}?)\):?(?=\s|$)", re.IGNORECASE)
+_LEAD = re.compile(r"\s*(?:(?:\w+[ \t]){0,3}\w+:\s*\n\s*)?")
+_RULE = re.compile(r"\s*(?:-{3,}|={3,}|\*{3,})?\s*$")
+"""A line between two passages."""
+
+_TAG = r"(?:document|doc|source|passage|context|chunk|snippet|article|result|item)"
+_ELEMENT = re.compile(
+    rf"\s*<(?P<tag>{_TAG})(?P<more>(?:\s[^<>]{{0,300}})?)>(?P<text>.*?)</(?P=tag)>\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_WRAPPER = re.compile(
+    rf"\s*<(?P<tag>{_TAG}s)>(?P<text>.*)</(?P=tag)>\s*", re.IGNORECASE | re.DOTALL
+)
+_ID = re.compile(r"\b(?:id|index|pmid)\s?=\s?[\"']?(?P<id>[^\"'\s>]{1,200})", re.IGNORECASE)
+_CONTENT = re.compile(
+    r"\s*(?:<(?P<tag>source|title)>(?P<title>[^<]{0,500})</(?P=tag)>\s*)?"
+    r"<(?P<inner>document_content|content|text)>(?P<text>.*)</(?P=inner)>\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def split_passages(text: str) -> list[dict[str, object]]:
+    r"""Return the passages of a text in order, as sources; none where it is one, or in doubt.
+
+    Example:
+        >>> split_passages("[1] It fell.\n\n[2] It rose.")
+        [{'text': 'It fell.'}, {'text': 'It rose.'}]
+        >>> split_passages("It fell [1].\n\n[1] Smith 2020.\n[2] Lee 2021.")
+        []
+    """
+    for mark in _MARKS:
+        found = _numbered(text, mark)
+        if found:
+            return found
+    return _by_pmid(text) or _elements(text)
+
+
+def _numbered(text: str, mark: re.Pattern[str]) -> list[dict[str, object]]:
+    """Return the passages behind marks that count from 1."""
+    marks = list(mark.finditer(text))
+    numbers = [int(found["n"]) for found in marks]
+    is_counted = numbers == list(range(1, len(numbers) + 1))
+    return _between(text, marks) if is_counted else []
+
+
+def _by_pmid(text: str) -> list[dict[str, object]]:
+    """Return the passages that begin with a PMID each."""
+    marks = list(_PMID.finditer(text))
+    ids = [found["id"] for found in marks]
+    rows = _between(text, marks) if len(set(ids)) == len(ids) else []
+    return [{"id": name} | row for name, row in zip(ids, rows, strict=False)]
+
+
+def _between(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object]]:
+    """Return what stands behind each of several marks; nothing where one has no text."""
+    if not 1 < len(marks) <= MOST_PASSAGES or not _LEAD.fullmatch(text, 0, marks[0].start()):
+        return []
+    ends = [*(right.start() for _, right in pairwise(marks)), len(text)]
+    rows = [_row(text[found.end() : end]) for found, end in zip(marks, ends, strict=True)]
+    return rows if all(row["text"] for row in rows) else []
+
+
+def _row(text: str) -> dict[str, object]:
+    titled = _TITLE.match(text)
+    body = _RULE.sub("", text[titled.end() if titled else 0 :]).strip()
+    return {"title": titled["title"].strip(), "text": body} if titled else {"text": body}
+
+
+def _elements(text: str) -> list[dict[str, object]]:
+    """Return the passages of a text that is elements and nothing else."""
+    wrapped = _WRAPPER.fullmatch(text)
+    inside = wrapped["text"] if wrapped else text
+    rows, place = list[dict[str, object]](), 0
+    while found := _ELEMENT.match(inside, place):
+        place = found.end()
+        content, named = _CONTENT.fullmatch(found["text"]), _ID.search(found["more"])
+        body = (content or found)["text"].strip()
+        if not body or len(rows) == MOST_PASSAGES:
+            return []
+        row: dict[str, object] = {"id": named["id"]} if named else {}
+        if content and content["title"]:
+            row["title"] = content["title"].strip()
+        rows.append(row | {"text": body})
+    ids = [row["id"] for row in rows if "id" in row]
+    is_whole = len(rows) > 1 and not inside[place:].strip() and len(set(ids)) in (0, len(rows))
+    return rows if is_whole else []

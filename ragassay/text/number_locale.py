@@ -1,0 +1,77 @@
+"""Read "3.730" as 3730 where the language of a text groups digits by points."""
+
+from __future__ import annotations
+
+import re
+
+from ragassay.text.units import read_unit
+
+_EITHER = re.compile(
+    r"(?<![\w.,/-])(?:[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,4}(?:,[0-9]{1,9})?(?!/)"
+    r"|(?P<decimal>[0-9]{1,3},[0-9]{3}))(?![0-9]|[.,][0-9])"
+)
+"""Digits grouped by points, and a decimal comma before three digits."""
+_RATIO = re.compile(
+    r"\b(?:HR|OR|RR|IRR|SHR|p|Ratio|Hazard|Odds|Risiko|riesgo|raz\u00f3n|KI|CI|IC|IK|\u00b1)\W{0,3}"
+    r"(?:(?:von|war|betrug|de|fue|=|<|>)\s?)?(?:[0-9.,]{1,8}\s?(?:bis|a|-|\u2013|;|,)\s?)?$",
+    re.IGNORECASE,
+)
+"""Before a number that has a decimal point in any language more often than thousands."""
+_BEFORE = 32
+
+_WORD = re.compile(r"[^\W\d_]+")
+_ENGLISH = frozenset(
+    "the of and with was were is are to for by from at this that which who had have has not than "
+    "between after per patients participants".split()
+)
+_BY_POINTS = frozenset(
+    # German, Spanish, Italian, Portuguese, Dutch; none is an English word or a short name (MIT).
+    "der und von bei wurden wurde nicht dem eine einer einem einen zum zur f\u00fcr auf ist sind "
+    "waren auch nach oder durch sich werden wird hatten haben unter \u00fcber zwischen insgesamt "
+    "betrug lag tag tage tagen wochen monate monaten t\u00e4glich dosis "
+    "d\u00eda d\u00edas semanas meses "
+    "etwa rund mehr weniger patienten probanden teilnehmer personen studie jahre jahren "
+    "el que por una fue fueron pacientes participantes personas estudio ensayo entre m\u00e1s "
+    "a\u00f1os tratamiento recibieron gli della delle degli sono stati nella pazienti studio anni "
+    "foram n\u00e3o uma estudo anos deze werden aan zijn pati\u00ebnten onderzoek".split()
+)
+
+
+def groups_by_points(text: str) -> bool:
+    """Return whether the words of a text are of a language that writes 3730 as "3.730".
+
+    Example:
+        >>> groups_by_points("Eingeschlossen wurden 3.730 Patienten.")
+        True
+        >>> groups_by_points("A dose of 3.730 mg was given.")
+        False
+    """
+    words = {word.lower() for word in _WORD.findall(text)}
+    return len(words & _BY_POINTS) > 2 * len(words & _ENGLISH)
+
+
+def with_english_numbers(text: str) -> str:
+    """Return a text of such a language with the points and commas of its numbers swapped.
+
+    Its length stays. A decimal comma is read anyway, and is swapped only where it would be read as
+    thousands: before three digits and a unit.
+
+    Example:
+        >>> with_english_numbers("Eingeschlossen wurden 3.730 Patienten.")
+        'Eingeschlossen wurden 3,730 Patienten.'
+    """
+    if not _EITHER.search(text) or not groups_by_points(text):
+        return text
+    return _EITHER.sub(lambda found: _in_english(text, found), text)
+
+
+def _in_english(text: str, found: re.Match[str]) -> str:
+    number = found[0]
+    if found["decimal"]:
+        at = found.end() + (text[found.end() : found.end() + 1] in (" ", "\u00a0", "\u202f"))
+        return number.replace(",", ".") if read_unit(text, at) else number
+    is_single = number.count(".") == 1 and "," not in number
+    before = text[max(0, found.start() - _BEFORE) : found.start()]
+    if is_single and _RATIO.search(before):
+        return number
+    return number.translate({ord("."): ",", ord(","): "."})

@@ -1,0 +1,57 @@
+"""Read numbers in words: "two hundred and five", "two thirds", "half of"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+_ONES += " fifteen sixteen seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_SMALL = {word: number for number, word in enumerate(_ONES.split())}
+_SMALL |= {word: 10 * number for number, word in enumerate(_TENS.split(), start=2)}
+SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+SCALES |= {"trillion": 10**12}
+_SHARES = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
+_SCALE_WORDS = "|".join(SCALES)
+_WORD = "|".join(sorted([*_SMALL, *SCALES], key=len, reverse=True))
+_SPELLED = re.compile(
+    rf"\b(?:(?:an?[\s-](?={_SCALE_WORDS}))?(?:{_WORD})(?:(?:-|\s|\sand\s)(?:{_WORD})(?=\b|fold\b)){{0,12}}"
+    rf"(?:[\s-](?P<share>(?:{'|'.join(_SHARES)})s?)\b)?|an?[\s-](?P<a>third|quarter|fifth|tenth)(?=\sof\b)"
+    r"|(?P<half>half)(?=\s(?:of|the|an?|that)\b))(?=\b|fold\b)",
+    re.IGNORECASE,
+)
+
+
+def number_words_in(text: str) -> Iterator[tuple[int, int, Fraction]]:
+    """Yield the start, the end and the value of each number in words, in order.
+
+    "One" alone is no number: it is more often a pronoun. Nor are ordinals.
+
+    Example:
+        >>> [str(value) for *_, value in number_words_in("Two thirds of a hundred and five.")]
+        ['2/3', '105']
+    """
+    for found in _SPELLED.finditer(text):
+        share = (found["share"] or found["a"] or found["half"] or "").lower()
+        words = re.findall(r"[a-z]+", found[0].lower())
+        number = _value(words[:-1] if share else words)
+        if share:
+            number = Fraction(number or 1, _SHARES.get(share) or _SHARES[share[:-1]])
+        if share or words != ["one"]:
+            yield found.start(), found.end(), Fraction(number)
+
+
+def _value(words: list[str]) -> int:
+    """Add and multiply: "two hundred and five thousand" is (2 x 100 + 5) x 1000."""
+    total = part = 0
+    for word in words:
+        if word in _SMALL:
+            part += _SMALL[word]
+        elif word in ("hundred", "dozen"):
+            part = (part or 1) * SCALES[word]
+        elif word in SCALES:
+            total += (part or 1) * SCALES[word]
+            part = 0
+    return total + part
