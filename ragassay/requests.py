@@ -26,7 +26,7 @@ from ragassay.options import (
     own_of,
     settings_of,
 )
-from ragassay.process import patient_collector
+from ragassay.process import importing, patient_collector
 from ragassay.records import Paper, QAPair
 from ragassay.results import Results
 from ragassay.runs.folder import RunFolder
@@ -364,9 +364,10 @@ def open_tools(
         SettingsError: As for `build_run`.
     """
     with presenter.phase("loading libraries"), patient_collector():
-        from ragassay.evaluators.build_run import build_run
+        with importing():
+            from ragassay.evaluators.build_run import build_run
 
-        importlib.import_module("ragassay.studies.audit")  # the rest of what a run needs
+            importlib.import_module("ragassay.studies.audit")  # the rest of what a run needs
         return build_run(settings, corpus, *own_of(options))
 
 
