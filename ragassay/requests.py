@@ -119,14 +119,15 @@ class EvaluationRequest(Request[Results]):
 
     def plan(self) -> Plan:
         """Count calls and tokens, those of repetitions and of the audit too."""
-        from ragassay.runs.audit_job import AuditOptions, audit_job
         from ragassay.runs.evaluate import plan
-        from ragassay.studies.audit import plan_audit
 
         found = once = plan(self.job, self.tools)
         for _ in range(1, self.n_times):
             found += once
         if self.n_audited:
+            from ragassay.runs.audit_job import AuditOptions, audit_job
+            from ragassay.studies.audit import plan_audit
+
             options = AuditOptions(self.n_audited)
             damaged = audit_job(self.job, self.tools, options, is_judged=True)
             found += plan_audit(damaged, self.tools)
@@ -136,10 +137,7 @@ class EvaluationRequest(Request[Results]):
         self, folder: RunFolder | None, presenter: Presenter, kind: type[Results] = Results
     ) -> Results:
         """Judge the answers, judge them again, audit the judge, and compare with the thresholds."""
-        from ragassay.runs.audit_job import AuditOptions
         from ragassay.runs.evaluate import run
-        from ragassay.studies.audit import audit_of_run, job_of_run
-        from ragassay.studies.repeats import repeat_run
 
         job, tools = self.job, self.tools
         with presenter.bar(len(job.records), "evaluating") as listen:
@@ -147,11 +145,16 @@ class EvaluationRequest(Request[Results]):
         presenter.show(found)
         repeats = audit = None
         if self.n_times > 1 and found.evaluations:
+            from ragassay.studies.repeats import repeat_run
+
             n_again = len(job.records) * (self.n_times - 1)
             with presenter.bar(n_again, "judging again") as listen:
                 repeats = await repeat_run(job, found, tools, self.n_times, folder, listen)
             presenter.show(repeats)
         if self.n_audited and found.evaluations:
+            from ragassay.runs.audit_job import AuditOptions
+            from ragassay.studies.audit import audit_of_run, job_of_run
+
             damaged = job_of_run(job, found, tools, AuditOptions(self.n_audited))
             with presenter.bar(len(damaged.asks), "auditing") as listen:
                 audit = (await audit_of_run(damaged, found, tools, folder, listen)).audit
@@ -367,7 +370,7 @@ def open_tools(
         with importing():
             from ragassay.evaluators.build_run import build_run
 
-            importlib.import_module("ragassay.studies.audit")  # the rest of what a run needs
+            importlib.import_module("ragassay.runs.evaluate")  # the rest of what a run needs
         return build_run(settings, corpus, *own_of(options))
 
 
