@@ -127,7 +127,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from ragassay.process import importing
 
-    with importing():
+    with importing(_HOMES[name]):
         return getattr(importlib.import_module(_HOMES[name]), name)
 
 

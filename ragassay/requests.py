@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+REST = "ragassay.runs.evaluate"
+"""The module that imports the rest of what a run needs."""
+
 
 class Request(Generic[T]):
     """A request to judge, read and checked: `plan` counts its calls, `run` makes them."""
@@ -367,10 +370,10 @@ def open_tools(
         SettingsError: As for `build_run`.
     """
     with presenter.phase("loading libraries"), patient_collector():
-        with importing():
+        with importing(REST):
             from ragassay.evaluators.build_run import build_run
 
-            importlib.import_module("ragassay.runs.evaluate")  # the rest of what a run needs
+            importlib.import_module(REST)
         return build_run(settings, corpus, *own_of(options))
 
 

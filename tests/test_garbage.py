@@ -72,7 +72,7 @@ def test_a_collector_that_the_host_has_turned_off_stays_off():
 
 
 def test_nothing_is_collected_during_an_import_and_its_objects_are_old_afterwards():
-    with importing():
+    with importing("no_module"):
         assert not gc.isenabled()
         made = [object() for _ in range(3)]
         kept = [made]
@@ -84,22 +84,29 @@ def test_nothing_is_collected_during_an_import_and_its_objects_are_old_afterward
 
 def test_an_import_leaves_alone_what_its_host_has_turned_off_or_frozen():
     gc.disable()
-    with importing():
+    with importing("no_module"):
         pass
     assert not gc.isenabled()
     gc.enable()
     gc.freeze()
     try:
         n_frozen = gc.get_freeze_count()
-        with importing():
+        with importing("no_module"):
             pass
         assert gc.get_freeze_count() >= n_frozen > 0
     finally:
         gc.unfreeze()
 
 
+def test_what_is_imported_already_leaves_the_young_objects_young():
+    made = [object()]
+    with importing("sys"):
+        assert gc.isenabled()
+    assert any(one is made for one in gc.get_objects(generation=0))
+
+
 def test_an_import_that_fails_turns_the_collector_on_again():
-    with pytest.raises(ImportError), importing():
+    with pytest.raises(ImportError), importing("no_module"):
         raise ImportError
     assert gc.isenabled()
 

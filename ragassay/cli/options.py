@@ -107,7 +107,7 @@ def takes(
 
 
 def _check(given: Mapping[str, Any], *, is_whole: bool) -> None:
-    with importing():
+    with importing("ragassay.runs.preflight"):
         from ragassay.runs.preflight import JUDGE_FIELDS, check_ready
 
     check_ready(
