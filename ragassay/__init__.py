@@ -125,9 +125,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ragassay.process import patient_collector
+    from ragassay.process import importing
 
-    with patient_collector():
+    with importing(_HOMES[name]):
         return getattr(importlib.import_module(_HOMES[name]), name)
 
 

@@ -26,7 +26,7 @@ from ragassay.options import (
     own_of,
     settings_of,
 )
-from ragassay.process import patient_collector
+from ragassay.process import importing, patient_collector
 from ragassay.records import Paper, QAPair
 from ragassay.results import Results
 from ragassay.runs.folder import RunFolder
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from ragassay.workbench.grading import Graded
 
 T = TypeVar("T")
+
+REST = "ragassay.runs.evaluate"
+"""The module that imports the rest of what a run needs."""
 
 
 class Request(Generic[T]):
@@ -116,14 +119,15 @@ class EvaluationRequest(Request[Results]):
 
     def plan(self) -> Plan:
         """Count calls and tokens, those of repetitions and of the audit too."""
-        from ragassay.runs.audit_job import AuditOptions, audit_job
         from ragassay.runs.evaluate import plan
-        from ragassay.studies.audit import plan_audit
 
         found = once = plan(self.job, self.tools)
         for _ in range(1, self.n_times):
             found += once
         if self.n_audited:
+            from ragassay.runs.audit_job import AuditOptions, audit_job
+            from ragassay.studies.audit import plan_audit
+
             options = AuditOptions(self.n_audited)
             perturbed = audit_job(self.job, self.tools, options, is_judged=True)
             found += plan_audit(perturbed, self.tools)
@@ -133,10 +137,7 @@ class EvaluationRequest(Request[Results]):
         self, folder: RunFolder | None, presenter: Presenter, kind: type[Results] = Results
     ) -> Results:
         """Judge the answers, judge them again, audit the judge, and compare with the thresholds."""
-        from ragassay.runs.audit_job import AuditOptions
         from ragassay.runs.evaluate import run
-        from ragassay.studies.audit import audit_of_run, job_of_run
-        from ragassay.studies.repeats import repeat_run
 
         job, tools = self.job, self.tools
         with presenter.bar(len(job.records), "evaluating") as listen:
@@ -144,11 +145,16 @@ class EvaluationRequest(Request[Results]):
         presenter.show(found)
         repeats = audit = None
         if self.n_times > 1 and found.evaluations:
+            from ragassay.studies.repeats import repeat_run
+
             n_again = len(job.records) * (self.n_times - 1)
             with presenter.bar(n_again, "judging again") as listen:
                 repeats = await repeat_run(job, found, tools, self.n_times, folder, listen)
             presenter.show(repeats)
         if self.n_audited and found.evaluations:
+            from ragassay.runs.audit_job import AuditOptions
+            from ragassay.studies.audit import audit_of_run, job_of_run
+
             perturbed = job_of_run(job, found, tools, AuditOptions(self.n_audited))
             with presenter.bar(len(perturbed.asks), "auditing") as listen:
                 audit = (await audit_of_run(perturbed, found, tools, folder, listen)).audit
@@ -356,9 +362,10 @@ def open_tools(
         SettingsError: As for `build_run`.
     """
     with presenter.phase("loading libraries"), patient_collector():
-        from ragassay.evaluators.build_run import build_run
+        with importing(REST):
+            from ragassay.evaluators.build_run import build_run
 
-        importlib.import_module("ragassay.studies.audit")  # the rest of what a run needs
+            importlib.import_module(REST)
         return build_run(settings, corpus, *own_of(options))
 
 

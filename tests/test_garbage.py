@@ -13,17 +13,20 @@ import pytest
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.process import THRESHOLDS, patient_collector
+from ragassay.process import THRESHOLDS, importing, patient_collector, run_sync
 
 HOSTS = (701, 11, 12)
 
 
 @pytest.fixture(autouse=True)
 def _thresholds() -> Iterator[None]:
-    before = gc.get_threshold()
+    before, was_frozen = gc.get_threshold(), gc.get_freeze_count()
+    gc.unfreeze()
     gc.set_threshold(*HOSTS)
     yield
     gc.set_threshold(*before)
+    if was_frozen:
+        gc.freeze()
 
 
 def test_the_collector_is_as_before_afterwards_also_when_a_run_fails():
@@ -66,6 +69,61 @@ def test_a_collector_that_the_host_has_turned_off_stays_off():
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_nothing_is_collected_during_an_import_and_its_objects_are_old_afterwards():
+    with importing("no_module"):
+        assert not gc.isenabled()
+        made = [object() for _ in range(3)]
+        kept = [made]
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
+    assert not any(one is kept for one in gc.get_objects(generation=0))
+    assert any(one is kept for one in gc.get_objects(generation=2))
+
+
+def test_an_import_leaves_alone_what_its_host_has_turned_off_or_frozen():
+    gc.disable()
+    with importing("no_module"):
+        pass
+    assert not gc.isenabled()
+    gc.enable()
+    gc.freeze()
+    try:
+        n_frozen = gc.get_freeze_count()
+        with importing("no_module"):
+            pass
+        assert gc.get_freeze_count() >= n_frozen > 0
+    finally:
+        gc.unfreeze()
+
+
+def test_what_is_imported_already_leaves_the_young_objects_young():
+    made = [object()]
+    with importing("sys"):
+        assert gc.isenabled()
+    assert any(one is made for one in gc.get_objects(generation=0))
+
+
+def test_an_import_that_fails_turns_the_collector_on_again():
+    with pytest.raises(ImportError), importing("no_module"):
+        raise ImportError
+    assert gc.isenabled()
+
+
+def test_the_end_of_a_run_does_not_write_out_what_it_returns():
+    written = []
+
+    class Long:
+        def __repr__(self) -> str:
+            written.append(1)
+            return "long"
+
+    async def run() -> Long:
+        return Long()
+
+    assert isinstance(run_sync(run()), Long)
+    assert not written
 
 
 def test_a_command_leaves_the_collector_as_it_was():

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar, get_origin
 import typer
 
 from ragassay.options import Option, options_of, settings_of, signature_with
+from ragassay.process import importing
 from ragassay.settings import RESULT_FIELDS
 
 Json = Annotated[bool, typer.Option("--json", help="Print what was found as JSON on stdout.")]
@@ -106,7 +107,8 @@ def takes(
 
 
 def _check(arguments: Mapping[str, Any], *, is_whole: bool) -> None:
-    from ragassay.runs.preflight import JUDGE_FIELDS, check_ready
+    with importing("ragassay.runs.preflight"):
+        from ragassay.runs.preflight import JUDGE_FIELDS, check_ready
 
     check_ready(
         settings_of(arguments, style="flag"),

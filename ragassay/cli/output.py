@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -33,8 +34,9 @@ from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.studies.audit_report import certificate_sheet, ratings_sheet, short_attack_sheet
 from ragassay.text.sentences import split_sentences
-from ragassay.workbench.evaluation_tables import cover_sheet
-from ragassay.workbench.grading import GRADED_FILE, Graded, covers
+
+if TYPE_CHECKING:
+    from ragassay.workbench.grading import Graded
 
 MOST_FINDINGS = 8
 """Findings that a run prints; the report has all."""
@@ -153,6 +155,9 @@ def _print_repeats(repeats: Repeats) -> None:
 
 def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     """Print who graded, what each system covers, and where to go on."""
+    from ragassay.workbench.evaluation_tables import cover_sheet
+    from ragassay.workbench.grading import GRADED_FILE, covers
+
     for kind, table in covers(graded).items():
         print_lines(f"By {kind}s:", style="bold")
         print_sheets(cover_sheet(table))

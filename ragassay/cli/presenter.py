@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from ragassay.cli.terminal import print_notes, print_rejections
+from ragassay.process import run_sync
 from ragassay.records import Audit, Rejection
 from ragassay.runs.progress import Presenter
 from ragassay.safe_text import open_console
@@ -81,4 +81,4 @@ class Terminal(Presenter):
             second = request.tools.settings.judge.escalated_to or ""
             print_plan(request.plan(), request.models, self.as_json, second)
             raise typer.Exit
-        return asyncio.run(request.run(folder_of(options), self))
+        return run_sync(request.run(folder_of(options), self))

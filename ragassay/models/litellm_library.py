@@ -10,7 +10,7 @@ from typing import Any
 
 from ragassay.model_names import BATCH_PROVIDERS, is_local, provider_of
 from ragassay.models.prompt_caching import CHARS_A_TOKEN
-from ragassay.process import patient_collector
+from ragassay.process import importing
 
 CALLBACKS = (
     "callbacks",
@@ -30,7 +30,7 @@ def import_litellm() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
     # OpenAI's client takes as much processor time as all the rest of a call.
     os.environ.setdefault("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", "True")
-    with patient_collector():
+    with importing("litellm"):
         litellm: Any = importlib.import_module("litellm")
     litellm.telemetry = False
     litellm.suppress_debug_info = True

@@ -105,7 +105,8 @@ async def prepare(request: httpx.Request) -> None:
     The user and password of an address stand in a header by now, and aiohttp wants them but once.
     """
     request.headers["accept-encoding"] = "gzip, deflate"
-    request.url = request.url.copy_with(userinfo=b"")
+    if request.url.userinfo:
+        request.url = request.url.copy_with(userinfo=b"")
 
 
 _HOOKS = {"request": [prepare], "response": [receive]}

@@ -70,7 +70,7 @@ _LATEX = {
     "\u2013": "--",
 }
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~$#])")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 Plain = str | float | bool | None
 """`int` and `float` are numbers; None is an empty cell."""
@@ -361,7 +361,7 @@ def escape(text: str) -> str:
         'a\\|b &lt;i&gt;'
     """
     safe = _MARKUP.sub(r"\\\1", one_line(text)).strip()
-    return "".join(_ENTITIES.get(character, character) for character in safe)
+    return safe.translate(_ENTITIES)
 
 
 def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:

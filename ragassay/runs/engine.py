@@ -106,7 +106,7 @@ async def run_records(
         if folder is not None:
             is_evaluation = isinstance(result, Evaluation)
             append_line(folder.evaluations_file if is_evaluation else folder.failures_file, result)
-            write_spent(folder.spent_file, tools.limiter)
+            write_spent(folder.spent_file, tools.limiter, is_synced=False)
 
     path = folder.verdicts_file if folder else None
     try:

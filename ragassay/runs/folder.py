@@ -315,9 +315,8 @@ def append_line(path: Path, record: BaseModel) -> None:
         StorageError: The disk is full, or the file cannot be written.
     """
     with storing(path), path.open("ab") as file:
+        # Not synced, like the store: only a crash of the machine can lose it, not a killed process.
         file.write(record.model_dump_json().encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:
@@ -365,13 +364,18 @@ def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
         path.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str, *, is_synced: bool = True) -> None:
     """Write a file completely or not at all; see `write_pieces`."""
-    write_pieces(path, [text])
+    write_pieces(path, [text], is_synced=is_synced)
 
 
-def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+def write_pieces(path: Path, pieces: Iterable[str], *, is_synced: bool = True) -> None:
     """Write a file piece by piece, completely or not at all; of two processes the last one stays.
+
+    Args:
+        path: The file.
+        pieces: Its content.
+        is_synced: Whether to wait for the disk, so that it outlives a crash of the machine.
 
     Raises:
         InputError: It cannot be written; what stood there is as it was.
@@ -381,7 +385,8 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
         with partial.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(pieces)
             file.flush()
-            os.fsync(file.fileno())
+            if is_synced:
+                os.fsync(file.fileno())
         os.replace(partial, path)
     except OSError as error:
         why = "it is a folder" if path.is_dir() else error.strerror or error

@@ -86,7 +86,7 @@ def bounded_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
         write_spent(file, limiter)
 
 
-def write_spent(file: Path, limiter: RunLimiter) -> None:
+def write_spent(file: Path, limiter: RunLimiter, *, is_synced: bool = True) -> None:
     """Write what a run has spent in all its starts; nothing where it has spent nothing.
 
     A disk that is full does not end the run here: what is worth more is written elsewhere.
@@ -95,7 +95,7 @@ def write_spent(file: Path, limiter: RunLimiter) -> None:
         return
     with suppress(InputError):
         noted = _Spent(spent_usd=limiter.spent_usd, n_calls=limiter.n_priced)
-        write_whole(file, noted.model_dump_json())
+        write_whole(file, noted.model_dump_json(), is_synced=is_synced)
 
 
 def count_spent(file: Path, limiter: RunLimiter, earlier: Sequence[Usage]) -> None:

@@ -12,6 +12,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragassay.text.tagger import tag_words
+
 LEAST_WORDS = 3
 """Words that a clause must have."""
 
@@ -102,16 +104,14 @@ Words = Sequence[_Word]
 
 
 def _words(text: str) -> list[_Word]:
-    from textblob.en import tag
-
     tokens = list(_TOKEN.finditer(text))
     if len(tokens) > MOST_WORDS:
         return []
-    tagged = tag(" ".join(match.group() for match in tokens), tokenize=False)
-    if len(tagged) != len(tokens):
+    tags = tag_words([match.group() for match in tokens])
+    if len(tags) != len(tokens):
         return []
     words, depth, is_quoted = list[_Word](), 0, False
-    for match, (_, kind) in zip(tokens, tagged, strict=True):
+    for match, kind in zip(tokens, tags, strict=True):
         token = match.group()
         depth += token in _OPENING
         is_inside = depth > 0 or is_quoted or token == '"'
