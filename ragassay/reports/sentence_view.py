@@ -283,7 +283,9 @@ def _correctness(
 def _doubtful_items(evaluation: Evaluation) -> frozenset[tuple[str, str]]:
     """Return evaluator and item of each contradiction that is too unsure to lead."""
     return frozenset(
-        (one.evaluator, one.item) for one in evaluation.looks if one.kind in CONTRADICTED
+        (one.evaluator, one.item)
+        for one in evaluation.secondary_findings
+        if one.kind in CONTRADICTED
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from ragassay.qa.computes_signals import paper_sentences
+from ragassay.qa.measures import paper_sentences
 
 from ragassay.agents.context import fence_mark
 from ragassay.agents.replies import read_reply

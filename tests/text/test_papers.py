@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragassay.qa.computes_signals import paper_sentences
+from ragassay.qa.measures import paper_sentences
 
 from ragassay.records import Paper, PaperSection
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ragassay.qa.computes_signals import closest_sentences, covered_chunks
+from ragassay.qa.measures import closest_sentences, covered_chunks
 
 from ragassay.qa.view import QAReport
 from ragassay.records import EvidenceSpan, Failure
