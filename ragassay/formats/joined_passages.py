@@ -63,13 +63,13 @@ def split_passages(text: str) -> list[dict[str, object]]:
         []
     """
     for mark in _MARKS:
-        found = _numbered(text, mark)
+        found = _split_numbered(text, mark)
         if found:
             return found
     return _by_pmid(text) or _elements(text)
 
 
-def _numbered(text: str, mark: re.Pattern[str]) -> list[dict[str, object]]:
+def _split_numbered(text: str, mark: re.Pattern[str]) -> list[dict[str, object]]:
     """Return the passages behind marks that count from 1."""
     marks = list(mark.finditer(text))
     numbers = [int(found["n"]) for found in marks]

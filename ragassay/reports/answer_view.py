@@ -16,6 +16,7 @@ from ragassay.records import (
     RelevanceGrade,
 )
 from ragassay.reports.charts import spark_path
+from ragassay.reports.counterevidence import otherwise_text
 from ragassay.reports.display import (
     NOT_JUDGED,
     Tone,
@@ -33,7 +34,6 @@ from ragassay.reports.labels import (
     finding_rank,
     shown_findings,
 )
-from ragassay.reports.otherwise import otherwise_text
 from ragassay.reports.panel_view import MemberView, pointing_text, scale_of, view_members
 from ragassay.reports.sentence_view import Chip, SentenceView, chip_of, view_sentences
 from ragassay.reports.sheets import Sheet, score_cell, words

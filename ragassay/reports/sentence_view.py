@@ -305,8 +305,8 @@ def _correctness_chip(found: SentenceCorrectness, compared: Sequence[Compared]) 
     """
     score = "" if found.score is None else f"{found.score:.2f}"
     chip = replace(chip_of(found), confidence=score)
-    said = found.value or found.tentative_label
-    is_correct = said == SentenceCorrectness.labels[0]
+    label = found.value or found.tentative_label
+    is_correct = label == SentenceCorrectness.labels[0]
     values = {one.value for one in compared}
     tentative_ratings = {one.tentative_label for one in compared if one.value is None}
     if is_correct:
@@ -314,7 +314,7 @@ def _correctness_chip(found: SentenceCorrectness, compared: Sequence[Compared]) 
             found.value is None and CONTRADICTS in tentative_ratings
         )
     else:
-        differs = said is not None and SUPPORTS in values
+        differs = label is not None and SUPPORTS in values
     if not differs:
         return chip
     if found.value is None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from ragassay.qa.measures import paper_sentences
-
 from ragassay.agents.context import fence_mark
 from ragassay.agents.replies import read_reply
 from ragassay.formats.conversations import read_messages
@@ -28,6 +26,7 @@ from ragassay.perturbations.counterfactuals import (
 from ragassay.perturbations.numbers import change_number
 from ragassay.perturbations.perturb import perturb_answers
 from ragassay.perturbations.wording_attacks import without_connectives
+from ragassay.qa.measures import paper_sentences
 from ragassay.records import Document, Paper, Record
 from ragassay.records.qa import PaperSection
 from ragassay.reports.labels import one_line, without_controls

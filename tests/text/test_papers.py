@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ragassay.qa.measures import paper_sentences
-
 from ragassay.records import Paper, PaperSection
 
 PAPER = Paper(

@@ -8,6 +8,7 @@ import pytest
 from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ragassay.qa.measures import (
     chance_coverage_score,
     chunk_count,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ragassay.qa.measures import closest_sentences, covered_chunks
 
+from ragassay.qa.measures import closest_sentences, covered_chunks
 from ragassay.qa.view import QAReport
 from ragassay.records import EvidenceSpan, Failure
 from ragassay.records.inputs import QAPair

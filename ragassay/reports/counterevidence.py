@@ -45,8 +45,8 @@ def _against(judgment: Judgment, evaluation: Evaluation) -> str:
         for one in evaluation.findings
         if one.kind in CONTRADICTED and one.sentence and one.sentence not in judgment.sentences
     ]
-    heads = [one for one in found if one.level == "primary"]
-    return _yet("a source contradicts" if heads else "a source may contradict", heads or found)
+    leading = [one for one in found if one.level == "primary"]
+    return _yet("a source contradicts" if leading else "a source may contradict", leading or found)
 
 
 def _for(judgment: Judgment, evaluation: Evaluation) -> str:
