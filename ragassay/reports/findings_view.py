@@ -33,7 +33,14 @@ from ragassay.reports.labels import (
 from ragassay.reports.marked import Piece, marked, marked_claim, marked_passage
 from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
 from ragassay.reports.sheets import Sheet, Shown, words
-from ragassay.reports.text import count_text, findings_text, headline, join_words, verdict_title
+from ragassay.reports.text import (
+    count_text,
+    findings_text,
+    headline,
+    join_words,
+    possible_text,
+    verdict_title,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +218,7 @@ def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
     if summary.n_undecided:
         rest.append(count_text(summary.n_undecided, f"{UNDECIDED} verdict"))
     where = f"{n:,} answers" if n > 1 else "this answer"
-    return f"Nothing serious leads in {where}{'; ' if rest else ''}{join_words(rest)}."
+    return f"No serious main finding in {where}{'; ' if rest else ''}{join_words(rest)}."
 
 
 def measured_text(findings: Sequence[Finding]) -> str:
@@ -283,13 +290,11 @@ def undecided_note(summary: Summary) -> str:
     )
 
 
-def looks_text(summary: Summary, evaluations: Iterable[Outlined] = ()) -> str:
+def looks_text(summary: Summary) -> str:
     """Name what is worth a look, in a line of the terminal; empty where nothing is."""
     if not summary.looks:
         return ""
-    n_more = sum(len(one.looks) - len(shown_findings(one, "look")) for one in evaluations)
-    more = f" {more_looks_text(n_more)}" if n_more else ""
-    return f"Worth a look: {findings_text(summary.looks)}.{more}"
+    return f"Worth a look, but each may be a false alarm: {possible_text(summary.looks)}."
 
 
 def more_looks_text(n_more: int) -> str:
@@ -303,5 +308,6 @@ def undecided_text(summary: Summary) -> str:
     """Count what the judge left open, and say who can decide it; empty where it is nothing."""
     if not summary.n_undecided:
         return ""
-    mend = "" if summary.cascade else f": name a judge ({FLAG}) for them"
-    return f"{summary.n_undecided:,} {UNDECIDED}{mend}"
+    mend = "" if summary.cascade else f": {FLAG} MODEL asks a judge for them"
+    verb = "is" if summary.n_undecided == 1 else "are"
+    return f"{count_text(summary.n_undecided, 'verdict')} {verb} {UNDECIDED}{mend}."

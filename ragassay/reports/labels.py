@@ -154,6 +154,25 @@ def finding_title(kind: str, n: int = 2) -> str:
     return label_text(kind)[:1].upper() + label_text(kind)[1:]
 
 
+POSSIBLE = {
+    "inappropriate_sentence": (
+        "possibly inappropriate sentence",
+        "possibly inappropriate sentences",
+    ),
+    "contradicted_citation": ("possibly contradicted citation", "possibly contradicted citations"),
+    "contradicted_sentence": ("possibly contradicted sentence", "possibly contradicted sentences"),
+    "contradicted_evidence": (
+        "sentence possibly against the evidence",
+        "sentences possibly against the evidence",
+    ),
+    "irrelevant_citation": (
+        "citation possibly about something else",
+        "citations possibly about something else",
+    ),
+}
+"""Singular and plural of kinds of findings that are worth a look: they may be wrong."""
+
+
 def finding_severity(kind: str) -> Severity:
     """Return the severity of a kind of finding; "caution" for an unknown kind."""
     known = FINDINGS.get(kind)

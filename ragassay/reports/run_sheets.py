@@ -216,11 +216,6 @@ def cost_sheet(summary: Summary) -> Sheet:
     return Sheet("What it cost", columns, tuple(rows))
 
 
-def is_bill_worth_a_table(summary: Summary) -> bool:
-    """Return whether several parts have cost, and something."""
-    return len(summary.usage_by_part) > 1 and summary.usage.cost_usd != 0
-
-
 def _bill(title: str, usage: Usage) -> tuple[str | int | Shown, ...]:
     cost = usage.cost_usd
     return (

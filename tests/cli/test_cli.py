@@ -50,8 +50,10 @@ def test_evaluate_then_report(model, sample, tmp_path):
     (tmp_path / "run" / "report.html").unlink()
     code, shown, _ = call("report", tmp_path / "run")
     assert code == 0
-    assert "Cohesion" in shown
-    assert "alpha-t1" in shown
+    assert "Lowest rubric: " in shown and "Factual correctness" in shown
+    lines = shown.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80, shown
+    assert lines[-1].startswith("Report: ")
     assert (tmp_path / "run" / "report.html").read_bytes() == page
 
 

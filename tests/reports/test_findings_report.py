@@ -26,6 +26,7 @@ from ragassay.reports.findings_view import (
     FindingGroup,
     looks_text,
     measured_text,
+    more_looks_text,
     sure_text,
     undecided_text,
     view_findings,
@@ -76,7 +77,9 @@ def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     assert summary.findings == {"contradicted_citation": 1, "invalid_citation": 1}
     assert summary.looks == {"contradicted_citation": 1}
     assert "1 contradicted citation and 1 invalid citation" in headline(summary)
-    assert looks_text(summary) == "Worth a look: 1 contradicted citation."
+    assert looks_text(summary) == (
+        "Worth a look, but each may be a false alarm: 1 possibly contradicted citation."
+    )
     assert next(answer_sheet([ANSWER]).shown)[-1].text == "2"
     heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "look")
     assert [messages_of(group) for group in heads] == [[HEAD.message], [NOWHERE.message]]
@@ -88,9 +91,13 @@ def test_undecided_verdicts_have_a_count_of_their_own():
     assert summary.n_undecided == 2
     assert view_open([ANSWER]).undecided == ("1 evidence verdict", "1 citation verdict")
     assert view_open([ANSWER]).unscored == ("1 evidence verdict: time-out",)
-    assert undecided_text(summary) == "2 undecided: name a judge (--escalate) for them"
+    assert undecided_text(summary) == (
+        "2 verdicts are undecided: --escalate MODEL asks a judge for them."
+    )
     cascade = Cascade(judge="a", second="b", when="undecided")
-    assert undecided_text(summary.model_copy(update={"cascade": cascade})) == "2 undecided"
+    assert undecided_text(summary.model_copy(update={"cascade": cascade})) == (
+        "2 verdicts are undecided."
+    )
     assert undecided_text(summarize([], 0, 0, 0)) == looks_text(summarize([], 0, 0, 0)) == ""
 
 
@@ -213,7 +220,7 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
     assert messages_of(group) == [one.message for one in ordered[:5]]
     assert (group.n, group.n_unlisted, unlisted.n_unlisted) == (7, 2, 1)
     line = "The likeliest 5 of each answer are shown, 3 more are not."
-    assert looks_text(summary, [answer]).endswith(f". {line}")
+    assert more_looks_text(3) == line and more_looks_text(0) == ""
     page, text = pages(run, answer)
     worth = html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
     places = [worth.find(one.message) for one in ordered]

@@ -154,7 +154,7 @@ class TestWhatIsWrong:
         calm = run.evaluations[1:]
         summary = summarize(calm, 2, 0, 0).model_copy(update={"looks": {"x": 3}, "n_undecided": 1})
         assert lead_text(summary, calm) == (
-            "Nothing serious leads in 2 answers; 3 findings worth a look and 1 undecided verdict."
+            "No serious main finding in 2 answers; 3 findings worth a look and 1 undecided verdict."
         )
 
     def test_a_refusal_is_named_though_it_is_no_fault(self, run):
@@ -162,7 +162,7 @@ class TestWhatIsWrong:
         calm = [run.evaluations[1].model_copy(update={"findings": (refusal,)})]
         summary = summarize(calm, 1, 0, 0)
         assert lead_text(summary, calm).startswith(
-            "Nothing serious leads in this answer; 1 answer that says it has none"
+            "No serious main finding in this answer; 1 answer that says it has none"
         )
         assert "look first at 1 answer that says it has none" in headline(summary)
         both = [run.evaluations[0], *calm]
