@@ -72,11 +72,11 @@ def print_run(
         print_lines(where, soft_wrap=True)
         return
     above = (*worst_lines(evaluations), *filter(None, (lesser_text(summary), lost_text(summary))))
-    below = tuple(_ending(manifest, summary, outlines))
+    below, advice = tuple(_ending(manifest, summary, outlines)), _advice(manifest, summary)
     print_lines(*above)
     _print_shortfall(summary, folder)
     n_systems = len(summary.systems) if len(summary.systems) > 1 else 0
-    print_sheets(brief_score_sheet(summary, rows_left((*above, *below), n_systems)))
+    print_sheets(brief_score_sheet(summary, rows_left((*above, *below, advice), n_systems)))
     if n_systems:
         print_sheets(brief_system_sheet(summary.systems))
     print_lines(*(panel_lines(summary.panel) if summary.panel else ()))
@@ -84,7 +84,7 @@ def print_run(
     if audit is not None:
         print_sheets(certificate_sheet(audit))
     print_lines(*below)
-    print_lines(where, soft_wrap=True)
+    print_lines(*filter(None, [advice]), where, soft_wrap=True)
 
 
 def _ending(manifest: Manifest, summary: Summary, outlines: Sequence[Outlined]) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _ending(manifest: Manifest, summary: Summary, outlines: Sequence[Outlined]) 
     lines = (
         *(*judges_lines(summary), confidence_text(summary.confidence_from)),
         *(*_prompt_lines(manifest), _cost_text(summary), looks_line(summary, outlines)),
-        *(undecided_text(summary), _advice(manifest, summary)),
+        undecided_text(summary),
     )
     yield from filter(None, lines)
 

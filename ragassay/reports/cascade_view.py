@@ -12,8 +12,8 @@ from ragassay.reports.sheets import Sheet, none_text, numbers, value_cell, words
 from ragassay.reports.text import count_text, join_words, question_title
 
 ESTIMATED = (
-    "Had the second judge decided everything: an estimate, kind by kind the cost of a call that "
-    "was made times all questions of the kind."
+    "The estimate for asking the second judge everything: for each kind of question, the mean cost "
+    "of a call times the number of questions."
 )
 
 
@@ -37,19 +37,20 @@ def cascade_lines(cascade: Cascade) -> tuple[str, ...]:
     n, n_kept = (sum(getattr(p, name) for p in cascade.parts) for name in ("n", "n_kept"))
     n_failed = sum(part.n_failed for part in cascade.parts)
     if not n:
-        return (f"Nothing was asked, so nothing went on to {cascade.second}.",)
+        return (f"No question was asked, so none went to {cascade.second}.",)
     split = (
-        f"Of {count_text(n, 'question')}, {n_kept:,} ({format_share(n_kept / n)}) stayed with "
-        f"{cascade.judge}; {n - n_kept:,} went on to {cascade.second} ({cascade.when})."
+        f"Of {count_text(n, 'question')}, "
+        f"{cascade.judge} decided {n_kept:,} ({format_share(n_kept / n)}). "
+        f"{n - n_kept:,} went to {cascade.second} ({cascade.when})."
     )
     lines = [split]
     if n_failed:
         lines.append(
-            f"{n_failed:,} of these came back without a verdict: what the first judge said stands."
+            f"{n_failed:,} of these got no second verdict: the first judge's verdict is kept."
         )
     usage = cascade.usage
     spent = (
-        f"Spent there: {count_text(usage.n_calls, 'call')}, {tokens_text(usage)}, "
+        f"Cost of the second judge: {count_text(usage.n_calls, 'call')}, {tokens_text(usage)}, "
         f"{usd_text(usage.cost_usd)}. {_full_text(cascade)}"
     )
     return (*lines, spent)
@@ -58,13 +59,13 @@ def cascade_lines(cascade: Cascade) -> tuple[str, ...]:
 def _full_text(cascade: Cascade) -> str:
     """Return the cost of asking for all; kinds without an escalated verdict are named apart."""
     if cascade.usage.cost_usd is None:
-        return "What all would have cost there is unknown: its price is not listed."
+        return "The cost of asking it everything is unknown: its price is not listed."
     silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
     if cascade.full_cost_usd is None:
-        return "What all would have cost there is unknown: it decided nothing."
-    without = f", without {join_words(silent)}, which it never decided" if silent else ""
+        return "The cost of asking it everything is unknown: it decided nothing."
+    without = f", without {join_words(silent)}, which it never judged" if silent else ""
     full = usd_text(cascade.full_cost_usd)
-    return f"Had it decided everything: about {full} (an estimate{without})."
+    return f"Asking it everything would cost about {full} (an estimate{without})."
 
 
 def tokens_text(usage: Usage) -> str:
@@ -86,8 +87,8 @@ def usd_text(cost: float | None) -> str:
 
 def _sheet(cascade: Cascade) -> Sheet:
     titles = (
-        *("Asked", "Stayed", "Decided by the second", "Came back without a verdict"),
-        *("Tokens there", "Cost there", "Cost of all there, estimated"),
+        *("Asked", "First judge only", "Sent to the second", "Without a second verdict"),
+        *("Tokens", "Cost", "Cost of sending all, estimated"),
     )
     rows = tuple(
         (
@@ -102,5 +103,5 @@ def _sheet(cascade: Cascade) -> Sheet:
         )
         for part in cascade.parts
     )
-    title = "What stayed with the first judge and what went on"
+    title = "Questions that the second judge was asked"
     return Sheet(title, (*words("Question"), *numbers(*titles)), rows)

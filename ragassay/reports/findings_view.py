@@ -27,6 +27,7 @@ from ragassay.reports.labels import (
     finding_severity,
     finding_title,
     is_serious,
+    look_title,
     place_text,
     shown_findings,
 )
@@ -137,23 +138,21 @@ def sure_text(finding: Finding) -> str:
     if finding.precision is not None:
         data = f", on {finding.data}" if finding.data else ""
         n = f"{finding.n_measured:,} " if finding.n_measured else ""
-        seldom = ": not enough to lead" if finding.level == "look" else ""
+        seldom = ": not enough for a main finding" if finding.level == "look" else ""
         return f"Right in {precision_text(finding)} of {n}such findings{data}{seldom}"
-    return "Too unsure to lead" if finding.level == "look" else ""
+    return "Not certain enough for a main finding" if finding.level == "look" else ""
 
 
-UNMEASURED = "How often such findings of this judge are right was not measured."
+UNMEASURED = "It was not measured how often such findings of this judge are right."
 
-WORTH_A_LOOK = (
-    "Too unsure to lead this report: compare the sentence with its source before you rely on one."
-)
+WORTH_A_LOOK = "Not certain enough for a main finding: compare the sentence with its source."
 
 FLAG = "--escalate"
 
 UNDECIDED_NOTE = (
-    "verdicts are those on which the judge, as it was measured, is not right often enough. They "
-    "are not missing at random: a score with many of them is shown as its range, from all of them "
-    "wrong to all of them right."
+    "verdicts: in such cases, the judge was not right often enough when it was measured, so it "
+    "decides nothing. They are not missing at random. A score with many of them is shown as its "
+    "range: from all of them wrong to all of them right."
 )
 
 
@@ -190,7 +189,7 @@ def view_findings(
     for kind in sorted(kinds, key=finding_rank):
         found = listed.get(kind, ())
         n = max(counts.get(kind, 0), len(found))
-        title = finding_title(kind, n)
+        title = finding_title(kind, n) if level == "head" else look_title(kind, n)
         rows = tuple(
             (record, Shown(one.message, notes=tuple(filter(None, [place_text(one)]))))
             for record, one in found
@@ -226,7 +225,7 @@ def measured_text(findings: Sequence[Finding]) -> str:
     parts = list(dict.fromkeys(_measured_part(f) for f in findings if f.precision is not None))
     if not parts:
         return ""
-    seldom = "" if any(f.level == "head" for f in findings) else ": not enough to lead"
+    seldom = "" if any(f.level == "head" for f in findings) else ": not enough for a main finding"
     return f"Measured: right in {' or '.join(parts)}{seldom}."
 
 
@@ -286,7 +285,7 @@ def undecided_note(summary: Summary) -> str:
     return (
         UNDECIDED_NOTE
         if summary.cascade
-        else f"{UNDECIDED_NOTE} A second judge can decide them: {FLAG}."
+        else f"{UNDECIDED_NOTE} A second judge can decide them: {FLAG} MODEL."
     )
 
 

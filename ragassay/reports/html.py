@@ -162,8 +162,8 @@ PAGE, STYLE, SCRIPT = "report.html.j2", "report_style.html.j2", "script.html.j2"
 LEVELS: tuple[FindingLevel, ...] = ("head", "look")
 
 STATES = (
-    ("heads", "a finding that leads"),
-    ("looks", "something worth a look"),
+    ("heads", "a main finding"),
+    ("looks", "a finding worth a look"),
     *((state, f"{state} verdicts") for state in (UNDECIDED, UNSCORED)),
     ("none", "nothing found"),
 )

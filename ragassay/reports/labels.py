@@ -173,6 +173,17 @@ POSSIBLE = {
 """Singular and plural of kinds of findings that are worth a look: they may be wrong."""
 
 
+def look_title(kind: str, n: int = 2) -> str:
+    """Return the title of a kind of finding that is worth a look.
+
+    Example:
+        >>> look_title("contradicted_citation", 1), look_title("missed_nugget", 1)
+        ('Possibly contradicted citation', 'Answer that misses facts')
+    """
+    title = POSSIBLE[kind][n != 1] if kind in POSSIBLE else finding_title(kind, n)
+    return title[:1].upper() + title[1:]
+
+
 def finding_severity(kind: str) -> Severity:
     """Return the severity of a kind of finding; "caution" for an unknown kind."""
     known = FINDINGS.get(kind)

@@ -18,8 +18,8 @@ from ragassay.reports.sheets import Column, Sheet, Shown, none_text, numbers, sc
 from ragassay.reports.text import count_text
 
 INDEPENDENT = (
-    "Only ratings that each judge gave alone are independent: their agreement says how reliable "
-    "the judges are. Agreement after they heard each other says how far the panel came together."
+    "Only ratings that each judge gave alone are independent: their agreement shows how reliable "
+    "the judges are. Later agreement shows how far they accepted each other's reasons."
 )
 
 
@@ -67,7 +67,7 @@ def _member(member: Judgment) -> MemberView:
     before = ""
     if member.first is not None and member.first.score is not None:
         before = (
-            f"{format_value(member.first.score, scale_of(member.first))} before it heard the others"
+            f"{format_value(member.first.score, scale_of(member.first))} before it read the others"
         )
     pointing = pointing_text(member)
     return MemberView(
@@ -101,18 +101,18 @@ def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
 
 def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
     """Describe the agreement: of ratings given alone, the disputes, and of the final ratings."""
-    alone = f"Each alone, {_agreed(agreement.exact_alone, agreement.alpha_alone)}"
+    alone = f"Judging alone, {_agreed(agreement.exact_alone, agreement.alpha_alone)}"
     alike = alike_lines(agreement.pairs, agreement.n_effective)
     if not agreement.n_disputed:
-        return (alone, "No two judges were two points or more apart.", *alike)
-    points = f"{DISPUTED_POINTS:g} points or more apart"
+        return (alone, "No two judges differed by two points or more.", *alike)
+    points = f"{DISPUTED_POINTS:g} points or more"
     disputes = (
-        f"On {count_text(agreement.n_disputed, 'judgment')} two were {points}. They heard each "
-        f"other once: {count_text(agreement.n_heard_again, 'rating')} given again, "
-        f"{agreement.n_moved:,} of them changed, {agreement.n_settled:,} of the "
-        f"{agreement.n_disputed:,} settled."
+        f"In {count_text(agreement.n_disputed, 'judgment')}, two judges differed by {points}. They "
+        f"read each other's reasons once: {count_text(agreement.n_heard_again, 'rating')} given "
+        f"again, {agreement.n_moved:,} of them changed, {agreement.n_settled:,} of the "
+        f"{agreement.n_disputed:,} disputes ended."
     )
-    final = f"In the end, {_agreed(agreement.exact, agreement.alpha)}"
+    final = f"After the discussion, {_agreed(agreement.exact, agreement.alpha)}"
     return alone, disputes, final, *alike
 
 
@@ -128,7 +128,7 @@ def alike_lines(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[
     n = len({judge for pair in pairs for judge in (pair.first, pair.second)})
     what, least = ("errors", "") if pairs[0].is_of_errors else ("ratings", "at least ")
     line = (
-        f"Counting how alike their {what} are, the {n} judges are worth {least}{n_effective:.1f} "
+        f"Their {what} are correlated: the {n} judges are worth {least}{n_effective:.1f} "
         "independent ones."
     )
     return line, *(_alike(pair) for pair in pairs if (pair.alike.value or 0.0) >= ALIKE)
@@ -138,10 +138,10 @@ def _alike(pair: PanelPair) -> str:
     figure = f"{pair.alike.value:.2f}{_span(pair.alike)}"
     judges = f"{pair.first} and {pair.second}"
     if pair.is_of_errors:
-        return f"{judges} err alike (correlation {figure}): the second adds little to the first."
+        return f"{judges} make similar errors (correlation {figure}): the second adds little."
     return (
         f"{judges} agree so much (alpha {figure}) that the second adds little to the first, unless "
-        "both are right: people's labels (`ragassay meta-evaluate`) tell."
+        "both are right. People's labels show which (`ragassay meta-evaluate`)."
     )
 
 

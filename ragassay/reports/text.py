@@ -15,8 +15,8 @@ from ragassay.reports.labels import POSSIBLE, REFUSAL, finding_rank, finding_tit
 
 RUBRIC_MEAN = "Rubric mean"
 AVERAGES_NOTE = (
-    "Scores and systems are means over answers. Over questions, the answers to a question are "
-    "averaged first; pooled, all verdicts count alike, so that long answers weigh more."
+    'Scores and systems are means over answers. "Over questions" averages the answers to a '
+    'question first. "Pooled" counts all verdicts alike, so long answers weigh more.'
 )
 MAIN_SCORES = ("nuggets.recall", "nuggets.f1", "evidence.support", "citations.support")
 

@@ -298,7 +298,7 @@ def view_groups(audit: Audit) -> tuple[tuple[str, tuple[Group, ...]], ...]:
     if left:
         others.append(Group(UNLISTED, "found", (), (), tuple(left)))
     sections = (
-        ("What this judge can tell", rubrics),
+        ("Audit of this judge", rubrics),
         ("Changed facts, and text that talks to the judge", others),
     )
     return tuple((title, tuple(sorted(found, key=_badness))) for title, found in sections if found)

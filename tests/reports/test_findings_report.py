@@ -136,17 +136,17 @@ def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
     never = LOOK.model_copy(update=known)
     interval = "41\N{NO-BREAK SPACE}% (26\N{EN DASH}59\N{NO-BREAK SPACE}%) of 29"
     assert sure_text(never) == (
-        f"Right in {interval} such findings, on SciFact dev: not enough to lead"
+        f"Right in {interval} such findings, on SciFact dev: not enough for a main finding"
     )
     assert (
         measured_text([never])
-        == f"Measured: right in {interval} (SciFact dev): not enough to lead."
+        == f"Measured: right in {interval} (SciFact dev): not enough for a main finding."
     )
     assert "too seldom" not in measured_text([HEAD])
     assert measured_text([LOOK]) == ""
     page, markdown = pages(run, ANSWER.model_copy(update={"findings": (never,)}))
     assert interval in html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
-    assert "not enough to lead" in markdown
+    assert "not enough for a main finding" in markdown
 
 
 @pytest.mark.parametrize("n", [1, 3])
@@ -165,7 +165,7 @@ def test_that_nobody_measured_is_said_once(run, n):
 def test_where_nothing_leads_the_page_does_not_say_that_all_is_well(run):
     answer = ANSWER.model_copy(update={"verdicts": ANSWER.verdicts[:2], "findings": (LOOK,)})
     page, text = pages(run, answer)
-    assert "sure enough to lead" in page and "sure enough to lead" in text
+    assert "no main finding" in page and "no main finding" in text
     assert "No inappropriate sentence" not in page
 
 

@@ -206,7 +206,7 @@ class TestWhatIsWrong:
             assert line in top
 
 
-class TestWhy:
+class TestAnswers:
     def test_unscored_is_said_with_its_reason_and_never_a_number(self, tree, page):
         second = answers_of(tree)[1]
         assert "unscored (time-out)" in text_of(second.xpath(".//ul[@class='strip']")[0])
@@ -259,7 +259,7 @@ class TestWhy:
 
     def test_how_a_sentence_was_searched_for_is_said(self, tree):
         first, second = panes_of(answers_of(tree)[0])[:2]
-        assert "there was no corpus. 2 documents looked at." in text_of(first)
+        assert "there was no corpus. 2 documents read." in text_of(first)
         for words in (
             "against · 10 found, 7 new",
             "The judge did not say that the passages are enough, and no round was left. "
@@ -295,7 +295,7 @@ class TestWhy:
         assert source.count("x") < MOST_SOURCE_CHARS + 10 and "7 more characters" in source
 
 
-class TestCanIBelieveIt:
+class TestHowReliable:
     def test_charts_have_a_title_and_a_description(self, tree):
         for plot in tree.xpath("//svg[@class='plot']"):
             title, description = plot.get("aria-labelledby").split()
@@ -304,7 +304,7 @@ class TestCanIBelieveIt:
 
     def test_failures_rejections_and_provenance_are_there(self, tree, run):
         text = text_of(tree)
-        assert "q3: prompt too long, while at segment" in text
+        assert "q3: prompt too long (stage: segment)" in text
         assert "line 4, field answer: missing; expected text or a list of sentences" in text
         for digest in (run.manifest.answers.sha256, run.manifest.prompts_sha256):
             assert digest in text
@@ -317,14 +317,14 @@ class TestCanIBelieveIt:
 
     def test_a_judge_without_a_card_gets_a_notice(self, run):
         page = render_html(run.manifest.model_copy(update={"card": None}), *run[1:])
-        assert "Nothing is known about this judge" in page
+        assert "Nobody has measured this judge" in page
 
 
 class TestEmptyAndLarge:
     def test_a_run_without_an_answer_says_so(self, run):
         page = render_html(run.manifest, Summary(**dict.fromkeys(COUNTS, 0)), ())
         assert "No answer was evaluated" in page
-        assert "every record was evaluated" in page
+        assert "all records were evaluated" in page
 
     def test_many_answers_stay_small(self, run):
         rng = random.Random(7)
