@@ -262,8 +262,8 @@ class TestAnswers:
         assert "there was no corpus. 2 documents read." in text_of(first)
         for words in (
             "against · 10 found, 7 new",
-            "The judge did not say that the passages are enough, and no round was left. "
-            "9 documents looked at.",
+            "The judge did not say that the passages are enough before the last round. "
+            "9 documents read.",
             "1 retracted one was left out.",
             "The model failed (time-out)",
         ):

@@ -73,10 +73,12 @@ def test_the_agreement_is_said_in_words(evaluations):
     assert alone.startswith("Judging alone, they gave the same rating in 50\N{NO-BREAK SPACE}%")
     assert "of 2 judgments; Krippendorff's alpha (ordinal) -0.50" in alone
     assert disputes == (
-        "On 1 judgment two were 2 points or more apart. They heard each other once: "
-        "2 ratings given again, 1 of them changed, 1 of the 1 settled."
+        "In 1 judgment, two judges differed by 2 points or more. They read each other's reasons "
+        "once: 2 ratings given again, 1 of them changed, 1 of the 1 disputes ended."
     )
-    assert final.startswith("In the end, they gave the same rating in 50\N{NO-BREAK SPACE}%")
+    assert final.startswith(
+        "After the discussion, they gave the same rating in 50\N{NO-BREAK SPACE}%"
+    )
     # Ratings that differ beyond chance count as unrelated, not as worth more than two judges.
     assert alike.endswith("the 2 judges are worth at least 2.0 independent ones.")
 
@@ -89,7 +91,7 @@ def test_judges_that_are_alike_are_named_with_what_the_second_adds():
     of_errors = pair.model_copy(update={"is_of_errors": True})
     count, named = alike_lines([of_errors], effective_judges([of_errors]))
     assert "worth 1.1 independent ones" in count and "Their errors" in count
-    assert named.startswith("openai/a and openai/b err alike (correlation 0.90)")
+    assert named.startswith("openai/a and openai/b make similar errors (correlation 0.90)")
     for value, n_lines in ((0.79, 1), (0.8, 2), (-0.5, 1), (None, 0)):
         other = pair.model_copy(update={"alike": Score(value=value, n=20)})
         assert len(alike_lines([other], effective_judges([other]))) == n_lines, value
@@ -122,7 +124,7 @@ def test_markdown_shows_the_panel_and_keeps_its_tables(manifest, evaluations):
     assert "| openai/b | **4.00** |" in text
     assert "1 (1 changed)" in text
     assert HOSTILE not in text
-    assert "| Judge of the rubrics too | openai/b |" in text
+    assert "| Further judge of the rubrics | openai/b |" in text
 
 
 def test_a_member_without_a_rating_is_counted_among_the_unscored(evaluations):

@@ -31,7 +31,7 @@ def rendered(render, *, signals: Signals | None) -> str:
 def test_what_the_answer_hardly_covers_is_shown_escaped():
     page = rendered(render_html, signals=Signals(gaps=(GAP,)))
     assert "Relevant but hardly covered: 1 sentence of the sources" in page
-    assert "closest sentence of the answer 0.21" in page
+    assert "similarity to the closest sentence of the answer: 0.21" in page
     assert "<script>alert" not in page
     text = rendered(render_markdown, signals=Signals(gaps=(GAP,)))
     assert "**Relevant but hardly covered:**" in text and "| **bold**" not in text
