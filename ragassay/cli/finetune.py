@@ -132,9 +132,11 @@ def finetune(
         from ragassay.optimizers.finetuning.pair_job import PairJob, fit_pairs
 
         if chosen not in CLASSIFYING:
-            raise SettingsError(f"--method {chosen} writes: name svm, logistic or head")
+            raise SettingsError(
+                f"--method {chosen} assigns no labels: choose svm, logistic or head"
+            )
         if dev is not None or start is not None:
-            raise SettingsError(f"--dev and --start are not of {task}: it is cross-validated")
+            raise SettingsError(f"--dev and --start do not apply to {task}: it is cross-validated")
         option = OPTIONS[task]
         pairs = PairJob(task=task, method=chosen, labels=labels, folds=folds, **fit)
         found = fit_pairs(pairs, say)
@@ -151,9 +153,9 @@ def finetune(
         from ragassay.optimizers.finetuning.training import LEARNING_RATES, TrainingRecipe
 
         if dev is not None:
-            raise SettingsError("--dev is of --method head")
+            raise SettingsError("--dev needs --method head")
         if chosen in CLASSIFYING or task == "correctness":
-            raise SettingsError(f"--method {chosen} is of correctness, and this is a {task}")
+            raise SettingsError(f"--method {chosen} works for correctness only, not for {task}")
         own_rate = LEARNING_RATES[chosen]
         recipe = TrainingRecipe(
             method=chosen,

@@ -109,9 +109,7 @@ def matrix(
         need("matplotlib")
     made: GeneratedAnswers | None = None
     if generate is None and (generator or judge or dry_run or options.get("corpus")):
-        raise InputError(
-            "--generator, --judge, --corpus and --dry-run go with --generate QUESTIONS"
-        )
+        raise InputError("--generator, --judge, --corpus and --dry-run need --generate QUESTIONS")
     if generate is not None:
         target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
         given = generator or [], judge or generator or []
@@ -151,7 +149,7 @@ def _generate_matrix(
 ) -> GeneratedAnswers | None:
     """Write and rate the syntheses; None where it was only asked what that would take."""
     if len(asked.generators) < 2:
-        raise InputError("a matrix compares models that write: --generator NAME, twice or more")
+        raise InputError("a matrix needs two or more generators: give --generator NAME twice")
     if not dry_run:
         _check(asked, options)
     from ragassay.runs.resume import states_of

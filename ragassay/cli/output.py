@@ -145,7 +145,7 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     print_lines(f"Grades: {', '.join((f'{graded.n_grades} given', *missing))}.")
     if graded.n_undecided:
         print_lines(
-            f"What is {UNDECIDED} only a judge can tell: --escalate MODEL sends just that to one."
+            f"The {UNDECIDED} grades need a judge: --escalate MODEL asks one for these only."
         )
     card = graded.run.manifest.grader_card
     if card is not None:

@@ -130,7 +130,7 @@ FLAWS = {
     "number": "a number that the paper does not have",
     "too_short": "an answer of a few words",
     "no_specifics": "an answer with nothing specific",
-    "answer_told": "the question tells the answer",
+    "answer_told": "the question contains the answer",
     "duplicate": "asks what another one does",
     "rated_low": "rated below --least",
     "given_up": "the model had no better one",

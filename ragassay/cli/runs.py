@@ -121,8 +121,8 @@ def report(run: RunFolderArgument, as_json: Json = False) -> None:
     evaluations = folder.evaluations()
     if any(one.pairs for one in evaluations[:1]):
         raise InputError(
-            f"{run} is a run of pairs, and does not keep their papers: repeat its `ragassay qa "
-            "evaluate`, which asks nothing again and writes qa.html anew"
+            f"{run} is a run of pairs, which does not keep their papers: run `ragassay qa "
+            "evaluate` again. It asks no question twice and writes qa.html again"
         )
     summary = folder.summary() or summarize(
         evaluations, manifest.answers.n_items, len(folder.failures()), len(folder.rejections())

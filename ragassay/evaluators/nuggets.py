@@ -169,7 +169,7 @@ def matched_nuggets(
     return align(similarity, counts & first_of_each([n.text for n in answer]))
 
 
-NO_JUDGE = Failure.undecided("only a judge can tell, and none is named")
+NO_JUDGE = Failure.undecided("this needs a judge, and none is named")
 
 
 class GoldNugget(NamedTuple):

@@ -75,7 +75,7 @@ class AttackFigure(Frozen):
         damaged: Mean over the damaged ones.
         detection: Share of pairs in which the damaged answer has the lower score; a tie does not
             count.
-        auroc: How well the score alone tells damaged answers from whole ones.
+        auroc: How well the score alone separates damaged answers from undamaged ones.
         lift: Mean of damaged minus benign; above 0 the attack raises the score.
         optimism_error: Mean excess of the damaged answers' ratings over the desired rating, in
             points; 0 where all are as low as they should be. Only for rubrics.

@@ -97,7 +97,9 @@ class JudgeSettings(SettingsGroup):
         if "" in members or len(set(members)) < len(members):
             raise ValueError(f"a panel has each judge once, not {', '.join(members)}")
         if self.panel and INSTRUMENTS in members:
-            raise ValueError(f"a panel is of judges, and {INSTRUMENTS} asks none: name two or more")
+            raise ValueError(
+                f"a panel needs language models, and {INSTRUMENTS} asks none: name two or more"
+            )
         return self
 
     @field_validator("model_options")
@@ -132,7 +134,7 @@ class JudgeSettings(SettingsGroup):
             )
         if self.escalate and self.escalated_to in ("", self.model):
             raise ValueError(
-                f"escalate: {self.escalate} is not a second judge besides {self.model}"
+                f"escalate: {self.escalate} names no second judge besides {self.model}"
             )
         return self
 

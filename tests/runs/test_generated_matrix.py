@@ -109,4 +109,4 @@ def test_a_wrong_use_is_one_clear_line(model, other, questions, tmp_path):
     code, _, errors = command(model, other, questions, tmp_path / "out", *twice)
     assert code == 1 and "openai/alpha is named twice" in errors
     without = CliRunner().invoke(app, ["matrix", "--generator", "openai/a"])
-    assert without.exit_code == 1 and "go with --generate" in without.stderr
+    assert without.exit_code == 1 and "need --generate" in without.stderr

@@ -147,7 +147,7 @@ def test_the_command_of_a_job_is_that_job():
         (["--start", "."], "is no adapter with a head"),
         (["--dev", "claims.jsonl"], "3 of 3 claims share their text or document"),
         (["--dev", "empty.jsonl"], "empty.jsonl holds no claim to measure on"),
-        (["--method", "sft", "--dev", "claims.jsonl"], "--dev is of --method head"),
+        (["--method", "sft", "--dev", "claims.jsonl"], "--dev needs --method head"),
     ],
 )
 def test_mistakes_are_one_line(
