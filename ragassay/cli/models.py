@@ -179,7 +179,7 @@ def merge(
         raise InputError("say what to write: --hf DIR, --gguf FILE, or both")
     item = registry.item_of(name)
     if item.folder is None:
-        raise InputError(f"{item.name} is no adapter on a language model: nothing to merge")
+        raise InputError(f"{item.name} is not an adapter on a language model: nothing to merge")
     merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
     if gguf is not None:
         write_gguf(merged, gguf)

@@ -368,7 +368,7 @@ def at_k(
       ragassay verifiers at-k medaesqa.json --corpus pubmed/ --k 10,50 --found-by both --out curve
 
     Options:
-        k: Numbers of documents, divided by commas.
+        k: Numbers of documents, separated by commas.
         found_by: Search with the question (BioACE), with each sentence, or with both.
         depth: Hits of a question that are reranked; fewer take less time.
     """

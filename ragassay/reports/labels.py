@@ -33,7 +33,7 @@ FINDINGS: dict[str, FindingWording] = {
         "Answer that stops within a sentence", "Answers that stop within a sentence", "serious"
     ),
     REFUSAL: FindingWording(
-        "Answer that says it has none", "Answers that say they have none", "caution"
+        "Answer that gives no answer", "Answers that give no answer", "caution"
     ),
     "inappropriate_sentence": FindingWording(
         "Inappropriate sentence", "Inappropriate sentences", "serious"

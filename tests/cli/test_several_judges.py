@@ -112,7 +112,7 @@ def test_a_cascade_from_python(judges):
     ("options", "said"),
     [
         (("--when", "entropy>1"), "--when says what goes to a second judge"),
-        (("--escalate", "openai/b", "--when", "doubt"), "'doubt' is no condition"),
+        (("--escalate", "openai/b", "--when", "doubt"), "'doubt' is not a condition"),
         (("--escalate", "openai/b", "--judge", "openai/c"), "a cascade begins with one judge"),
         (("--judge", "openai/a"), "a panel has each judge once"),
     ],

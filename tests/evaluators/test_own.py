@@ -330,7 +330,7 @@ def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch
     found = build_run(load_settings(**settings, evaluators=("mine_of_test:short",)))
     assert found.evaluator("short").words.title == "Short"
     for name, said in (
-        ("mine_of_test:other", "is no evaluator"),
+        ("mine_of_test:other", "is not an evaluator"),
         ("mine_of_test:none", "has no 'none'"),
         ("nowhere_at_all:x", "cannot be imported"),
         ("unknown", "name of an entry point"),

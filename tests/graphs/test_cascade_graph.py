@@ -473,7 +473,7 @@ def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
         ({"escalate": "openai/a"}, "names no second judge besides openai/a"),
         ({"escalate": "openai/a@http://there/v1"}, "names no second judge besides openai/a"),
         ({"escalate": "@http://there/v1"}, "names no second judge"),
-        ({"escalate": "openai/b", "when": "doubt>1"}, "when: 'doubt>1' is no condition"),
+        ({"escalate": "openai/b", "when": "doubt>1"}, "when: 'doubt>1' is not a condition"),
     ],
 )
 def test_an_unclear_cascade_is_refused_by_name(given, said):

@@ -162,12 +162,12 @@ class TestWhatIsWrong:
         calm = [run.evaluations[1].model_copy(update={"findings": (refusal,)})]
         summary = summarize(calm, 1, 0, 0)
         assert lead_text(summary, calm).startswith(
-            "No serious main finding in this answer; 1 answer that says it has none"
+            "No serious main finding in this answer; 1 answer that gives no answer"
         )
-        assert "look first at 1 answer that says it has none" in headline(summary)
+        assert "look first at 1 answer that gives no answer" in headline(summary)
         both = [run.evaluations[0], *calm]
         assert lead_text(summarize(both, 2, 0, 0), both).endswith(
-            "in 1 of 2 answers; 1 answer that says it has none."
+            "in 1 of 2 answers; 1 answer that gives no answer."
         )
 
     def test_each_finding_is_a_card_with_its_place(self, tree, run):

@@ -124,7 +124,7 @@ def _check_start(job: FinetuneJob) -> None:
     if job.start is None:
         return
     if not (job.start / SHAPE).is_file():
-        raise InputError(f"{job.start} is no adapter: it holds no {SHAPE}")
+        raise InputError(f"{job.start} is not an adapter: it holds no {SHAPE}")
     note = read_note(job.start)
     if (note.task, note.base) != (job.task, job.base):
         raise InputError(

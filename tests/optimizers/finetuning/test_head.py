@@ -144,7 +144,7 @@ def test_the_command_of_a_job_is_that_job():
     ("arguments", "problem"),
     [
         (["--base", "/nowhere/large"], "the model /nowhere/large is unavailable"),
-        (["--start", "."], "is no adapter with a head"),
+        (["--start", "."], "is not an adapter with a head"),
         (["--dev", "claims.jsonl"], "3 of 3 claims share their text or document"),
         (["--dev", "empty.jsonl"], "empty.jsonl holds no claim to measure on"),
         (["--method", "sft", "--dev", "claims.jsonl"], "--dev needs --method head"),
