@@ -66,8 +66,8 @@ def evaluate(
 
 
 NEXT = """
-Open {report} in a browser: what leads it is wrong in an answer.
-All of it is invented. What is wrong with each answer:
+Open {report} in a browser.
+The sample is invented. This file says what is wrong with each answer:
 {about}
 
 Next:
