@@ -1,4 +1,4 @@
-"""The attacks and results of an audit of a judge, and a judge measured against itself."""
+"""The attacks and results of an audit of a judge, and the repeated verdicts of a judge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AttackFamily = Literal["rubric", "clinical", "injection", "pair"]
 Severity = Literal["subtle", "extreme"]
 
 Trust = Literal["trusted", "weak", "blind"]
-"""Verdicts on a judge: does it tell damaged answers from whole ones, or resist an injection?"""
+"""Verdicts on a judge: does it rate damaged answers lower, or resist an injection?"""
 
 Variant = Literal["benign", "subtle", "extreme"]
 """An answer as it was written, or the severity of its damage (YESciEval, section 4.4)."""
