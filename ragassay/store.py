@@ -120,7 +120,7 @@ class Store:
 
     @asynccontextmanager
     async def once(self, key: str, kind: TypeAdapter[T]) -> AsyncIterator[Work[T]]:
-        """Yield the work of a key: finished, or to be done inside and then kept.
+        """Yield the work of a key: finished, or to do inside the block and then stored.
 
         Whoever comes while it is being done waits, and gets the result. Where it fails, nothing is
         kept, and whoever waits does it again.
