@@ -159,14 +159,14 @@ PairsArgument = Annotated[
     Argument(
         help="Question-answer pairs: what `ragassay qa generate` wrote, JSON or JSON lines with "
         "question and answer, CSV with the columns question, answer and paper, or SciQAG's JSON, "
-        "which brings its papers."
+        "which contains its papers."
     ),
 ]
 Papers = Annotated[
     Path | None,
     Option(
         help="The papers: a file or folder of JATS XML (PubMed Central), PDF, text or JSON; not "
-        "needed where PAIRS brings them."
+        "needed if PAIRS contains them."
     ),
 ]
 

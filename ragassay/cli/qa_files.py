@@ -88,7 +88,7 @@ def export(
 
     Options:
         pairs: Question-answer pairs: JSON lines, CSV with question and answer, or SciQAG's JSON,
-            which brings its papers.
+            which contains its papers.
         out: The file to write; packed if it ends in .gz.
         form: ragas, deepeval, bioasq, testbank, jsonl, or sft; see below.
         papers: The papers of the pairs, as `ragassay qa read` takes them.

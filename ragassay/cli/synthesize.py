@@ -45,7 +45,7 @@ def synthesize(
     """Let several models answer questions from papers, to compare them.
 
     Each --model writes one paragraph for each question, with citations by number, from the same
-    papers (YESciEval's LLMgen): those that QUESTIONS brings as sources; for a question that brings
+    papers (YESciEval's LLMgen): those that QUESTIONS has as sources; for a question that has
     none, the best that a search of --corpus finds, retracted ones left out. NAME@URL gives a model
     an endpoint of its own. Gold nuggets and reference answers of QUESTIONS are kept.
 

@@ -154,7 +154,7 @@ def records_from_rows(
 
 
 def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
-    """Give gold nuggets of a file to the records that bring none; as `read_records` does."""
+    """Give gold nuggets of a file to the records that have none; as `read_records` does."""
     if nuggets is None:
         return found
     gold, rejected = read_nuggets(nuggets)

@@ -313,7 +313,7 @@ def folded_banks(
 def with_exam(
     records: Iterable[Record], testbank: str | Path | Sequence[ExamItem]
 ) -> tuple[tuple[Record, ...], tuple[Rejection, ...]]:
-    """Give items of a test bank to the records that bring none.
+    """Give items of a test bank to the records that have none.
 
     Args:
         records: They are looked up by topic, else by id.

@@ -104,7 +104,7 @@ def test_a_wrong_use_is_one_clear_line(model, other, questions, tmp_path):
     alone = CliRunner().invoke(
         app, ["matrix", "--generate", str(questions), "--generator", "openai/a"]
     )
-    assert alone.exit_code == 1 and "twice or more" in alone.stderr
+    assert alone.exit_code == 1 and "two or more generators" in alone.stderr
     twice = ("--generator", f"openai/alpha@{model.base_url}")
     code, _, errors = command(model, other, questions, tmp_path / "out", *twice)
     assert code == 1 and "openai/alpha is named twice" in errors

@@ -73,7 +73,7 @@ def cited_sentences(
 
     Args:
         records: The answers.
-        corpus: Where documents are looked up that the answers do not bring.
+        corpus: Where to look up documents that the answers do not contain.
         labels: What people said of citations, by answer, sentence and document.
         evidence: What people marked, by the same.
     """

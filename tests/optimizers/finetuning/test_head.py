@@ -167,4 +167,4 @@ def test_a_head_is_a_verifiers(tmp_path: Path):
         app,
         ["finetune", "judge", "--method", "head", "--data", "x.jsonl", "--out", str(tmp_path)],
     )
-    assert done.exit_code == 1 and "--method head is a verifier's" in done.stderr
+    assert done.exit_code == 1 and "--method head only assigns labels" in done.stderr
