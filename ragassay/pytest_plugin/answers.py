@@ -189,7 +189,7 @@ def write_report(notes: Path, out: Path) -> list[str]:
 
     Args:
         notes: What the processes noted: a manifest for each judge and settings, evaluations,
-            failures. An answer that was evaluated twice, as a test was repeated, counts once.
+            failures. An answer that a repeated test evaluated twice counts once.
         out: The folder.
 
     Returns:
