@@ -62,9 +62,9 @@ def cover(
 ) -> Tables:
     """Show what share of the test bank each system covers with its first passages.
 
-    Normalised, by the items that any graded passage covers. Both are means over queries, with
-    their standard errors; _overall_ is what all passages cover. --csv has the original's numbers
-    too (exam, n_exam), which count what is not defined as 0.
+    It also shows the share of the items that any graded passage covers. Both are means over
+    queries, with standard errors; _overall_ is the share that all passages cover. --csv also has
+    the original's numbers (exam, n_exam), which count undefined shares as 0.
 
     For example:
 

@@ -140,7 +140,7 @@ class JudgeSettings(SettingsGroup):
 
     @property
     def names_model(self) -> bool:
-        """Return whether a model is named: else none is asked but a second judge."""
+        """Return whether a model is named; otherwise only a second judge is asked."""
         return self.model != INSTRUMENTS
 
     @property
