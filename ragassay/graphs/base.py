@@ -133,7 +133,7 @@ def add_call(
         builder: The graph.
         name: The node's name.
         ask: The node.
-        on_failure: Returns what stands for the result of a failed call.
+        on_failure: Returns a replacement for the result of a failed call.
         given: What the node takes.
         goto: The node that comes after a failed one.
         max_attempts: Most attempts of a call that fails for a temporary reason.
