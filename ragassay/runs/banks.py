@@ -126,7 +126,7 @@ def write_new_bank(banks: Sequence[RubricBank], path: Path) -> None:
     """Write banks, as people left them, into a file; the history stands in their items.
 
     Raises:
-        InputError: The file has a journal: what people changed there would be changed again here.
+        InputError: The file has a journal: the changes in it would be applied twice.
     """
     journal = journal_of(path).path
     if journal.exists():
