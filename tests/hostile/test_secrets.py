@@ -151,7 +151,7 @@ TRIES = {
     ),
     "a second judge": Try(f"{OF_URL} --escalate openai/b@{{url}}", 0),
     "a second judge that is the first": Try(
-        f"{OF_URL} --escalate openai/a@{{url}}", 1, "is not a second judge"
+        f"{OF_URL} --escalate openai/a@{{url}}", 1, "names no second judge"
     ),
     "a corpus by an address": Try(
         f"{OF_URL} --corpus http://{LOGIN}@127.0.0.1:9/index", 1, "***@127.0.0.1:9/index is an"

@@ -73,7 +73,7 @@ def test_a_judge_learns_from_replies_and_reads_sources(
     other = run(
         "completeness", "--data", answers, "--out", out, "--base", base, "--targets", "replies"
     )
-    assert other.exit_code == 1 and "this is a labeller" in other.output
+    assert other.exit_code == 1 and "not for a labeller" in other.output
 
 
 def test_a_labeller_learns_from_labelled_sentences(base: Path, tmp_path: Path) -> None:
