@@ -128,7 +128,7 @@ class Keywords(TypedDict, total=False):
     questions: Annotated[
         str | Path | None,
         Field(
-            description="Topics, for TREC runs that bring no questions; BioASQ's questions, for a "
+            description="Topics, for TREC runs without questions; BioASQ's questions, for a "
             "submission."
         ),
     ]
@@ -136,10 +136,10 @@ class Keywords(TypedDict, total=False):
         Mapping[str, str] | str | Sequence[str] | None,
         Flag(("--map",), metavar="FIELD=COLUMN"),
         Field(
-            description="Which column of a file or frame is which field, for names that no known "
-            "format has: question=query,answer=output. Fields are id, question, answer, sources, "
-            "nuggets, reference, system, topic, date, rubrics. A column that is not named becomes "
-            "metadata, but for id, question, answer, system and topic."
+            description="The columns of a file or frame, by field, if their names are unknown: "
+            "question=query,answer=output. Fields are id, question, answer, sources, "
+            "nuggets, reference, system, topic, date, rubrics. Other columns become "
+            "metadata, except id, question, answer, system and topic."
         ),
     ]
     nuggets: Annotated[
@@ -195,29 +195,29 @@ class RunKeywords(EvaluateKeywords, total=False):
         int | None,
         Field(
             ge=1,
-            description="After the run, damage so many of its answers and have them judged: "
-            "`results.audit` says what this judge detects.",
+            description="After the run, damage this number of its answers and judge them: "
+            "`results.audit` says what this judge notices.",
         ),
     ]
     repeat: Annotated[
         int | None,
         Field(
             ge=2,
-            description="Judge each answer so many times, the run included: `results.repeats` "
-            "says how often the judge contradicts itself.",
+            description="Judge each answer this number of times, with the run: `results.repeats` "
+            "says how many verdicts changed.",
         ),
     ]
     fail_under: Annotated[
         Mapping[str, float] | str | Sequence[str] | None,
         Field(
-            description="Raise `BelowError` where a mean is less: {'correctness': 3.5} or "
-            "'correctness=3.5'; `UnmeasuredError` where there is none."
+            description="Raise `BelowError` if a mean is lower: {'correctness': 3.5} or "
+            "'correctness=3.5'; `UnmeasuredError` if there is no mean."
         ),
     ]
     raise_on_failure: Annotated[
         bool | None,
         Field(
-            description="Raise `UnjudgedError` where an answer, a verdict or a row failed. The "
+            description="Raise `UnjudgedError` if an answer, a verdict or a row failed. The "
             "error has the results."
         ),
     ]
@@ -231,11 +231,12 @@ class AuditKeywords(Keywords, total=False):
         Field(
             ge=0,
             default=20,
-            description="Damage so many whole answers, spread over the questions; 0 for all.",
+            description="Number of answers to damage, spread over the questions; 0 for all.",
         ),
     ]
     seed: Annotated[
-        int | None, Field(default=0, description="Chooses the answers and draws the damage.")
+        int | None,
+        Field(default=0, description="Seed for the choice of the answers and for the damage."),
     ]
     attacks: Annotated[
         str | Sequence[str] | None,
@@ -244,14 +245,14 @@ class AuditKeywords(Keywords, total=False):
     ]
     given: Annotated[
         bool | None,
-        Field(description="Take the damaged answers that a YESciEval file holds, make none."),
+        Field(description="Use the damaged answers in a YESciEval file; make none."),
     ]
     paraphraser: Annotated[
         str | None,
         Flag(metavar="NAME"),
         Field(
-            description="Have this model (a LiteLLM name, or NAME@URL) write the sentences that "
-            "say again what was said; by default a rule makes them."
+            description="Let this model (a LiteLLM name, or NAME@URL) write the repeated "
+            "sentences; by default a rule makes them."
         ),
     ]
 

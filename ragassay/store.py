@@ -31,7 +31,7 @@ def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
     except (OSError, sqlite3.Error, *failures) as error:
         why = error.strerror if isinstance(error, OSError) else None
         raise StorageError(
-            f"{path}: {why or error}; what is on disk is kept, and the same command goes on from "
+            f"{path}: {why or error}; what is on disk is kept, and the same command continues from "
             "there"
         ) from error
 
@@ -71,7 +71,7 @@ def opened_first(path: Path) -> Iterator[None]:
                 part.replace(path.with_name(f"{path.name}.damaged{ending}"))
         raise StorageError(
             f"{path} is damaged ({error.__cause__}), and was set aside as {path.name}.damaged: "
-            "the same command goes on without it"
+            "the same command continues without it"
         ) from error
 
 
@@ -118,7 +118,7 @@ class Store:
 
     @asynccontextmanager
     async def once(self, key: str, kind: TypeAdapter[T]) -> AsyncIterator[Work[T]]:
-        """Yield the work of a key: finished, or to be done inside and then kept.
+        """Yield the work of a key: finished, or to do inside the block and then stored.
 
         Whoever comes while it is being done waits, and gets the result. Where it fails, nothing is
         kept, and whoever waits does it again.
@@ -169,7 +169,7 @@ class Store:
         except ValidationError as error:
             raise StorageError(
                 f"{self._path} has something that ragassay did not write there: delete it, and the "
-                "same command goes on without it"
+                "same command continues without it"
             ) from error
 
     def keep(self, key: str, work: T, kind: TypeAdapter[T]) -> None:

@@ -114,7 +114,7 @@ def synthesize(
             answers or topics in any format.
         file: The file of answers to write, which `evaluate` takes. The same call again resumes a
             stopped one, and asks nothing again that is kept beside the file.
-        papers: How many papers are searched for in `corpus` for a question that brings none.
+        papers: How many papers are searched for in `corpus` for a question that has none.
         words: About how many words an answer has.
         max_tokens: Tokens of a model after which it begins no answer; 0 for no bound.
         settings: As for `evaluate`.

@@ -114,7 +114,7 @@ async def test_a_changed_row_stops_the_run_and_is_named(tmp_path):
 def test_only_a_damaged_file_is_set_aside(tmp_path: Path, error: Exception, is_damage: bool):
     path = tmp_path / "verdicts.sqlite"
     path.write_bytes(b"paid for")
-    said = "set aside" if is_damage else "goes on from there"
+    said = "set aside" if is_damage else "continues from there"
     with pytest.raises(StorageError, match=said), opened_first(path):
         raise error
     assert path.exists() != is_damage

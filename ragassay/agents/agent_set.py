@@ -30,7 +30,7 @@ from ragassay.settings import Settings
 
 @dataclass(frozen=True)
 class Agents:
-    """One of each; a compiled prompt is put into the one that it is for."""
+    """The agents of a run, one of each kind, with their compiled prompts."""
 
     judge: RubricJudge = field(default_factory=RubricJudge)
     reader: AnswerReader = field(default_factory=AnswerReader)
@@ -82,7 +82,7 @@ class Agents:
 
     @property
     def all(self) -> tuple[Agent, ...]:
-        """All that have a prompt."""
+        """All agents that have a prompt."""
         return tuple(part for part in vars(self).values() if isinstance(part, Agent))
 
 
@@ -92,7 +92,7 @@ def use_compiled(
     rubrics: Sequence[str] = (),
     unasked: Mapping[str, str] | None = None,
 ) -> None:
-    """Have agents say what was compiled for them.
+    """Put compiled prompts into their agents.
 
     Args:
         compiled: Any number; what an agent says already may be said again.

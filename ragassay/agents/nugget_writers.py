@@ -110,8 +110,8 @@ class AnswerNuggetizer(Agent):
 
         Args:
             origin: "answer" or "reference".
-            sentences: Those of the text. A nugget is of the first that states it, else of the one
-                that shares most words with it.
+            sentences: Those of the text. A nugget belongs to the first sentence that states it, or
+                else to the sentence with which it shares most words.
         """
         text = case.judged_answer if origin == "answer" else " ".join(sentences)
 

@@ -1,4 +1,4 @@
-"""Rate question-answer pairs by RACAR, and how alike two questions ask (Wan et al. 2024, 3.3)."""
+"""Rate question-answer pairs by RACAR, and how similar two questions are (Wan et al. 2024, 3.3)."""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ def read_rating(form: JudgeForm, text: str, rubric: str) -> PublishedRating:
 
 
 def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[float, ...] | None:
-    """Return the probability of each rating from 1 to 5, of the token that has the rating.
+    """Return the probability of each rating from 1 to 5, at the token of the rating.
 
     Args:
         form: The form that the reply answers.

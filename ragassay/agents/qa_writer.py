@@ -143,7 +143,7 @@ class QAMender(Agent):
             pairs: At least one.
 
         Returns:
-            The request; its reply is read as `WrittenPairs`, one for each given.
+            The request; its reply is read as `WrittenPairs`, one for each given pair.
         """
         n = len(pairs)
         signature = _signature(self.instructions, n, n, "faulty")

@@ -283,7 +283,7 @@ def _find_label(word: str, labels: Sequence[Any]) -> Any:
 
 
 def is_refusal(text: str) -> bool:
-    """Return whether a text without an object is a model's refusal, behind its reasoning.
+    """Return whether a text without an object is a refusal, after the model's reasoning.
 
     Example:
         >>> is_refusal("I'm sorry, but I can't assist with that.")

@@ -53,7 +53,7 @@ class ModelCall(Generic[T]):
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     async def draw(self, more: Mapping[str, Any] = MappingProxyType({})) -> T:
-        """Make the call, with some options more; return what is read of its reply.
+        """Make the call, with further options; return the parsed reply.
 
         Raises:
             CutReplyError: The reply was cut, and again with twice the tokens.

@@ -77,7 +77,7 @@ def found_app(app: App) -> App:
     if isinstance(app, str):
         module, colon, name = app.partition(":")
         if not (module and colon and name):
-            raise InputError(f"{app!r} is no application: give module:name, or http(s)://...")
+            raise InputError(f"{app!r} is not an application: give module:name, or http(s)://...")
         folder = os.getcwd()
         if folder not in sys.path:
             sys.path.insert(0, folder)  # as `python -m` does

@@ -179,5 +179,5 @@ def _grades(
         return qrels, []
     path = Path(qrels)
     if not path.is_file():
-        raise InputError(f"{path} is no file of judged documents")
+        raise InputError(f"{path} is not a file of judged documents")
     return read_qrels(path)

@@ -133,7 +133,7 @@ class LazyGroup(typer.core.TyperGroup):
         try:
             code = super().invoke(ctx)
         except KeyboardInterrupt:
-            typer.echo("stopped; the same command goes on from here", err=True)
+            typer.echo("stopped; the same command continues from here", err=True)
             raise typer.Exit(130) from None
         except typer.Exit:
             raise

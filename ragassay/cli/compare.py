@@ -52,11 +52,11 @@ def compare(
 ) -> int:
     """Rank systems, and report which of them differ significantly.
 
-    RUN is a run of several systems, or one of several runs. An answer without a system's name
-    counts for the folder that it is in.
+    RUN is a run of several systems, or one of several runs. An answer without a system name
+    belongs to the system of its folder.
 
     A mean is over questions, with a bootstrap interval over questions. Each pair of systems is
-    compared on the questions that both have, by a paired permutation test with Holm's correction
+    compared on the questions that both have, with a paired permutation test and Holm's correction
     over all pairs; systems without a significant difference are shown as tied.
 
     Runs by different judges or settings are compared too, with a warning. A file of answers with
@@ -78,20 +78,20 @@ def compare(
     Options:
         runs: Run folders, as written by `ragassay evaluate`; or files of answers with labels of
             people.
-        score: Compare by this score (nuggets.recall), by a group of scores (rubric), or by all;
+        score: Compare this score (nuggets.recall), a group of scores (rubric), or all;
             repeat for more. By default the main scores that the runs have.
         out: Write leaderboard.csv, tests.csv, leaderboard.tex and a plot (SVG) for each score into
             this folder.
-        html: Write a page: what changed, score by score and answer by answer, the worst change
+        html: Write a page of the changes, score by score and answer by answer, the worst change
             first.
-        system: Compare this system alone with others; repeat for more. The first is the baseline.
+        system: Compare only these systems; repeat for more. The first is the baseline.
         baseline: The run or system that the page and the gate compare with; by default the first.
-        fail_if: Exit with 4 where a score, or the share of answers with a serious finding, is
+        fail_if: Exit with 4 if a score, or the share of answers with a serious finding, is
             significantly worse than the baseline's (paired permutation test over questions, Holm
             over all scores compared). A score that the other side has for less than half of the
             baseline's questions could not be measured: exit code 3, if nothing is worse.
-        margin: With --fail-if: fail also where a score is worse by more than this share of its
-            scale, significant or not; for few answers, of which nothing is significant.
+        margin: With --fail-if: fail also if a score is worse by more than this share of its
+            scale, significant or not. Use it for few answers, where nothing is significant.
     """
     if margin is not None and fail_if is None:
         raise typer.BadParameter("--margin needs --fail-if worse")
@@ -166,11 +166,11 @@ def meta_evaluate(
     clusters: Clusters = None,
     out: Path | None = None,
 ) -> int:
-    """Measure the judge of a run against labels of people.
+    """Compare the judge of a run with labels by people.
 
     The file contains people's labels of the same answers: which sentences are needed, which
     citations support their sentence, which gold nuggets are stated, how a rubric rates, whether an
-    answer is accurate. It is ragassay's own JSONL of labels, what people said in `ragassay review`,
+    answer is accurate. It is ragassay's own JSONL of labels, the reviews of `ragassay review`,
     MedAESQA, or assignments of the nuggetizer; the format is recognised by the content. A line of
     ragassay's own is, for instance,
 
@@ -178,14 +178,13 @@ def meta_evaluate(
 
     and a label names its answer by record_id, or by topic and system.
 
-    Printed are accuracy, precision, recall and F1 (macro and weighted), Cohen's kappa,
-    Krippendorff's alpha and calibration for each task; how well each score tells accurate answers
-    from inaccurate ones (AUROC); and, for several systems, how alike the rankings by people and by
-    the judge are (Spearman, Kendall). Intervals resample questions. Of several annotators the
-    majority counts, and their agreement with each other is shown next to the judge's. Where the
-    judge left items undecided, accuracy is that of what it decides; beside it stand the share
-    decided and the accuracy if undecided counts as wrong. Labels without a verdict are counted and
-    named.
+    It prints accuracy, precision, recall and F1 (macro and weighted), Cohen's kappa, Krippendorff's
+    alpha and calibration for each task; how well each score separates accurate answers from
+    inaccurate ones (AUROC); and, for several systems, how alike the rankings by people and by the
+    judge are (Spearman, Kendall). Intervals resample questions. With several annotators, the
+    majority counts, and their agreement with each other is shown next to the judge's. If the judge
+    left items undecided, accuracy is that of the decided items, with their share and the accuracy
+    if undecided counts as wrong. Labels without a verdict are counted and named.
 
     For example:
 

@@ -37,11 +37,11 @@ def convert(
     IN is ragassay JSONL, a table (CSV, TSV, Parquet, Excel), ragas, DeepEval, RAGChecker, TREC RAG
     2024 or 2025, TREC BioGen 2024 or 2025 (task A or B), MedAESQA, BioASQ, the nuggetizer's input
     or assignments, the Rubric workbench's paragraphs, or YESciEval; the format is recognised by the
-    content. Formats of sentences get a plain answer cut into sentences.
+    content. Formats of sentences get a plain answer split into sentences.
 
-    Fields that the new format lacks are left out and reported. Where fields have other names than
-    ours, which was read as what is reported. An empty answer is rejected, as `ragassay evaluate`
-    does, unless questions are what is written (nuggetizer-create) or --keep-empty is given.
+    Fields that the new format lacks are left out and reported. If fields have other names than
+    ours, the command reports how it read them. An empty answer is rejected, as `ragassay evaluate`
+    does, unless the output is questions (nuggetizer-create) or --keep-empty is given.
 
     For example:
 
@@ -60,13 +60,13 @@ def convert(
         out: File to write; packed if it ends in .gz. ragas and DeepEval: a table if in .csv.
         to: ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a, biogen-2025-b,
             nuggetizer-create, ragas, or deepeval.
-        questions: Topics, for runs that bring no questions; the questions of YESciEval, or of
+        questions: Topics, for runs without questions; the questions of YESciEval, or of
             BioASQ for a submission to it.
         nuggets: Gold nuggets for the answers: {topic_id: [text]}, the nuggetizer's, or a test bank
             of the Rubric workbench.
-        system: Name of the system, for answers that name none.
-        team: Team of the systems, where their names are not TEAM/RUN already.
-        keep_empty: Keep answers without a text, which are else rejected.
+        system: Name of the system, for answers without one.
+        team: Team of the systems, if their names are not TEAM/RUN already.
+        keep_empty: Keep answers without a text. By default they are rejected.
     """
     from ragassay.formats import read_records, write_answers
     from ragassay.formats.named_fields import input_notes

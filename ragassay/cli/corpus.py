@@ -114,7 +114,7 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
     """Build a corpus, or add files to it.
 
     PubMed's baseline and update files go in by their numbers: revisions replace, deletions remove.
-    Files that are in the corpus already are skipped, so that the same command, with the new update
+    Files that are already in the corpus are skipped. So the same command, with the new update
     files in the folder, brings it up to date. A stopped build is resumed.
 
     For example:
@@ -126,7 +126,7 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
 
     Options:
         sources: PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML.
-        out: The corpus: a folder; made if need be.
+        out: Folder of the corpus.
     """
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.build import REJECTED, build_corpus
@@ -147,14 +147,14 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
 @app.command()
 @takes(Keywords, "embedder")
 def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: Any) -> None:
-    """Make the vectors of a corpus, for a search by meaning, or bring them up to date.
+    """Compute the vectors of a corpus, for a search by meaning, or update them.
 
     One vector stands for each article (title and abstract; most models read the first 256 to 512
     word pieces). After `corpus build` has added files, the same command embeds what is new or
-    changed and removes what is gone. One that was stopped goes on. Vectors by several models can
-    stand side by side.
+    changed and removes what is gone. A stopped command is resumed. Vectors by several models can
+    be stored together.
 
-    They lie in the corpus (about 3 KB an article), or on a Chroma server of yours where
+    They are stored in the corpus (about 3 KB an article), or on your Chroma server if
     RAGASSAY_LITERATURE__CHROMA_URL names one (http://HOST:8000; Chroma 1.5 or later).
 
     For example:
@@ -164,8 +164,8 @@ def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: A
 
     Options:
         corpus: A built corpus.
-        tokens: Also store the vectors of word pieces (about 230 KB an article): reranking then
-            needs no pass of the model over what it finds.
+        tokens: Also store the vectors of word pieces (about 230 KB an article). Reranking is then
+            much faster.
     """
     from ragassay.models.embeddings import Embedder
     from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
@@ -272,7 +272,7 @@ def evaluate(
 ) -> int:
     """Measure the search: nDCG@10, R@100, MRR and MAP with 95 % intervals over the queries.
 
-    For example, whether vectors would help on queries of yours:
+    For example, to see whether vectors help on your queries:
 
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by bm25
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by hybrid

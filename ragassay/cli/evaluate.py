@@ -49,12 +49,12 @@ def evaluate(
 
     Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
     rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 one
-    could not be measured, or its range holds it.
+    could not be measured, or its range includes that value.
 
     Options:
-        fail_under: Exit with 4 if the mean is below, with 5 if that cannot be told; repeatable.
-        audit: Then damage N of the answers, and see which scores this judge can tell.
-        repeat: Judge each answer N times, and see how often the judge contradicts itself.
+        fail_under: Exit with 4 if the mean is lower, with 5 if it is undecided; repeatable.
+        audit: Then damage N of the answers, and measure which scores notice it.
+        repeat: Judge each answer N times, and count how many verdicts change.
     """
     from ragassay.requests import EvaluationRequest
 
@@ -66,8 +66,8 @@ def evaluate(
 
 
 NEXT = """
-Open {report} in a browser: what leads it is wrong in an answer.
-All of it is invented. What is wrong with each answer:
+Open {report} in a browser.
+The sample is invented. This file says what is wrong with each answer:
 {about}
 
 Next:
@@ -85,7 +85,7 @@ def demo(
 
     Options:
         out: Folder of the run.
-        limit: At most so many answers.
+        limit: Maximum number of answers.
     """
     with as_file(files("ragassay") / "sample") as sample:
         answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
@@ -116,7 +116,7 @@ def run(
     APP is a function, a Runnable of LangChain or a graph of LangGraph that can be imported from
     here, or an endpoint that takes {"question": ...} by POST. References, gold nuggets and topics
     of QUESTIONS are kept. Answers are kept in answers.jsonl in the folder; the same command again
-    asks only what has none.
+    asks only the questions that have no answer yet.
 
     For example:
 
@@ -126,15 +126,15 @@ def run(
 
     Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
     rejected, or some question, answer or verdict failed; 4 a score is below --fail-under; 5 a score
-    of --fail-under could not be measured, or its range holds the bound.
+    of --fail-under could not be measured, or its range includes that value.
 
     Options:
         app: The application: module:name, or the URL of an endpoint.
-        queries: Questions, in any format that has some.
+        queries: Questions, in any format that contains questions.
         qrels: Judged documents, by topic or record id, of trec_eval or BEIR.
-        at_once: Most questions that the application gets at once.
-        retries: How often a question is asked again that got no answer.
-        timeout_s: Most seconds for one question.
+        at_once: Maximum number of questions at the same time.
+        retries: How often to repeat a question that got no answer.
+        timeout_s: Maximum seconds for one question.
     """
     from ragassay.applications.asking import Asking
     from ragassay.applications.run import ApplicationRequest
@@ -162,11 +162,11 @@ def audit(
     quiet: Quiet = False,
     **options: Unpack[AuditKeywords],
 ) -> int:
-    """Find out what a judge can tell, on answers that are damaged on purpose.
+    """Measure what a judge notices in answers that are damaged on purpose.
 
-    Whole answers are damaged in many ways, each of which should lower certain scores: off-topic
+    Answers are damaged in many ways, and each should lower certain scores: off-topic
     and informal sentences, lost or shuffled ones, repetition; a changed number, a reversed
-    negation; text that addresses the judge. Whole and damaged answers are then judged alike, and
+    negation; text that addresses the judge. Then undamaged and damaged answers are judged, and
     for each score the judge is trusted, weak or blind.
 
     The folder holds audit.html, audit.md, audit.json and figures.csv. The same command again

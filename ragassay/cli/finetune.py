@@ -49,13 +49,13 @@ def finetune(
 ) -> int:
     """Fine-tune a small model, as a low-rank adapter of a few MiB.
 
-    A judge learns from YESciEval files: whole answers with others' ratings, and damaged versions
-    of them, with texts of many origins. Questions are held out by a hash of their ids (four of
-    ten); `ragassay audit` on their answers measures what the judge detects. A verifier learns from
+    A judge learns from YESciEval files: answers with ratings by other judges, and damaged versions
+    of them, with texts from many sources. Questions are held out by a hash of their ids (four of
+    ten); `ragassay audit` on their answers measures what the judge notices. A verifier learns from
     claims with evidence and label, correctness from sentences with passage and label (correct,
     incorrect), a labeller from answers whose sentences people labelled. Correctness, and
     completeness with --method head, are cross-validated by question: the card has the figures of
-    each fold, and the confidence from which a label counts. A
+    each fold, and the minimum confidence of a label. A
     generator of question-answer pairs (qa) learns from pairs with their papers, in the prompt of
     `ragassay qa generate`; papers longer than --row-tokens in groups of sections.
 
@@ -80,40 +80,41 @@ def finetune(
       ragassay models check adapters/judge
 
     Options:
-        task: What the model is for.
-        data: What it learns from: a file, or a run folder that people reviewed; repeat for more.
+        task: The task of the model.
+        data: The training data: a file, or a run folder that people reviewed; repeat for more.
         out: Folder of the adapter.
         method: head learns labels and writes nothing (verifier, correctness, completeness); svm and
             logistic are a support vector machine and logistic regression over words (correctness);
-            sft learns the replies that are wanted; cpo learns from pairs of a wanted and an
+            sft learns from wanted replies; cpo learns from pairs of a wanted and an
             unwanted one, after sft (--start). By default head for a verifier, svm for correctness,
             sft for the others.
-        base: The model that is adapted: smollm2-135m, a Hugging Face id, a folder; of head also
+        base: The base model: smollm2-135m, a Hugging Face id, a folder; for head also
             all-MiniLM-L6-v2 and other encoders, such as BiomedBERT. By default smollm2-135m;
             all-MiniLM-L6-v2 for a head of correctness or completeness.
-        folds: Of correctness and completeness: cross-validation.
-        dev: Of head: claims that it does not learn from. It is measured on them, and its
-            probabilities are brought in line with them.
-        start: Folder of an adapter to begin with, as cpo does; of head also a shipped verifier,
+        folds: For correctness and completeness: folds of the cross-validation.
+        dev: For head: claims that are not used for training. The model is measured on them, and its
+            probabilities are calibrated on them.
+        start: Folder of an adapter to start from, as cpo does; for head also a shipped verifier,
             such as ragassay/smollm2-verifier.
-        labels: Labels of the answers, where they are in another file.
-        papers: Of qa: the papers of the pairs, where their file does not bring them.
-        systems: Of a judge's data: systems learnt from, of each question.
-        targets: Of a judge: what it is to say. made: ratings and reasons that we made, by what was
-            done to an answer; replies: what the judges said whose ratings the data holds, as in
+        labels: Labels of the answers, if they are in another file.
+        papers: For qa: the papers of the pairs, if their file does not contain them.
+        systems: For a judge: number of systems per question to learn from.
+        targets: For a judge: the replies to learn. made: ratings and reasons that follow from what
+            was done to an answer; replies: the replies of the judges in the data, as in
             YESciEval: with cpo, on a damaged answer, a low rating (1 for extreme damage, up to 3
             for subtle) is wanted, and a higher one not.
-        source_chars: Of a judge: most characters of the sources that it reads with each answer, the
+        source_chars: For a judge: maximum characters of the sources to read with each answer, the
             sentences closest to it; 0 for none. They need longer rows (--row-tokens).
         limit: Only the first N examples; 0 for all.
-        epochs: How often each is seen; by default 3 for head, else 1.
-        steps: End after so many steps; 0 for all.
+        epochs: Number of epochs; by default 3 for head, else 1.
+        steps: End after this number of steps; 0 for all.
         learning_rate: By default that of the shipped adapters; 5e-5 for cpo.
-        rank: Of the low-rank factors; by default 16, or 32 on MiniLM.
-        layers: Of sft and cpo: share of the layers, the upper.
-        row_tokens: Of sft and cpo: longest example; on a row so long those on an answer share.
-        cap: Of cpo: most pairs of a rubric and severity; 0 for all.
-        seed: Of all draws.
+        rank: Rank of the low-rank factors; by default 16, or 32 on MiniLM.
+        layers: For sft and cpo: share of the layers to train, from the top.
+        row_tokens: For sft and cpo: maximum tokens of an example. Examples on one answer share a
+            row.
+        cap: For cpo: maximum pairs of a rubric and severity; 0 for all.
+        seed: Seed of all random choices.
         work: Folder of checkpoints; by default OUT/checkpoints.
     """
 
@@ -131,9 +132,11 @@ def finetune(
         from ragassay.optimizers.finetuning.pair_job import PairJob, fit_pairs
 
         if chosen not in CLASSIFYING:
-            raise SettingsError(f"--method {chosen} writes: name svm, logistic or head")
+            raise SettingsError(
+                f"--method {chosen} assigns no labels: choose svm, logistic or head"
+            )
         if dev is not None or start is not None:
-            raise SettingsError(f"--dev and --start are not of {task}: it is cross-validated")
+            raise SettingsError(f"--dev and --start do not apply to {task}: it is cross-validated")
         option = OPTIONS[task]
         pairs = PairJob(task=task, method=chosen, labels=labels, folds=folds, **fit)
         found = fit_pairs(pairs, say)
@@ -141,16 +144,18 @@ def finetune(
         from ragassay.optimizers.finetuning.head import HeadJob, train_head
 
         if task != "verifier":
-            raise SettingsError(f"--method head is a verifier's: a {task} is to write")
+            raise SettingsError(
+                f"--method head only assigns labels, but a {task} has to write text"
+            )
         found = train_head(HeadJob(start=start, dev=dev, **fit), say)
     else:
         from ragassay.optimizers.finetuning.job import FinetuneJob, finetune
         from ragassay.optimizers.finetuning.training import LEARNING_RATES, TrainingRecipe
 
         if dev is not None:
-            raise SettingsError("--dev is of --method head")
+            raise SettingsError("--dev needs --method head")
         if chosen in CLASSIFYING or task == "correctness":
-            raise SettingsError(f"--method {chosen} is of correctness, and this is a {task}")
+            raise SettingsError(f"--method {chosen} works for correctness only, not for {task}")
         own_rate = LEARNING_RATES[chosen]
         recipe = TrainingRecipe(
             method=chosen,

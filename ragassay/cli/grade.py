@@ -205,13 +205,13 @@ def grade(
 ) -> int:
     """Grade passages by the questions and nuggets of a test bank, or by their query alone.
 
-    The grades are added to what the passages had, and written to graded.jsonl.gz in the run's
-    folder, in the form of the Rubric workbench. `ragassay grades` turns them into oversight,
+    The grades are added to those that the passages have, and written to graded.jsonl.gz in the
+    run's folder, in the form of the Rubric workbench. `ragassay grades` turns them into oversight,
     qrels and leaderboards; `ragassay review` shows them to people.
 
-    Without --model the embedded instruments grade, and leave open what they cannot tell. The same
-    command again resumes a stopped run; after a change of the test bank it grades only what the
-    change touches.
+    Without --model, the embedded instruments grade, and leave unsure cases undecided. The same
+    command again resumes a stopped run. After a change of the test bank, it grades only what the
+    change affects.
 
     For example:
 
@@ -227,7 +227,7 @@ def grade(
     Options:
         responses: Passages: graded files of the Rubric workbench, rankings of trec_eval (with
             --corpus), or answers in any format that `ragassay evaluate` reads.
-        like_original: Make a grade that could not be had 1 and correct, as the original does; by
+        like_original: Count a missing grade as 1 and correct, as the original does; by
             default it is unscored.
     """
     from ragassay.cli.output import print_graded

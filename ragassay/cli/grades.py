@@ -59,7 +59,7 @@ def merge(
 
     Options:
         files: Graded files of the same passages.
-        later_wins: Take the later file's grades where a grader is in two files.
+        later_wins: Take the later file's grades if a grader is in two files.
     """
     from ragassay.workbench.graded_files import merge_grades
 
@@ -81,7 +81,7 @@ def passages(
 ) -> int:
     """Write passages in the Workbench's own form, for its programs to grade.
 
-    Passages keep the systems that ranked or wrote them, judgments, and grades that they have. The
+    Passages keep their systems, judgments and grades. The
     Workbench reads gzip only: end OUT in .jsonl.gz.
 
     For example:
@@ -128,7 +128,7 @@ def filter_(
       ragassay grades filter all.jsonl.gz --items nugget --out nuggets.jsonl.gz
 
     Options:
-        self_rated: Only grades with ratings, or without.
+        self_rated: Keep only grades with ratings, or only grades without.
     """
     from ragassay.formats import write_graded_paragraphs
     from ragassay.workbench.evaluation import graders_of
@@ -158,7 +158,7 @@ def qrels(
 ) -> int:
     """Write labels of passages as a qrels file, which trec_eval reads.
 
-    An item without a grade is left out; passages whose label could be higher for that are counted.
+    An item without a grade is left out. Passages whose label could be higher with it are counted.
 
     For example:
 

@@ -61,8 +61,8 @@ def matrix(
     """Show how several judges rate several systems, and whether a judge prefers its own answers.
 
     A cell of the matrix is the mean rating over rubrics and answers, with a bootstrap interval
-    over questions; ratings that a judge could not give, or that others gave and it did not, are
-    counted as unscored. A judge that is a system too has its self-preference measured: its mean
+    over questions; ratings that a judge could not give, or that only others gave, are
+    counted as unscored. If a judge is also a system, its self-preference is measured: its mean
     for its own answers minus its mean for the others', minus the same difference by the other
     judges. Names are matched without case and without LiteLLM's provider.
 
@@ -73,11 +73,11 @@ def matrix(
       ragassay matrix runs/gpt runs/qwen --same openai/gpt-4.1-mini=our-rag --out matrix
       ragassay matrix --ratings bioasq-train-answers.jsonl.gz --where variant=benign
 
-    With --generate the answers are written first: every generator writes one synthesis for each
-    question, a paragraph with citations from the abstracts of its papers, and every judge rates
-    all of them. answers.jsonl in the folder has the syntheses. The same command again goes on where
+    With --generate, the answers are written first: every generator writes one synthesis for each
+    question, a paragraph with citations from the abstracts of its papers, and every judge rates all
+    of them. answers.jsonl in the folder has the syntheses. The same command again continues where
     it stopped: nothing is written or rated twice. Answers that were written before are judged with
-    `ragassay evaluate`, once by each judge, whose run folders are compared.
+    `ragassay evaluate`, once by each judge; then give the run folders to this command.
 
       ragassay matrix --generate bioasq-train-questions.jsonl.gz --limit 20
           --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
@@ -87,7 +87,7 @@ def matrix(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or a run is incomplete.
 
     Options:
-        runs: Run folders, each of another judge or a panel.
+        runs: Run folders, each by another judge or by a panel.
         ratings: File of ratings on rubrics that name their judges, e.g. YESciEval's.
         rubric: Show this rubric too, or all; repeat for more.
         same: This judge wrote the answers of this system; repeat for more. Equal names are found
@@ -96,11 +96,11 @@ def matrix(
         target: Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, heatmaps (SVG)
             and a page with all of them (index.html) into this folder. With --generate also
             everything that models wrote; by default runs/QUESTIONS-matrix.
-        generate: Have models answer these research questions first, from their papers, as `ragassay
+        generate: Let models answer these research questions first, from their papers, as `ragassay
             synthesize` does.
-        generator: Of --generate: a model that writes a synthesis for each question; NAME@URL has an
-            endpoint of its own. Repeat for more.
-        judge: Of --generate: a model that rates every synthesis on the nine rubrics; repeat for
+        generator: With --generate: a model that writes a synthesis for each question; NAME@URL has
+            an endpoint of its own. Repeat for more.
+        judge: With --generate: a model that rates every synthesis on the nine rubrics; repeat for
             more. By default the generators judge each other and themselves.
     """
     from ragassay.studies.matrix import judge_matrix, write_judge_matrix
@@ -109,9 +109,7 @@ def matrix(
         need("matplotlib")
     made: GeneratedAnswers | None = None
     if generate is None and (generator or judge or dry_run or options.get("corpus")):
-        raise InputError(
-            "--generator, --judge, --corpus and --dry-run go with --generate QUESTIONS"
-        )
+        raise InputError("--generator, --judge, --corpus and --dry-run need --generate QUESTIONS")
     if generate is not None:
         target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
         models = generator or [], judge or generator or []
@@ -151,7 +149,7 @@ def _generate_matrix(
 ) -> GeneratedAnswers | None:
     """Write and rate the syntheses; None where it was only asked what that would take."""
     if len(asked.generators) < 2:
-        raise InputError("a matrix compares models that write: --generator NAME, twice or more")
+        raise InputError("a matrix needs two or more generators: give --generator NAME twice")
     if not dry_run:
         _check(asked, options)
     from ragassay.runs.resume import states_of

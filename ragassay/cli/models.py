@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="models",
-    help="The models that are at hand: judges of servers on this machine, and shipped models.",
+    help="List the available models: judges of servers on this machine, and shipped models.",
     rich_markup_mode=None,
 )
 
@@ -34,9 +34,9 @@ Name = Annotated[
 
 @app.callback(invoke_without_command=True)
 def models(context: typer.Context) -> None:
-    """The models that are at hand: judges of servers on this machine, and shipped models.
+    """List the available models: judges of servers on this machine, and shipped models.
 
-    Without a command, both are listed (as by `find` and `list`).
+    Without a command, it lists both, as `find` and `list` do.
     """
     if context.invoked_subcommand is None:
         find_judges(None, None, as_json=False)
@@ -52,16 +52,16 @@ def find_judges(
 ) -> None:
     """Find judges on this machine: the models of Ollama, LM Studio, vLLM and llama.cpp.
 
-    It looks at ports 11434, 1234, 8000 and 8080, and where OLLAMA_HOST and the like point to. No
-    model is loaded by looking.
+    It asks ports 11434, 1234, 8000 and 8080, and the addresses in OLLAMA_HOST and the like. No
+    model is loaded.
 
     For example:
 
       ragassay models find --port 8001
 
     Options:
-        port: Look at this port of this machine, not at the usual ones.
-        url: Look at this address, not at the usual ones.
+        port: Ask this port of this machine, not the usual ones.
+        url: Ask this address, not the usual ones.
     """
     from ragassay.cli.local_servers import find, print_as_json, print_servers
 
@@ -88,7 +88,7 @@ def list_models(as_json: Json = False) -> None:
 
 @app.command()
 def show(name: Name, as_json: Json = False) -> None:
-    """Show a model's card: how it was made, its figures with 95 % intervals, its limits.
+    """Show a model's card: how it was made, its measurements with 95 % intervals, its limits.
 
     For example:
 
@@ -105,8 +105,8 @@ def show(name: Name, as_json: Json = False) -> None:
 def get(name: str) -> None:
     """Fetch a published fact checker from Hugging Face's hub, once.
 
-    It lies in the hub's cache; its commit, licence and digest are noted. HF_ENDPOINT names another
-    hub, HF_HOME another cache.
+    It is stored in the hub's cache; its commit, licence and digest are recorded. HF_ENDPOINT names
+    another hub, HF_HOME another cache.
 
     For example:
 
@@ -131,14 +131,14 @@ def get(name: str) -> None:
 
 @app.command()
 def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
-    """Compute the SHA-256 of every file of the models anew, and compare.
+    """Compute the SHA-256 of every file of the models again, and compare.
 
     OK marks a file with the right digest, READ a readable one whose digest is unknown.
 
     Exit codes: 0 all files are intact; 1 no such model; 3 a file is damaged or missing.
 
     Options:
-        names: Names of models, or adapters' folders; all models where none is.
+        names: Names of models, or adapters' folders; by default all models.
     """
     cache_dir = load_settings().literature.cache_dir
     fetched = [item for item in registry.fact_checkers(cache_dir) if not item.is_fetchable]
@@ -170,7 +170,7 @@ def merge(
     Options:
         hf: Write a Hugging Face folder, as vLLM loads it.
         gguf: Write a GGUF file, as llama.cpp loads it.
-        dtype: Of the folder's weights.
+        dtype: Type of the folder's weights.
     """
     from ragassay.models.tuned import merge as merge_adapter
     from ragassay.models.tuned import write_gguf, write_hf
@@ -179,7 +179,7 @@ def merge(
         raise InputError("say what to write: --hf DIR, --gguf FILE, or both")
     item = registry.item_of(name)
     if item.folder is None:
-        raise InputError(f"{item.name} is no adapter on a language model: nothing to merge")
+        raise InputError(f"{item.name} is not an adapter on a language model: nothing to merge")
     merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
     if gguf is not None:
         write_gguf(merged, gguf)

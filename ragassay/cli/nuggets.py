@@ -55,11 +55,11 @@ def create(
 ) -> int:
     """Write the gold nuggets of every question of a file.
 
-    The documents of a question are read some at a time; facts that no sentence of them supports are
+    The documents of a question are read in groups. Facts that no sentence supports are
     left out, as are repeats. Each fact is rated as vital or okay. Then your editor opens, question
     by question, and what you save is written in the nuggetizer's form, which `ragassay evaluate
     --nuggets` reads. With --review the lists open together in the page of `ragassay review`: the
-    run waits, and goes on when you press Finish there.
+    run waits, and continues when you press Finish there.
 
     The same command again resumes a stopped run; its state is in OUT.state.sqlite.
 
@@ -73,12 +73,12 @@ def create(
     call failed.
 
     Options:
-        source: What the nuggets are written from.
-        most: Most nuggets of a question.
+        source: The texts from which the nuggets are written.
+        most: Maximum number of nuggets of a question.
         window: Documents that are read at a time.
         min_judgment: Leave out candidates of the nuggetizer's input that were judged below this
             grade.
-        accept_all: Do not open an editor; take what was written.
+        accept_all: Do not open an editor; accept all nuggets.
         review: Edit all lists in the browser, not in an editor.
         no_open: With --review: print the address, open no browser.
     """
@@ -176,17 +176,17 @@ def fit(
     """Fit the rule for when two nuggets are the same fact, as BioACE does.
 
     A Bayesian Gaussian mixture separates similar pairs from others; Optuna searches the probability
-    that is best for F1, similarity and number of alignments, on held-out folds; of thresholds that
-    do equally well it takes the middle. These need no labels and do not measure the truth: if FILE
+    that is best for F1, similarity and number of alignments, on held-out folds. Of equally good
+    thresholds, it takes the middle. These need no labels and do not measure the truth: if FILE
     names known matches, the agreement with them decides and is printed.
 
     Use the result with RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
 
     Options:
-        file: JSON lines {"gold": [text], "nuggets": [text]}, with "matches": [[0, 2]] where the
-            pairs of one fact are known; or a run folder.
-        trials: Thresholds that are tried.
-        seed: Of the mixture and the search.
+        file: JSON lines {"gold": [text], "nuggets": [text]}, with "matches": [[0, 2]] if the
+            pairs with the same fact are known; or a run folder.
+        trials: Number of thresholds to try.
+        seed: Seed of the mixture and of the search.
     """
     from ragassay.models.embeddings import Embedder
     from ragassay.runs.nugget_matching import fit_file, read_match_file

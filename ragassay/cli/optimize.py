@@ -33,7 +33,7 @@ N_CHARS = 60
 
 @app.command("list")
 def list_prompts() -> None:
-    """List the agents: the first words of their prompt, its hash, its fields.
+    """List the agents, each with the first words of its prompt, its hash and its fields.
 
     Those with a star can be compiled by `ragassay optimize`.
     """
@@ -58,7 +58,7 @@ def show(agent: str, prompts: Annotated[Path | None, Option(metavar="PATH")] = N
 
     Options:
         agent: The agent, as `ragassay prompts list` names it.
-        prompts: With this compiled prompt.
+        prompts: Show it with this compiled prompt.
     """
     from ragassay.optimizers.compiling.showing import agent_of, full_prompt
     from ragassay.prompts.compiled import read_compiled
@@ -110,27 +110,27 @@ def optimize(
 ) -> int:
     """Search for a better prompt of an agent, and measure it on held-out data.
 
-    The prompt is written as JSON, and `ragassay evaluate --prompts FILE` uses it. One that does no
+    The prompt is written as JSON, and `ragassay evaluate --prompts FILE` uses it. One that is not
     better than the shipped prompt on --dev is refused.
 
     The strategies of --optimizer:
 
-    bootstrap: picks examples. Take it first: no model has to write.
+    bootstrap: chooses examples. Try it first: no model has to write.
 
-    gepa: rewrites the instruction from what went wrong. Take it where the labels follow a rule that
-    the instruction does not state; best with a strong --reflection-model.
+    gepa: learns from errors and rewrites the instruction. Use it if the labels follow a rule that
+    the instruction does not state. Give it a strong --reflection-model.
 
-    copro: proposes instructions without seeing replies. Take it where the instruction is worded
+    copro: proposes instructions without seeing replies. Use it if the instruction is worded
     badly for the model; a few items are enough.
 
-    miprov2: combines written instructions with examples. Take it last, with 100 items or more: it
+    miprov2: combines new instructions with examples. Try it last, with 100 items or more: it
     searches most, and its prompts are the longest.
 
-    --dry-run names the calls and the price. docs/optimizing.md compares the strategies.
+    --dry-run shows the number of calls and the price. docs/optimizing.md compares the strategies.
 
     The form of --data depends on the agent; docs/optimizing.md shows a line of each.
 
-    The same command again resumes a stopped job, and asks nothing twice.
+    The same command again resumes a stopped job, and asks twice.
 
     For example:
 
@@ -143,26 +143,27 @@ def optimize(
     Options:
         agent: rubric_judge, verifier, sentence_labeller, nugget_assigner, nugget_writer or
             query_writer.
-        data: What to learn from: a file, or a run folder that people reviewed.
-        dev: What to measure on; by default half of the questions of --data.
-        optimizer: What looks for a prompt.
+        data: The training data: a file, or a run folder that people reviewed.
+        dev: The data to measure on; by default half of the questions of --data.
+        optimizer: The strategy.
         model: LiteLLM name of the model that the prompt is for.
-        reflection_model: The model that writes candidates; by default the same. NAME@URL.
+        reflection_model: The model that writes candidates; by default --model. NAME@URL names
+            its endpoint.
         api_base: Endpoint of the model.
-        budget: About how many calls of the agent it may make.
+        budget: Approximate maximum of the agent's calls.
         max_usd: Stop before the job costs more.
         max_calls: Stop before the job makes more model calls.
-        seed: Of all that is drawn.
-        limit: Most examples to learn from, and to measure on; 0 for all.
+        seed: Seed of the split and of the examples.
+        limit: Maximum examples to learn from, and to measure on; 0 for all.
         rubric: rubric_judge: for this rubric alone; repeat for more. By default all.
-        damage: rubric_judge: damage so many answers besides.
-        gold: Labels of the answers, where they are in a file of their own.
-        labels: verifier: how many verdicts there are.
-        corpus: query_writer: what is searched, as for `ragassay evaluate`.
+        damage: rubric_judge: number of answers to damage as further examples.
+        gold: Labels of the answers, if they are in a file of their own.
+        labels: verifier: number of labels.
+        corpus: query_writer: the corpus to search, as for `ragassay evaluate`.
         out: The file to write; by default prompt.json in --work.
         work: Folder of the replies; by default runs/optimize-AGENT-OPTIMIZER.
         keep_anyway: Write the prompt also if it is no better.
-        concurrency: Most model calls under way at a time.
+        concurrency: Maximum number of model calls at the same time.
     """
     from ragassay.optimizers.compiling.planning import check_agent, check_optimizer
 

@@ -39,7 +39,7 @@ Papers = Annotated[
         "--papers",
         min=1,
         max=100,
-        help="Of --corpus: how many papers are found for a question that brings none.",
+        help="With --corpus: number of papers to find for a question that has none.",
     ),
 ]
 MaxTokens = Annotated[

@@ -6,40 +6,37 @@ import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
+from ragassay.cli.run_summary import (
+    brief_score_sheet,
+    brief_system_sheet,
+    judges_lines,
+    lesser_text,
+    looks_line,
+    rows_left,
+    worst_lines,
+)
 from ragassay.cli.terminal import print_lines, print_sheets
 from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
 from ragassay.models.availability import better_verifier_text
-from ragassay.records import Audit, Evaluation, Manifest, Repeats, Summary, outlines_of
-from ragassay.reports import answer_sheet, headline, score_sheet, system_sheet
+from ragassay.records import Audit, Evaluation, Manifest, Outlined, Repeats, Summary, outlines_of
 from ragassay.reports.certificate import view_certificate
 from ragassay.reports.display import UNDECIDED, count_missing
-from ragassay.reports.findings_view import secondary_text, undecided_text, view_cards
-from ragassay.reports.labels import one_line
+from ragassay.reports.findings_view import lead_text, undecided_text
 from ragassay.reports.panel_view import cascade_lines, panel_lines, usd_text
 from ragassay.reports.provenance import application_text, estimate_text, usage_text
 from ragassay.reports.run_sheets import (
     confidence_text,
-    cost_sheet,
-    is_bill_worth_a_table,
     repeats_sheet,
     repeats_text,
 )
-from ragassay.reports.text import count_text, shortfall
+from ragassay.reports.text import count_text, lost_text, shortfall
 from ragassay.runs.evaluate import Plan, RunResult
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.studies.audit_report import certificate_sheet, ratings_sheet, short_attack_sheet
-from ragassay.text.sentences import split_sentences
-
-if TYPE_CHECKING:
-    from ragassay.workbench.grading import Graded
-
-MOST_FINDINGS = 8
-"""Findings that a run prints; the report has all."""
 
 
 def print_stage(found: object, folder: Path, as_json: bool) -> None:
@@ -62,9 +59,43 @@ def print_run(
     folder: Path,
     audit: Audit | None = None,
 ) -> None:
-    """Print headline, tables, the judge's card, and the report's path."""
+    """Print what is wrong, then scores, then where to look; the report has the rest."""
     where = f"Report: {folder / 'report.html'}"
-    print_lines(headline(summary), style="bold")
+    outlines = outlines_of(evaluations)
+    print_lines(lead_text(summary, outlines), style="bold")
+    if summary.judged_nothing:
+        _print_shortfall(summary, folder)
+        print_lines(*filter(None, [_cost_text(summary)]))
+        print_lines(where, soft_wrap=True)
+        return
+    above = (*worst_lines(evaluations), *filter(None, (lesser_text(summary), lost_text(summary))))
+    below, advice = tuple(_ending(manifest, summary, outlines)), _advice(manifest, summary)
+    print_lines(*above)
+    _print_shortfall(summary, folder)
+    n_systems = len(summary.systems) if len(summary.systems) > 1 else 0
+    print_sheets(brief_score_sheet(summary, rows_left((*above, *below, advice), n_systems)))
+    if n_systems:
+        print_sheets(brief_system_sheet(summary.systems))
+    print_lines(*(panel_lines(summary.panel) if summary.panel else ()))
+    print_lines(*(cascade_lines(summary.cascade) if summary.cascade else ()))
+    if audit is not None:
+        print_sheets(certificate_sheet(audit))
+    print_lines(*below)
+    print_lines(*filter(None, [advice]), where, soft_wrap=True)
+
+
+def _ending(manifest: Manifest, summary: Summary, outlines: Sequence[Outlined]) -> Iterator[str]:
+    """Yield who judged and at what cost, and where to look."""
+    lines = (
+        *(*judges_lines(summary), confidence_text(summary.confidence_from)),
+        *(*_prompt_lines(manifest), _cost_text(summary), looks_line(summary, outlines)),
+        undecided_text(summary),
+    )
+    yield from filter(None, lines)
+
+
+def _print_shortfall(summary: Summary, folder: Path) -> None:
+    """Print what could not be evaluated, what the application did, and the run's notes."""
     if summary.n_failed:
         print_lines(
             f"{shortfall(summary)} Reasons: {RunFolder(folder).failures_file}", soft_wrap=True
@@ -72,77 +103,26 @@ def print_run(
     if summary.application is not None:
         print_lines(application_text(summary.application))
     print_lines(*summary.notes, soft_wrap=True)
-    if summary.judged_nothing:
-        _print_cost(summary)
-        print_lines(where, soft_wrap=True)
-        return
-    outlines, kept = outlines_of(evaluations), _drop_unscored(summary)
-    print_lines(*_worst(evaluations))
-    print_sheets(score_sheet(kept))
-    if n_lost := len(summary.scores) - len(kept.scores):
-        print_lines(f"{count_text(n_lost, 'score')} without a value: see the report.")
-    if len(summary.systems) > 1:
-        print_sheets(system_sheet(summary.systems, has_intervals=False))
-    print_sheets(answer_sheet(outlines))
-    print_lines(*filter(None, (secondary_text(summary, outlines), undecided_text(summary))))
-    print_lines(*(panel_lines(summary.panel) if summary.panel else ()))
-    print_lines(*(cascade_lines(summary.cascade) if summary.cascade else ()))
-    print_lines(*filter(None, [confidence_text(summary.confidence_from)]))
-    if audit is not None:
-        print_sheets(certificate_sheet(audit))
-    _print_cost(summary)
-    print_lines(*_provenance(manifest))
-    _print_advice(manifest, summary)
-    print_lines(where, soft_wrap=True)
 
 
-def _print_cost(summary: Summary) -> None:
-    """Print the bill by part; one line where one part has cost all, or nothing cost anything."""
-    if is_bill_worth_a_table(summary):
-        print_sheets(cost_sheet(summary))
-    elif summary.usage.n_calls:
-        print_lines(f"Cost: {usage_text(summary.usage)}")
+def _cost_text(summary: Summary) -> str:
+    """Return the bill in a line; empty where no model was called."""
+    return f"Cost: {usage_text(summary.usage)}" if summary.usage.n_calls else ""
 
 
-def _provenance(manifest: Manifest) -> Iterator[str]:
-    """Yield who judged, in the first sentence of each card, and with which prompts."""
-    cards = (
-        ("Judge", manifest.card),
-        ("All but the rubrics", manifest.base_card),
-        ("Rater of the rubrics", manifest.rater_card),
-        ("Verifier", manifest.verifier_card),
-    )
-    for role, card in cards:
-        if card is not None:
-            start, end = split_sentences(card.description)[0]
-            yield f"{role}: {card.description[start:end]}"
+def _prompt_lines(manifest: Manifest) -> Iterator[str]:
+    """Yield a line for each compiled prompt."""
     for fingerprint in manifest.prompts:
         about = ", ".join((fingerprint.agent, *fingerprint.rubrics))
         yield f"Compiled prompt: {about} ({fingerprint.optimizer})"
 
 
-def _print_advice(manifest: Manifest, summary: Summary) -> None:
-    """Name a better verifier where the embedded one compared without a judge."""
+def _advice(manifest: Manifest, summary: Summary) -> str:
+    """Name a better verifier where the embedded one compared without a judge; else nothing."""
     compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
     if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
-        print_lines(better_verifier_text(load_settings().literature.cache_dir), soft_wrap=True)
-
-
-def _worst(evaluations: Sequence[Evaluation]) -> Iterator[str]:
-    """Yield the serious findings, the worst first, as the page lists them."""
-    serious = [card for card in view_cards(evaluations) if card.severity == "serious"]
-    for card in serious[:MOST_FINDINGS]:
-        yield one_line(f"  {card.record}: {card.why}")
-    if len(serious) > MOST_FINDINGS:
-        yield f"  ... and {len(serious) - MOST_FINDINGS:,} more, in the report"
-
-
-def _drop_unscored(summary: Summary) -> Summary:
-    """Return the summary without the scores of which failed verdicts left not even a range."""
-    if not summary.unscored:
-        return summary
-    kept = {k: s for k, s in summary.scores.items() if s.decided is not None or not s.n_unscored}
-    return summary.model_copy(update={"scores": kept})
+        return better_verifier_text(load_settings().literature.cache_dir)
+    return ""
 
 
 def _print_repeats(repeats: Repeats) -> None:
@@ -165,7 +145,7 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     print_lines(f"Grades: {', '.join((f'{graded.n_grades} given', *missing))}.")
     if graded.n_undecided:
         print_lines(
-            f"What is {UNDECIDED} only a judge can tell: --escalate MODEL sends just that to one."
+            f"The {UNDECIDED} grades need a judge: --escalate MODEL asks one for these only."
         )
     card = graded.run.manifest.grader_card
     if card is not None:

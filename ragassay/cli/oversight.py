@@ -62,9 +62,9 @@ def cover(
 ) -> Tables:
     """Show what share of the test bank each system covers with its first passages.
 
-    Normalised, by the items that any graded passage covers. Both are means over queries, with
-    their standard errors; _overall_ is what all passages cover. --csv has the original's numbers
-    too (exam, n_exam), which count what is not defined as 0.
+    It also shows the share of the items that any graded passage covers. Both are means over
+    queries, with standard errors; _overall_ is the share that all passages cover. --csv also has
+    the original's numbers (exam, n_exam), which count undefined shares as 0.
 
     For example:
 
@@ -72,9 +72,9 @@ def cover(
       ragassay grades cover graded.jsonl.gz --runs bm25.run --runs dense.run --official ranks.json
 
     Options:
-        at: Last rank that counts, 20; repeat for more.
-        min_rating: Least rating that covers an item; repeat for more. By default what is marked
-            correct, and each rating from 1 to 5.
+        at: The last rank that counts, e.g. 20; repeat for more.
+        min_rating: Minimum rating that covers an item; repeat for more. By default the grades
+            marked correct, and each rating from 1 to 5.
     """
     from ragassay.workbench.evaluation import cover_tables
     from ragassay.workbench.evaluation_tables import cover_sheet
@@ -100,9 +100,9 @@ def leaderboard(
     """Rank systems by the labels of the passages that they found.
 
     --min-rating is trec_eval's -l: passages labelled lower are not relevant; nDCG, which takes
-    gains, does not heed it. alpha_nDCG takes the items that a passage covers as subtopics.
-    Unlabelled passages among the first 20 are counted: they are taken as not relevant, and may be
-    worth a grade.
+    gains, ignores it. alpha_nDCG uses the items that a passage covers as subtopics.
+    Unlabelled passages among the first 20 are counted. They count as not relevant, and may be
+    worth grading.
 
     For example:
 
@@ -114,8 +114,8 @@ def leaderboard(
         qrels: Labels of passages, in place of GRADES.
         measure: A measure of ir_measures, as nDCG@10, RR, P@20, alpha_nDCG@20; repeat for more.
         label: Label by highest rating, or by the number of items covered.
-        min_rating: Least rating that is relevant, 1; of --label covered the least that covers an
-            item.
+        min_rating: Minimum rating that is relevant, e.g. 1; for --label covered, the minimum that
+            covers an item.
     """
     from ragassay.workbench.evaluation import leaderboards
     from ragassay.workbench.evaluation_tables import board_sheet, correlation_sheet
@@ -146,9 +146,9 @@ def annotators(
     like_original: bool = False,
     latex: Path | None = None,
 ) -> Tables:
-    """Show how grades agree with people's judgments: by grade, and at each minimum with kappa.
+    """Show how grades agree with people's judgments: by grade, and with kappa at each minimum.
 
-    A passage's label is the rating that its best item reaches; with --min-answers 2 its second
+    A passage's label is the rating of its best item; with --min-answers 2, of its second
     best, and so on.
 
     For example:
@@ -157,7 +157,7 @@ def annotators(
 
     Options:
         min_answers: Items that a passage must cover: 1, 2, 5; repeat for more.
-        like_original: Count a passage without a grade as 0 and, without ratings, ask for an item
+        like_original: Count a passage without a grade as 0 and, without ratings, require one item
             more.
         latex: Write the tables as LaTeX.
     """
@@ -185,16 +185,16 @@ def verify(
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show item by item what was extracted beside what was graded, the surest first.
+    """Show, item by item, the extracted answers beside the grades, the most certain first.
 
-    High ratings of what does not answer the item say that the prompt or the model should change.
+    A high rating of a text that does not answer the item means: change the prompt or the model.
 
     For example:
 
       ragassay grades verify graded.jsonl.gz --testbank questions.jsonl.gz --query 940547 --limit 10
 
     Options:
-        item: Only items whose id or text has this in it.
+        item: Only items whose id or text contains this.
     """
     from ragassay.workbench.tables import verify_sheets
 
@@ -271,7 +271,7 @@ def spurious(
     finding: Literal["spurious", "any", "none"] | None = None,
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show items that non-relevant passages cover, that any passage covers, and that none does.
+    """Show items that non-relevant passages cover, that any passage covers, and that none covers.
 
     For example:
 
@@ -279,7 +279,8 @@ def spurious(
       ragassay grades spurious graded.jsonl.gz --finding none --csv unused.csv
 
     Options:
-        finding: Only items that non-relevant passages, any passage, or none covers.
+        finding: Only items of this kind: covered by non-relevant passages, by any passage, or by
+            none.
     """
     from ragassay.workbench.oversight import item_uses
     from ragassay.workbench.tables import spurious_sheet
@@ -291,7 +292,7 @@ def spurious(
 
 @shows_grades(100, takes_first=False)
 def agreement(file: GradedFile, chosen: GradeFilter, *, min_rating: MinRating = None) -> Tables:
-    """Show how far graders agree on the same items: Cohen's kappa, Krippendorff's alpha.
+    """Show how well graders agree on the same items: Cohen's kappa, Krippendorff's alpha.
 
     A grader is a model with a class of prompts. Models are also compared over all kinds of items,
     by the classes that both have.

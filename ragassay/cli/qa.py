@@ -41,13 +41,13 @@ def generate(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Write question-answer pairs from papers, that can be understood without them.
+    """Write question-answer pairs from papers that a reader understands without the paper.
 
-    A model writes the pairs of a paper in one call. Rules find those that need the paper ("Figure
-    5"), have a number that it does not, tell their answer, say nothing specific or repeat another
-    one; a second model may rate the others. What is flawed is written again and checked again,
-    until all is well, or --rounds or --max-tokens ends it; pairs that still have a flaw are left
-    out and counted.
+    A model writes the pairs of a paper in one call. Rules find pairs that need the paper ("Figure
+    5"), have a number that is not in it, contain their answer, are not specific or repeat another
+    one. A second model may rate the others. Pairs with a flaw are written and checked again, until
+    none has a flaw, or --rounds or --max-tokens ends it. Pairs that still have a flaw are left out
+    and counted.
 
     The same command again resumes a stopped run and tries papers without pairs again; its state is
     in OUT.state.sqlite.
@@ -68,16 +68,16 @@ def generate(
         target: The file to write; end it in .jsonl.gz to pack it.
         number: Pairs of a paper.
         evaluator: A second model that rates each pair in the five dimensions of RACAR; a pair that
-            is rated below --least goes to repair with the reason. NAME@URL has an endpoint of its
+            is rated below --least is repaired, with the reason. NAME@URL has an endpoint of its
             own. By default rules alone check.
         least: Lowest rating, 1 to 3, in any dimension.
-        baseline: Write by another method, to compare with: five pairs a paragraph, nothing checked,
-            paragraphs spread over the paper until there are --n.
-        rounds: Most rounds that repair and replace pairs.
-        max_tokens: Tokens of a paper after which no call begins; 0: any.
-        long: What a prompt has of a paper: all of it, which hosted models bill from their cache in
-            every further call; or groups of sections, to which the pairs are dealt by length.
-        section_chars: Most characters of a group of sections.
+        baseline: Write by a simpler method, to compare with: five pairs a paragraph, nothing
+            checked, paragraphs spread over the paper until there are --n.
+        rounds: Maximum number of rounds that repair and replace pairs.
+        max_tokens: After this number of tokens on a paper, no call begins; 0 for no limit.
+        long: The part of a paper in a prompt: all of it, which hosted models bill from their cache
+            in every further call; or groups of sections, to which the pairs are dealt by length.
+        section_chars: Maximum characters of a group of sections.
         keywords: What all pairs should be about. Repeat for more. By default the paper's own
             keywords, or those that TopicRank finds in it.
     """
@@ -130,7 +130,7 @@ FLAWS = {
     "number": "a number that the paper does not have",
     "too_short": "an answer of a few words",
     "no_specifics": "an answer with nothing specific",
-    "answer_told": "the question tells the answer",
+    "answer_told": "the question contains the answer",
     "duplicate": "asks what another one does",
     "rated_low": "rated below --least",
     "given_up": "the model had no better one",
@@ -159,14 +159,14 @@ PairsArgument = Annotated[
     Argument(
         help="Question-answer pairs: what `ragassay qa generate` wrote, JSON or JSON lines with "
         "question and answer, CSV with the columns question, answer and paper, or SciQAG's JSON, "
-        "which brings its papers."
+        "which contains its papers."
     ),
 ]
 Papers = Annotated[
     Path | None,
     Option(
         help="The papers: a file or folder of JATS XML (PubMed Central), PDF, text or JSON; not "
-        "needed where PAIRS brings them."
+        "needed if PAIRS contains them."
     ),
 ]
 
@@ -191,8 +191,8 @@ def evaluate(
     """Measure question-answer pairs against their papers, whoever wrote them.
 
     Without a judge: which numbers of the answers the paper has, which words need the paper ("this
-    study", "Figure 5"), how much of the paper the answers cover, how alike the questions are; and
-    of RACAR's ratings those that can be told without one. With --model: relevance, agnosticism,
+    study", "Figure 5"), how much of the paper the answers cover, how similar the questions are; and
+    those of RACAR's ratings that need no judge. With --model: relevance, agnosticism,
     completeness, accuracy and reasonableness of each pair, 1 to 3, with reasons and places of the
     paper, and how far each two questions ask for the same.
 
@@ -238,11 +238,11 @@ def audit(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Find out what a judge of pairs can tell, on pairs that are damaged on purpose.
+    """Measure what a judge of pairs notices in pairs that are damaged on purpose.
 
     A wrong number (accuracy), "in this paper" (agnosticism), half an answer (completeness), a
     question about nothing in the paper (relevance), an answer that contradicts itself
-    (reasonableness). Whole and damaged pairs are rated alike, each alone with its paper, and for
+    (reasonableness). Undamaged and damaged pairs are rated, each alone with its paper, and for
     each dimension the judge is trusted, weak or blind.
 
     For example:
@@ -254,7 +254,7 @@ def audit(
     4 the judge is blind somewhere, with --strict.
 
     Options:
-        number: Whole pairs that are damaged; 0 for all.
+        number: Number of pairs to damage; 0 for all.
         attacks: Only this damage; by default all.
         seed: Seed of the choice and of the damage.
     """
@@ -278,8 +278,8 @@ def keep(
 ) -> int:
     """Keep the pairs that a judge rated well in every dimension.
 
-    A pair that lacks one of the ratings is not kept: nobody said that it is good. What is kept
-    trains a generator (`ragassay qa export --as sft`, `ragassay finetune`), or tests a RAG system.
+    A pair without one of the ratings is not kept. The kept pairs can
+    train a generator (`ragassay qa export --as sft`, `ragassay finetune`), or test a RAG system.
 
     For example:
 
@@ -291,7 +291,7 @@ def keep(
     Options:
         run: A folder of `ragassay qa evaluate` with RACAR's ratings.
         out: The file of pairs to write.
-        least: Least score, 1 to 3: of one dimension (accuracy=2.5), or of all.
+        least: Minimum score, 1 to 3: of one dimension (accuracy=2.5), or of all.
     """
     from ragassay.formats.papers.pairs import write_pairs
     from ragassay.qa.scores import filter_pairs, least_scores

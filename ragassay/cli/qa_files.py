@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
-    """Read papers, and show what was read of them.
+    """Read papers, and show their parts.
 
     PAPERS is JATS XML of PubMed Central (also a set of articles, as efetch sends it), PDF, plain
     text, SciQAG's JSON, or what --out wrote; a file's form is recognised by its content, and any
     file may be gzip. Abstract and body are the running text; tables, captions, references and back
     matter are kept apart.
 
-    A PDF tells less than the same paper as JATS: its tables come out as lines of text, and some
-    headings stay in their paragraph. Scanned pages have no text, and are rejected.
+    A PDF gives less than the same paper as JATS: its tables become lines of text, and some
+    headings become part of a paragraph. Scanned pages have no text, and are rejected.
 
     Keywords are TopicRank's, 20 a paper; the authors' own stay.
 
@@ -43,7 +43,7 @@ def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
     Options:
         papers: A paper, or a folder of papers.
         out: Write the papers here, as JSON lines; packed with .gz.
-        keywords: Find keywords for papers that name none.
+        keywords: Find keywords for papers that have none.
     """
     from ragassay.formats.papers import read_papers, write_papers
     from ragassay.qa.report import paper_sheet
@@ -67,7 +67,7 @@ def export(
     papers: Path | None = None,
     instruction: Path | None = None,
 ) -> int:
-    """Write question-answer pairs as what other tools read.
+    """Write question-answer pairs in the formats of other tools.
 
     ragas: a test set (user_input, reference, reference_contexts). deepeval: goldens (input,
     expected_output, context). bioasq: questions with ideal answer, documents and snippets.
@@ -76,7 +76,7 @@ def export(
     reply as "answer", its own passages as "sources" if it has some. sft: a training example a
     paper (instruction, input, output), as SciQAG trains its generator.
 
-    A paper's licence is written with what was made of it.
+    The licence of each paper is written beside its pairs.
 
     For example:
 
@@ -88,11 +88,11 @@ def export(
 
     Options:
         pairs: Question-answer pairs: JSON lines, CSV with question and answer, or SciQAG's JSON,
-            which brings its papers.
+            which contains its papers.
         out: The file to write; packed if it ends in .gz.
         form: ragas, deepeval, bioasq, testbank, jsonl, or sft; see below.
         papers: The papers of the pairs, as `ragassay qa read` takes them.
-        instruction: Of sft: a text file, what the model is told; by default the writer's.
+        instruction: For sft: a text file with the model's instruction; by default the writer's.
     """
     from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
     from ragassay.reports.text import count_text

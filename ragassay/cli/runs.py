@@ -30,7 +30,7 @@ class ListByDefault(TyperGroup):
     """Takes what is no command for the folder to list."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `list` before anything but a command or --help."""
+        """Insert `list` if no command and no --help is given."""
         if not args or args[0] not in (*self.commands, "--help"):
             args = ["list", *args]
         return super().parse_args(ctx, args)
@@ -47,9 +47,9 @@ app = typer.Typer(
 
 @app.command("list")
 def list_runs(folder: Annotated[Path, Argument()] = RUNS, as_json: Json = False) -> None:
-    """List the runs of a folder, the newest first; `list` may be left out.
+    """List the runs of a folder, the newest first. `ragassay runs` alone does the same.
 
-    Each with its answers, judge, main scores, findings that lead its report, and state: finished,
+    Each has its answers, judge, main scores, number of main findings, and state: finished,
     running, stopped at 34 of 90, failed, damaged.
 
     For example:
@@ -109,7 +109,7 @@ def open_run(
 
 
 def report(run: RunFolderArgument, as_json: Json = False) -> None:
-    """Write report.html and report.md of a run again, and print its tables.
+    """Write report.html and report.md of a run again, and print the run.
 
     It also works for a stopped run: the report then covers the finished answers.
     """
@@ -121,8 +121,8 @@ def report(run: RunFolderArgument, as_json: Json = False) -> None:
     evaluations = folder.evaluations()
     if any(one.pairs for one in evaluations[:1]):
         raise InputError(
-            f"{run} is a run of pairs, and does not keep their papers: repeat its `ragassay qa "
-            "evaluate`, which asks nothing again and writes qa.html anew"
+            f"{run} is a run of pairs, which does not keep their papers: run `ragassay qa "
+            "evaluate` again. It asks no question twice and writes qa.html again"
         )
     summary = folder.summary() or summarize(
         evaluations, manifest.answers.n_items, len(folder.failures()), len(folder.rejections())
@@ -145,14 +145,14 @@ def review_target(
 ) -> None:
     """Review verdicts, grades or a test bank in the browser.
 
-    The page shows one verdict at a time beside the answer, its evidence and everything else that
-    was said of it; what is most worth a look comes first: what leads the report, what is undecided,
-    what judges differ on. Keys do it all: j and k go on and back, digits say another label or
+    The page shows one verdict at a time beside the answer, its evidence and all other
+    verdicts on it. The most useful come first: main findings, undecided verdicts,
+    disagreements of judges. All works by keys: j and k: next and previous; digits: another label or
     rating, a accepts the model's, e edits, x rejects, u takes back, / filters, ? helps; of a
     graded file, o shows the tables that oversee its grades.
 
-    What you say is added to reviews.jsonl in the run folder, or to FILE.reviews.jsonl beside a
-    file; nothing that the model said is changed. `ragassay meta-evaluate RUN --human RUN` and
+    Your labels are added to reviews.jsonl in the run folder, or to FILE.reviews.jsonl beside a
+    file; the model's verdicts stay unchanged. `ragassay meta-evaluate RUN --human RUN` and
     `ragassay optimize ... --data RUN` read it as it is. Several people may review at once, each
     with a page of their own.
 
@@ -166,9 +166,9 @@ def review_target(
 
     Options:
         target: A run folder of `ragassay evaluate`, a file of test banks, or a graded file.
-        who: Your name; without, the page asks for it.
-        testbank: Of a graded file: the test bank that has the texts of its items. Repeat for more.
-        port: Port of the page; 0 takes a free one.
+        who: Your name; by default the page asks for it.
+        testbank: For a graded file: the test bank with the texts of its items. Repeat for more.
+        port: Port of the page; 0 for a free one.
         no_open: Print the address, and open no browser.
     """
     from ragassay.review.server import serve_page
@@ -217,8 +217,9 @@ def serve(
           http://HOST:4000/v1
 
     Options:
-        port: 0 has the operating system choose one.
-        host: Where to listen; 0.0.0.0 lets other machines in, over HTTP without encryption.
+        port: Port of the server; 0 for a free one.
+        host: Address to listen on; 0.0.0.0 lets other machines connect, over HTTP without
+            encryption.
         model: Serve this model too: a LiteLLM name, hosted or ragassay/PATH; with an endpoint as
             NAME@http://HOST:PORT/v1. Can be given several times.
         only: Serve the models of --model alone.

@@ -50,24 +50,24 @@ def strategies(
     Each answer is rated five times: by the judge's own understanding of a rubric (zero-shot), with
     what the rubric means (knowledge), with two examples besides (few-shot), thinking step by step
     (chain-of-thought), and with knowledge and a made-up rating of an expert that is the opposite of
-    what people said (perturbed). Shown are, for each rubric,
+    people's rating (perturbed). The command shows, for each rubric,
 
-    1. agreement of people and the judge (Krippendorff's alpha), by the way of asking;
+    1. agreement of people and the judge (Krippendorff's alpha), by prompting strategy;
 
     2. how well people agree with each other, and the judge with itself;
 
-    3. the share of ratings that the made-up one did not change;
+    3. the share of ratings that the made-up rating did not change;
 
     4. the sentiment of the justifications.
 
     The two examples are the answers to other questions that people rated best and worst on the
-    rubric; where there are none, the rubric's own.
+    rubric; if there are none, the rubric's own.
 
     One judge is asked; for a fine-tuned one, its base model. By default the rubrics are those of
     the file's ratings. Without people's ratings the judge is misled by the opposite of its own
     usual rating.
 
-    The folder has one run for each way of asking, and the tables as CSV, LaTeX and Markdown; the
+    The folder has one run for each strategy, and the tables as CSV, LaTeX and Markdown; the
     same command again resumes a stopped run.
 
     For example:
@@ -78,8 +78,8 @@ def strategies(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some rating failed.
 
     Options:
-        human: Ratings of people; by default those that the file of answers holds.
-        inversion: How people's usual rating is turned over to mislead the judge: to the opposite
+        human: Ratings by people; by default those in the file of answers.
+        inversion: How people's usual rating is inverted to mislead the judge: to the opposite
             end of the scale (extreme), or to its mirror image (mirror: of 1 to 5, 2 becomes 4 and 3
             stays). The paper's equation is not in its published text.
     """
@@ -150,18 +150,18 @@ def rationales(
 ) -> int:
     """Check the reasons that a judge gives for its ratings.
 
-    Without a model are measured, for each rubric: how much of a reason is recited from the rubric,
-    whether it names anything of the answer, and whether its sentiment goes against the rating.
+    Without a model, it measures for each rubric: how much of a reason is copied from the rubric,
+    whether it names anything from the answer, and whether its sentiment contradicts the rating.
 
-    With --judge, which should be another model than the one that gave the reasons, each reason is
+    With --judge (use another model than the one that gave the reasons), each reason is
     also checked by the six criteria of Kim et al. 2023, as YESciEval's authors did by hand: not
     consistent with its score, too general and abstract, overly optimistic, not relevant to the
-    response, overly critical, unrelated to the rubric. What the model sees it has to quote.
+    response, overly critical, unrelated to the rubric. The model must quote what it finds.
 
     The folder holds the tables (rationales.csv, rationales.md), every reason with what was found
     (reasons.csv), and sheet.csv, in which people write yes or no; --labels reads it back and shows
-    their shares, and beside a model how often both agree. The same command again asks a model for
-    nothing twice.
+    their shares and, with a model, how often both agree. The same command again asks no question
+    twice.
 
     For example:
 
@@ -176,8 +176,8 @@ def rationales(
         reasons: Run folder of a judge; or a file of answers whose ratings come with reasons, as
             YESciEval's.
         labels: A sheet.csv that people filled in with yes and no.
-        rubric_text: The rubrics as the judge read them, where these are not ragassay's: YAML or
-            JSON, a text for each name. What is recited, is recited from them.
+        rubric_text: The rubrics that the judge read, if these are not ragassay's: YAML or
+            JSON, a text for each name.
     """
     from ragassay.reports.text import count_text
     from ragassay.studies.rationales import audit_reasons, read_reasons, write_reason_audit

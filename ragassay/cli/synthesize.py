@@ -42,10 +42,10 @@ def synthesize(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Have several models answer questions from papers, to compare them.
+    """Let several models answer questions from papers, to compare them.
 
     Each --model writes one paragraph for each question, with citations by number, from the same
-    papers (YESciEval's LLMgen): those that QUESTIONS brings as sources; for a question that brings
+    papers (YESciEval's LLMgen): those that QUESTIONS has as sources; for a question that has
     none, the best that a search of --corpus finds, retracted ones left out. NAME@URL gives a model
     an endpoint of its own. Gold nuggets and reference answers of QUESTIONS are kept.
 
@@ -53,12 +53,12 @@ def synthesize(
     `ragassay evaluate`, `similarity` and, after evaluations by several judges, `matrix` take it as
     it is.
 
-    The same command again goes on where it stopped; its state is in OUT.state.sqlite. What was
-    written is not paid for again when models or questions are added. What failed is named, and
+    The same command again resumes a stopped run; its state is in OUT.state.sqlite. What was
+    written is not paid for again when models or questions are added. Failures are named, and
     tried again with --retry-failed.
 
-    With --engine ray, the workers of a Ray cluster write: the file is the same, and either engine
-    goes on with what the other has left. Papers are searched for by this process.
+    With --engine ray, the workers of a Ray cluster write. The file is the same, and either engine
+    continues the other's run. This process searches for papers.
 
     For example:
 
@@ -76,7 +76,7 @@ def synthesize(
     Options:
         queries: YESciEval's file of questions, or questions, answers or topics in any format.
         models: A model that writes, by its LiteLLM name; ragassay/ORG/NAME is loaded into this
-            process. With @URL behind it, it has an endpoint of its own. Repeat for more.
+            process. NAME@URL gives it an endpoint of its own. Repeat for more.
         endpoint: Endpoint of the first --model, and of others of its provider.
         target: The file of answers to write; end it in .jsonl.gz to pack it. By default
             runs/QUESTIONS-answers.jsonl.

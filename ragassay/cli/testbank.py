@@ -180,9 +180,9 @@ def edit(
 ) -> int:
     """Change a test bank: in your editor, or by option.
 
-    Ids stay though texts change. BANK itself stays as it is: what is changed is added to
-    BANK.reviews.jsonl with who, when and why, and every command reads both. Where two people
-    changed the same, the later word counts.
+    Items keep their ids. BANK itself stays as it is: changes are added to
+    BANK.reviews.jsonl with who, when and why, and every command reads both. If two people
+    changed the same item, the later change counts.
 
     For example:
 
@@ -192,9 +192,9 @@ def edit(
       ragassay testbank edit bank.jsonl.gz --who ada --undo last
 
     Options:
-        who: Who changes it.
-        why: Why.
-        item: The item, by its id or the beginning of it.
+        who: Your name.
+        why: The reason for the change.
+        item: The item's id, or the beginning of it.
         text: Its new text.
         answer: Its known answers, in place of those before; repeat for more.
         secret: Whether systems may not see it.
@@ -225,7 +225,7 @@ def split(
     seed: Annotated[int, Option(min=0)] = 0,
     secret: Annotated[list[str] | None, Option(metavar="ID")] = None,
 ) -> int:
-    """Split a test bank into a public and a secret part, so that no system studies to the test.
+    """Split a test bank into a public and a secret part, so that systems cannot be tuned to it.
 
     Each query is in both parts, and each part of a query. Secret items stay secret.
 
@@ -287,12 +287,12 @@ def lint(
     quiet: Quiet = False,
     **options: Unpack[Keywords],
 ) -> int:
-    """Find items that grade badly, and say how to mend them.
+    """Find items that are bad for grading, and say how to improve them.
 
-    Leading questions ("isn't it?") and such that tell their known answer, two questions in one,
-    questions to the reader ("Have you ..."), questions that do not say what they are about ("the
-    show"), and items that say what another one does. With --corpus also items to which no document
-    comes close: a hint, as most of what is unanswerable looks answerable.
+    Leading questions ("isn't it?"), questions that contain their known answer, two questions in
+    one, questions to the reader ("Have you ..."), questions without a clear subject ("the show"),
+    and items that repeat another one. With --corpus also items to which no document is similar.
+    This is only a hint: most unanswerable items look answerable.
 
     For example:
 

@@ -42,10 +42,10 @@ def create(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Have a model write exam questions or nuggets for every query.
+    """Let a model write exam questions or nuggets for every query.
 
-    One call a query, part and kind. Items that say what another one of their query does are left
-    out. Look them over before you grade by them: `testbank lint`, `testbank edit`.
+    One call for each query, part and kind. Items that repeat another one of their query are left
+    out. Check the items before you grade with them: `testbank lint`, `testbank edit`.
 
     The same command again resumes a stopped run and tries failed queries again; its state is in
     OUT.state.sqlite. Without a judge, --kind nuggets --from documents (or reference) takes the
@@ -63,9 +63,9 @@ def create(
         queries: Queries: JSON {"id": "text"}, topics of TREC, JSON lines {"id", "text"}, pages
             {"query_id", "title", "facets": [{"id", "text"}]}, or answers that `ragassay evaluate`
             reads.
-        kind: What is written.
+        kind: What to write: questions or nuggets.
         per_query: Items of a query, or of each of its parts.
-        source: What is written from: the query alone; the documents of the answers or of --corpus;
+        source: What the model reads: the query alone; the documents of the answers or of --corpus;
             the reference answers, which are known to be right.
         documents: Documents of --corpus that are read for a query.
         answers: Write each question's answer too; by default with --from documents or reference,
@@ -106,7 +106,7 @@ def import_bank(
     queries: Path | None = None,
     collection: Collection = "",
 ) -> int:
-    """Make a test bank of items that others wrote.
+    """Make a test bank from items that others wrote.
 
     The form is recognised by the content. Without --kind, lists by hand are questions where all
     items end with a question mark.
@@ -120,7 +120,7 @@ def import_bank(
         file: Items by hand (one a line with --query, `id TAB text`, or CSV
             query,text,answers,facet,kind), nuggets of TREC's QA track, gold nuggets, the
             nuggetizer's output, questions with an answer key (TQA).
-        query: The query of a file that names none.
+        query: The query, if the file does not name it.
         queries: Queries, where FILE has only their ids.
     """
     from ragassay.formats import write_test_banks

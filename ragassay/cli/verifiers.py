@@ -80,7 +80,7 @@ Seed = Annotated[int, Option(min=0, help="Of the draw.")]
 
 @app.command()
 def kinds(as_json: Json = False) -> None:
-    """List the verifiers that write a label or score, beside inference models and judges.
+    """List the verifiers that write a label or a score, besides inference models and judges.
 
     A model of the hub is known by its name; any other is named KIND:MODEL, where MODEL is a name on
     the hub or a folder. A kind alone stands for its published model. AlignScore and SummaC-Conv
@@ -117,9 +117,9 @@ def fit(
 ) -> int:
     """Find the threshold at which a verifier has the highest F1.
 
-    Models that score, such as AlignScore and SummaC, need a threshold to say "attributable"; others
-    have one at which they do best. It is fitted to some claims and measured on others: no question,
-    claim or document is on both sides. `--verifier OUT` uses the file wherever a verifier is named.
+    Models that give scores, such as AlignScore and SummaC, need a threshold for "attributable";
+    others have a best threshold too. It is fitted to some claims and measured on others: no
+    question, claim or document is on both sides. `--verifier OUT` then uses the file as a verifier.
 
     For example:
 
@@ -188,8 +188,8 @@ def measure(
 
     Precision, recall and F1 (of the supported claims, macro, weighted), accuracy, and the area
     under the ROC curve of a verifier's share or score, for two labels and for three, with 95 %
-    intervals over questions. A verifier that tells no contradiction has no table of three labels.
-    Claims to which some file's thresholds were fitted are left out for all.
+    intervals over questions. A verifier without the label "contradicts" has no table of three
+    labels. Claims on which thresholds were fitted are left out for all verifiers.
 
     A judge is measured by `ragassay evaluate` and `ragassay meta-evaluate` on the same answers.
     There, under "accuracy", is also the area under the ROC curve of an evaluation's scores against
@@ -249,13 +249,13 @@ def separate(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Show whether scores tell a sentence's own documents from others (BioACE, algorithm 1).
+    """Show whether scores separate a sentence's own documents from others (BioACE, algorithm 1).
 
     Every answer sentence with a document that people call supporting is scored against it, as the
     best of its runs of three sentences, and against the documents of a sentence of another
-    question. Printed are the mean scores of both, how often the first is higher, and the area under
-    the ROC curve; the same for the evidence that people marked, where there is any. By default
-    all-MiniLM-L6-v2 and the embedded verifier are compared.
+    question. The command prints the mean scores of both, how often the first is higher, and the
+    area under the ROC curve; the same for the evidence that people marked, if there is any. By
+    default all-MiniLM-L6-v2 and the embedded verifier are compared.
 
     For example:
 
@@ -368,7 +368,7 @@ def at_k(
       ragassay verifiers at-k medaesqa.json --corpus pubmed/ --k 10,50 --found-by both --out curve
 
     Options:
-        k: Numbers of documents, divided by commas.
+        k: Numbers of documents, separated by commas.
         found_by: Search with the question (BioACE), with each sentence, or with both.
         depth: Hits of a question that are reranked; fewer take less time.
     """

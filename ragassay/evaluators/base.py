@@ -98,7 +98,7 @@ class Run:
 
     @functools.cached_property
     def judges(self) -> BaseJudge | Cascade:
-        """The judge, or the cascade of it and the second one."""
+        """The judge, or the cascade of the judge and the second judge."""
         when = self.settings.judge.escalated_when
         if self.second is None or when is None:
             return self.judge

@@ -35,7 +35,7 @@ from ragassay.records import (
 )
 
 NO_PASSAGE = Failure(reason="no_evidence", detail="no passage was found")
-UNRESOLVED = Failure(reason="unresolved", detail="nothing tells what the citation points to")
+UNRESOLVED = Failure(reason="unresolved", detail="it is unclear what the citation points to")
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,8 @@ _NUMBER = re.compile(r"\d{1,9}")
 def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Document, ...]:
     """Return the sources that a citation is checked against, in their order.
 
-    A citation that names a document by its id is checked against all its passages. One that counts
-    sources, as [2], means that passage alone.
+    A citation that names a document by its id is checked against all its passages. A citation by
+    position, such as [2], is checked against that passage only.
 
     Args:
         citation: The citation; one that points nowhere has no source.

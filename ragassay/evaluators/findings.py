@@ -355,7 +355,7 @@ def _find_unresolved_citations(outcome: Outcome) -> list[Finding]:
         more = ", \u2026" if len(verdicts) > N_SHOWN_MARKS else ""
         message = (
             f"The answer has citation marks ({shown}{more}) and no sources: "
-            f"nothing tells what they point to."
+            f"it is unclear what they point to."
         )
         return [Finding(kind=kind, message=message, level="secondary")]
     return [

@@ -173,7 +173,7 @@ def matched_nuggets(
     return align(similarity, counts & first_of_each([n.text for n in answer]))
 
 
-NO_JUDGE = Failure.left_open("only a judge can tell, and none is named")
+NO_JUDGE = Failure.left_open("this needs a judge, and none is named")
 
 
 class GoldNugget(NamedTuple):

@@ -131,7 +131,9 @@ class OwnEvaluator(Evaluator[OwnItem]):
         version: str = "",
     ) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-            raise SettingsError(f"evaluator {name!r}: a name is of a-z, 0-9 and _, a letter first")
+            raise SettingsError(
+                f"evaluator {name!r}: a name has only a-z, 0-9 and _, and starts with a letter"
+            )
         if labels and (len(set(labels)) < 2 or not set(good) <= set(labels)):
             raise SettingsError(f"evaluator {name}: give two labels or more, and `good` of these")
         if scale[0] >= scale[1]:

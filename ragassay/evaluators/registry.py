@@ -58,7 +58,7 @@ def find_evaluator(name: str) -> OwnEvaluator:
     found = _import_evaluator(name) if ":" in name else _entry_point(name)
     if not isinstance(found, OwnEvaluator):
         raise SettingsError(
-            f"{name} is no evaluator: decorate the function with @ragassay.evaluator"
+            f"{name} is not an evaluator: decorate the function with @ragassay.evaluator"
         )
     return found
 

@@ -124,7 +124,7 @@ class Item:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The names of its fields, of those around it, and of those in its metadata."""
+        """The names of its fields, of its parent's fields, and of its metadata."""
         nested = (
             f"{name}.{key}"
             for name in METADATA_FIELDS

@@ -160,7 +160,7 @@ def records_from_rows(
 
 
 def with_gold(found: ReadResult, nuggets: AnyPath | None) -> ReadResult:
-    """Give gold nuggets of a file to the records that bring none; as `read_records` does."""
+    """Give gold nuggets of a file to the records that have none; as `read_records` does."""
     nuggets = None if nuggets is None else Path(nuggets)
     if nuggets is None:
         return found

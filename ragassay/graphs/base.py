@@ -130,7 +130,7 @@ def add_call(
     An error that ends the run is raised from there, when the calls beside it have ended.
 
     Args:
-        on_failure: Returns what stands for the result of a failed call.
+        on_failure: Returns a replacement for the result of a failed call.
         given: What the node takes.
         goto: The node that comes after a failed one.
         max_attempts: Most attempts of a call that fails for a temporary reason.

@@ -31,7 +31,7 @@ REPEATED = 0.98
 """Cosine with an earlier sentence from which one repeats it: 65 of 133 repeated ones, and none of
 410 others of whole answers (same command)."""
 
-UNDECIDED = Failure.left_open("without a judge only sentences off topic or repeated are told")
+UNDECIDED = Failure.left_open("without a judge, only repeated and off-topic sentences are labelled")
 
 
 class SignalLabeller:

@@ -65,7 +65,7 @@ LOW, HIGH = RACAR_SCALE
 RULES = "1"
 """Version of the rules; raise it when what they decide changes."""
 
-_NOBODY = Failure.left_open("only a judge can tell: name one with --model")
+_NOBODY = Failure.left_open("this needs a judge: name one with --model")
 
 
 class EmbeddedPairRater:
@@ -152,7 +152,7 @@ def _accuracy(pair: QAPair, source: SourceNumbers) -> RacarRating:
         why = f"the paper has {', '.join(astray)} with another unit or among other words"
         return _open("accuracy", pair, LOW, why)
     numbers_text = "its numbers are in the paper" if numbers else "it has no number"
-    return _open("accuracy", pair, HIGH, f"{numbers_text}; the rest only a judge can tell")
+    return _open("accuracy", pair, HIGH, f"{numbers_text}; the rest needs a judge")
 
 
 def _lowest(dimension: RacarDimension, pair: QAPair, reason: str) -> RacarRating:

@@ -219,8 +219,8 @@ def better_verifier_text(cache_dir: Path) -> str:
     fetched = (name for name, one in checkers.items() if read_fetched(one.repository, cache_dir))
     here, best = next(fetched, ""), next(iter(checkers))
     if here:
-        return f"By its paper MiniCheck, which is here, verifies better: --verifier {here}"
-    return f"By its paper MiniCheck verifies better: ragassay models get {best}"
+        return f"By its paper, MiniCheck (already fetched) verifies better: --verifier {here}"
+    return f"By its paper, MiniCheck verifies better: ragassay models get {best}"
 
 
 def _note_file(repository: str, cache_dir: Path) -> Path:

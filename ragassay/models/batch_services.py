@@ -74,7 +74,7 @@ class BatchService(Protocol):
         ...
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Return the replies of a batch that is over, by key, in no order."""
+        """Return the replies of a finished batch, by key, in any order."""
         ...
 
 

@@ -285,7 +285,7 @@ def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
     made_for = config.architectures or ()
     if not is_writer and not (config.num_labels == 2 and all(a.endswith(head) for a in made_for)):
         raise SettingsError(
-            f"{source.name} is no model of {kind}: that is a {head.removeprefix('For')} of two "
+            f"{source.name} is not a model of {kind}: that is a {head.removeprefix('For')} of two "
             f"classes, and this one is {', '.join(made_for) or 'untold'} of {config.num_labels}"
         )
     return form, is_writer
@@ -299,7 +299,7 @@ def _read_hhem(file: Path) -> dict[str, Any]:
     try:
         weights = {name.removeprefix("t5."): value for name, value in load_file(file).items()}
     except (OSError, SafetensorError) as error:
-        raise SettingsError(f"{file} is no file of weights (safetensors): {error}") from error
+        raise SettingsError(f"{file} is not a file of weights (safetensors): {error}") from error
     # The two are one tensor, and files store it once.
     shared = "transformer.shared.weight", "transformer.encoder.embed_tokens.weight"
     stored = [weights[name] for name in shared if name in weights]

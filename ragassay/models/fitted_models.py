@@ -108,7 +108,7 @@ class FittedVerifier:
         self.fitted, self._model = fitted, model
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return shares of which the largest is the label that the thresholds decide on."""
+        """Return a share for each label; the thresholds' label has the largest share."""
         return decided_shares(self._model.probabilities(pairs), self.fitted.thresholds)
 
     def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:

@@ -148,9 +148,9 @@ class RunLimiter:
             raise BudgetError(UNKNOWN_PRICE)
         if self.spent_usd + estimate_usd > self._max_usd:
             raise BudgetError(
-                f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent, and what is "
-                f"asked next may cost {estimate_usd:.4f} USD; nothing is lost, and the same "
-                "command with more goes on from here"
+                f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent, and the next "
+                f"question may cost {estimate_usd:.4f} USD; nothing is lost, and the same "
+                "command with a higher limit continues from here"
             )
 
     def _check_budget(self) -> None:
@@ -163,7 +163,7 @@ class RunLimiter:
         if self.spent_usd + mean * (self._n_in_flight + 1) > self._max_usd:
             raise BudgetError(
                 f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent; nothing is "
-                "lost, and the same command with more goes on from here"
+                "lost, and the same command with a higher limit continues from here"
             )
 
 

@@ -141,9 +141,9 @@ def as_url(text: str, port: int = 80) -> str:
         host = EVERYWHERE.get(parts.hostname or "", parts.hostname or "")
         chosen = parts.port or (None if has_scheme else port)
     except ValueError as error:
-        raise InputError(f"{text!r} is no address: write http://HOST:PORT ({error})") from error
+        raise InputError(f"{text!r} is not an address: write http://HOST:PORT ({error})") from error
     if parts.scheme not in ("http", "https") or any(map(str.isspace, address)):
-        raise InputError(f"{text!r} is no address: write http://HOST:PORT")
+        raise InputError(f"{text!r} is not an address: write http://HOST:PORT")
     keep_address(address)
     shown = f"[{host}]" if ":" in host else host
     user = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""

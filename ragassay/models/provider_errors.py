@@ -99,7 +99,7 @@ def unreachable(error: BaseException, base: str = "") -> str:
                 "check --api-base"
             )
         if isinstance(cause, _wrong_addresses()):
-            return f"{base or 'its endpoint'} is no address: --api-base is like http://HOST:PORT/v1"
+            return f"{base or 'its endpoint'} is not an address: --api-base is like http://HOST:PORT/v1"
     return ""
 
 

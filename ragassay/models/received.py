@@ -117,7 +117,7 @@ def no_completion(start: bytes) -> str:
     if not start.strip():
         return "the reply is empty"
     told = without_secrets(start.decode("utf-8", "replace"))
-    return f"the reply is no chat completion: {told[:N_CHARS_QUOTED]!r}"
+    return f"the reply is not a chat completion: {told[:N_CHARS_QUOTED]!r}"
 
 
 def refuse_elsewhere(response: httpx.Response) -> None:

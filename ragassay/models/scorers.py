@@ -207,7 +207,7 @@ class AlignScore:
 
     def _misfit(self, problem: str) -> SettingsError:
         return SettingsError(
-            f"{self._checkpoint} is no checkpoint of AlignScore on {self._base}: {problem[:200]}"
+            f"{self._checkpoint} is not a checkpoint of AlignScore on {self._base}: {problem[:200]}"
         )
 
 
@@ -260,11 +260,11 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except UnpicklingError as error:
         raise SettingsError(
-            f"{path} is no checkpoint of tensors: it holds more than tensors, which is not run"
+            f"{path} is not a checkpoint of tensors: it holds more than tensors, which is not run"
         ) from error
     except (OSError, RuntimeError, EOFError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise SettingsError(f"{path} is no checkpoint of tensors: {reason}") from error
+        raise SettingsError(f"{path} is not a checkpoint of tensors: {reason}") from error
     return found.get("state_dict", found)
 
 

@@ -227,7 +227,7 @@ def _refusal(name: str, kind: str, model: str) -> str:
         return f"verifier {name}: {model} is unavailable"
     if Path(model).is_file():
         return (
-            f"verifier {name} is a file that is no model: name a folder, a name on the hub, or a "
+            f"verifier {name} is a file, but not a model: name a folder, a name on the hub, or a "
             "file of `ragassay verifiers fit`"
         )
     return ""
@@ -238,7 +238,8 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
     if labels != adapters.VERDICTS:
         option = "--correctness" if labels == adapters.CORRECTNESS else "--labeller"
         raise SettingsError(
-            f"{adapter.model} says {' or '.join(labels)} and is no verifier: name it with {option}"
+            f"{adapter.model} says {' or '.join(labels)} and is not a verifier: name it with "
+            f"{option}"
         )
 
 

@@ -201,7 +201,7 @@ def joined_rubrics(shipped: Mapping[str, Rubric], own: Iterable[Rubric]) -> dict
     known = dict(shipped)
     for rubric in own:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", rubric.name):
-            raise SettingsError(f"rubric {rubric.name!r}: a name is of a-z, 0-9 and _")
+            raise SettingsError(f"rubric {rubric.name!r}: a name has only a-z, 0-9 and _")
         if rubric.name in known:
             raise SettingsError(f"rubric {rubric.name}: the name is taken; choose another")
         known[rubric.name] = rubric

@@ -188,7 +188,7 @@ def write_report(notes: Path, out: Path) -> list[str]:
 
     Args:
         notes: What the processes noted: a manifest for each judge and settings, evaluations,
-            failures. An answer that was evaluated twice, as a test was repeated, counts once.
+            failures. An answer that a repeated test evaluated twice counts once.
 
     Returns:
         Lines for the terminal: what the answers came to, and by which judge.

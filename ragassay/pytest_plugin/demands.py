@@ -111,7 +111,7 @@ def bound_of(name: str, text: str | float) -> tuple[str, float]:
     except (TypeError, ValueError) as error:
         signs = ", ".join(SIGNS)
         raise InputError(
-            f"{name}={text!r} is no bound: a number behind one of {signs}, e.g. '>=3.5'"
+            f"{name}={text!r} is not a bound: a number behind one of {signs}, e.g. '>=3.5'"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The attacks and results of an audit of a judge, and a judge measured against itself."""
+"""The attacks and results of an audit of a judge, and the repeated verdicts of a judge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AttackFamily = Literal["rubric", "clinical", "injection", "pair"]
 Severity = Literal["subtle", "extreme"]
 
 Trust = Literal["trusted", "weak", "blind"]
-"""Verdicts on a judge: does it tell damaged answers from whole ones, or resist an injection?"""
+"""Verdicts on a judge: does it rate damaged answers lower, or resist an injection?"""
 
 Variant = Literal["benign", "subtle", "extreme"]
 """An answer as it was written, or the severity of its damage (YESciEval, section 4.4)."""
@@ -75,7 +75,7 @@ class AttackFigure(Frozen):
         damaged: Mean over the damaged ones.
         detection: Share of pairs in which the damaged answer has the lower score; a tie does not
             count.
-        auroc: How well the score alone tells damaged answers from whole ones.
+        auroc: How well the score alone separates damaged answers from undamaged ones.
         lift: Mean of damaged minus benign; above 0 the attack raises the score.
         optimism_error: Mean excess of the damaged answers' ratings over the desired rating, in
             points; 0 where all are as low as they should be. Only for rubrics.

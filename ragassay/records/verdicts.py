@@ -449,7 +449,7 @@ class SentenceNuggets(VerdictBase):
     """The facts of one sentence of the answer or of the reference, or of the whole text.
 
     Attributes:
-        sentence: 1-based; 1 where the text was read as a whole, and its nuggets say theirs.
+        sentence: 1-based; 1 if the text was read as a whole; each nugget then has its own sentence.
         nuggets: Not empty for a sentence that states something, unless `failure` is set.
     """
 

@@ -98,8 +98,8 @@ def _note(evaluation: Evaluation) -> str:
     if not is_number(recall.value):
         return ""
     return (
-        f"{recall.n_unscored} unscored: a nugget marked as missed may stand in a sentence "
-        "whose facts are missing."
+        f"{recall.n_unscored} unscored: the answer may state a nugget marked as missed, in a "
+        "sentence without a list of facts."
     )
 
 

@@ -18,7 +18,7 @@ from ragassay.reports.text import (
 TrustTone = Literal["good", "wary", "bad", "unscored"]
 
 NOT_AUDITED = (
-    "Not audited: the same command with --audit 20 finds out which rubrics this judge can tell."
+    "Not audited. Run the same command with --audit 20 to measure this judge on each score."
 )
 UNTOLD = "too few"
 WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
@@ -41,8 +41,8 @@ OTHERS = "Changed facts, and text that talks to the judge"
 WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")
 
 EXPLANATION = (
-    "Some answers were damaged on purpose, and judged together with the whole ones. Trusted: "
-    "nearly all plainly damaged answers and most of the subtly damaged ones get the lower score. "
+    "Some answers were damaged on purpose, and judged like the undamaged ones. Trusted: "
+    "nearly all plainly damaged answers and most of the subtly damaged ones get a lower score. "
     "Blind: no better than chance. Weak: in between."
 )
 
@@ -82,7 +82,7 @@ class CertificateView:
         )
         sections = {len(self.rubrics): Shown(OTHERS)}
         columns = words("Of", "Judge is", "Why")
-        return Sheet("What this judge can tell", columns, rows, self.basis, sections=sections)
+        return Sheet("Audit of this judge", columns, rows, self.basis, sections=sections)
 
 
 def view_certificate(audit: Audit) -> CertificateView:
@@ -120,7 +120,7 @@ def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
     for trust in ("blind", "weak", None):
         titles = [target_title(t.target).lower() for t in rubrics if t.trust == trust]
         if titles:
-            start = "too few pairs to tell" if trust is None else f"{trust} on"
+            start = "too few pairs for" if trust is None else f"{trust} on"
             named.append(f"{start} {join_words(titles)}")
     n_trusted = sum(t.trust == "trusted" for t in rubrics)
     what = "dimension" if all(t.family == "pair" for t in rubrics) else "rubric"
@@ -130,12 +130,12 @@ def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
 
 def basis_text(audit: Audit) -> str:
     """Return the number of answers behind the certificate, and what was left out."""
-    source = "held by the file" if audit.pools == "given" else f"made with seed {audit.seed}"
+    source = "read from the file" if audit.pools == "given" else f"made with seed {audit.seed}"
     is_of_pairs = any(trust.family == "pair" for trust in audit.certificate)
-    whole = count_text(audit.n_answers, f"whole {'pair' if is_of_pairs else 'answer'}")
+    whole = count_text(audit.n_answers, f"undamaged {'pair' if is_of_pairs else 'answer'}")
     hurt = count_text(audit.n_perturbed, "damaged one")
     parts = [
-        f"Judge: {audit.judge}{', told what was measured of each answer' * audit.is_measured}",
+        f"Judge: {audit.judge}{', with the signals of each answer' * audit.is_measured}",
         f"{whole} and {hurt}, {source}",
     ]
     if audit.paraphraser:
@@ -175,7 +175,7 @@ def _injection(lines: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
     among = f", the worst of {count_text(len(telling), 'score')}" if len(telling) > 1 else ""
     n_silent = len(lines) - len(telling)
     if n_silent:
-        among += f" ({n_silent} more had no room to rise)"
+        among += f" ({n_silent} more were already at the top)"
     return (
         TrustLine(
             line.title,

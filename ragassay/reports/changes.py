@@ -43,9 +43,9 @@ WORDS: dict[Direction, str] = {"worse": "worse", "better": "better", "same": "no
 METHOD = (
     "Each score is a mean over the questions that both sides answer. Significance: paired "
     f"permutation tests over questions, two-sided, at {ALPHA:g} after Holm's correction over all "
-    "scores shown; intervals of 95 % resample questions. An answer is worse with more serious "
-    "findings than before, or, with as many, where its scores fall by more than "
-    f"{MARGIN:.0%} of their scales on average; better is the reverse."
+    "scores shown; 95 % intervals resample questions. An answer is worse if it has more serious "
+    "findings than before, or as many and scores that fall by more than "
+    f"{MARGIN:.0%} of their scales on average. It is better in the reverse case."
 )
 
 
@@ -176,14 +176,14 @@ def _notes(change: Change) -> list[str]:
         n = max(score.test.n_questions for score in change.scores)
         few = count_text(n, "question")
         scores = count_text(len(change.scores), "score")
-        notes.append(f"With {few} and {scores} no difference can be significant.")
+        notes.append(f"With {few} and {scores}, no difference can be significant.")
     lost = [
         f"{count_text(len(found), 'answer')} of {name}"
         for name, found in ((change.old, change.only_old), (change.new, change.only_new))
         if found
     ]
     if lost:
-        notes.append(f"Without a partner, and left out: {join_words(lost)}.")
+        notes.append(f"Left out, because only one side has them: {join_words(lost)}.")
     return notes
 
 

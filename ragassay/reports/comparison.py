@@ -82,7 +82,7 @@ def pair_test_sheet(board: Leaderboard) -> Sheet:
     )
     caption = (
         "Paired permutation tests over questions, two-sided; "
-        f"bold: told apart at {ALPHA:g} after Holm's correction over all pairs"
+        f"bold: significant at {ALPHA:g} after Holm's correction over all pairs"
     )
     return Sheet(f"{score_title(board.key)}: pairs", columns, rows, caption)
 
@@ -90,11 +90,11 @@ def pair_test_sheet(board: Leaderboard) -> Sheet:
 def coverage_text(board: Leaderboard) -> str:
     """Explain how ties are found, and on how many questions systems are compared."""
     text = (
-        "Tied: the ranks that the paired tests leave open (Holm, "
+        "Tied: the possible ranks by the paired tests (Holm, "
         f"{ALPHA:g}); all systems share {board.n_shared} of {board.n_questions} questions"
     )
     if board.n_shared < board.n_questions:
-        text += "; a mean is over a system's own, a test over what the pair shares"
+        text += "; a mean uses all questions of a system, a test those of both systems"
     return text
 
 

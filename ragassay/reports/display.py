@@ -117,9 +117,9 @@ def decided_text(verdict: VerdictBase) -> str:
         return ""
     if escalation.failure is not None:
         reason = reason_text(escalation.failure.reason)
-        return f"{escalation.judge} was to decide, and did not ({reason})"
+        return f"{escalation.judge} gave no verdict ({reason})"
     before: VerdictBase | None = getattr(verdict, "escalated_from", None)
-    before_text = f"; the first judge had said {value_text(before)}" if before is not None else ""
+    before_text = f"; the first judge: {value_text(before)}" if before is not None else ""
     return f"decided by {escalation.judge}{before_text}"
 
 

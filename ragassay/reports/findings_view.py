@@ -27,13 +27,21 @@ from ragassay.reports.labels import (
     finding_severity,
     finding_title,
     is_serious,
+    look_title,
     place_text,
     shown_findings,
 )
 from ragassay.reports.marked import Piece, mark_places, marked_claim, marked_passage
 from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
 from ragassay.reports.sheets import Sheet, Shown, words
-from ragassay.reports.text import count_text, findings_text, headline, join_words, verdict_title
+from ragassay.reports.text import (
+    count_text,
+    findings_text,
+    headline,
+    join_words,
+    possible_text,
+    verdict_title,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,23 +135,21 @@ def sure_text(finding: Finding) -> str:
     if finding.precision is not None:
         data = f", on {finding.data}" if finding.data else ""
         n = f"{finding.n_measured:,} " if finding.n_measured else ""
-        seldom = ": not enough to lead" if finding.level == "secondary" else ""
+        seldom = ": not enough for a main finding" if finding.level == "secondary" else ""
         return f"Right in {precision_text(finding)} of {n}such findings{data}{seldom}"
-    return "Too unsure to lead" if finding.level == "secondary" else ""
+    return "Not certain enough for a main finding" if finding.level == "secondary" else ""
 
 
-UNMEASURED = "How often such findings of this judge are right was not measured."
+UNMEASURED = "It was not measured how often such findings of this judge are right."
 
-WORTH_A_LOOK = (
-    "Too unsure to lead this report: compare the sentence with its source before you rely on one."
-)
+WORTH_A_LOOK = "Not certain enough for a main finding: compare the sentence with its source."
 
 FLAG = "--escalate"
 
 UNDECIDED_NOTE = (
-    "verdicts are those on which the judge, as it was measured, is not right often enough. They "
-    "are not missing at random: a score with many of them is shown as its range, from all of them "
-    "wrong to all of them right."
+    "verdicts: in such cases, the judge was not right often enough when it was measured, so it "
+    "decides nothing. They are not missing at random. A score with many of them is shown as its "
+    "range: from all of them wrong to all of them right."
 )
 
 
@@ -180,7 +186,7 @@ def view_findings(
     for kind in sorted(kinds, key=finding_rank):
         found = listed.get(kind, ())
         n = max(counts.get(kind, 0), len(found))
-        title = finding_title(kind, n)
+        title = finding_title(kind, n) if level == "primary" else look_title(kind, n)
         rows = tuple(
             (record, Shown(one.message, notes=tuple(filter(None, [place_text(one)]))))
             for record, one in found
@@ -212,7 +218,7 @@ def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
     if summary.n_undecided:
         rest.append(count_text(summary.n_undecided, f"{UNDECIDED} verdict"))
     where = f"{n:,} answers" if n > 1 else "this answer"
-    return f"Nothing serious leads in {where}{'; ' if rest else ''}{join_words(rest)}."
+    return f"No serious main finding in {where}{'; ' if rest else ''}{join_words(rest)}."
 
 
 def measured_text(findings: Sequence[Finding]) -> str:
@@ -220,7 +226,9 @@ def measured_text(findings: Sequence[Finding]) -> str:
     parts = list(dict.fromkeys(_measured_part(f) for f in findings if f.precision is not None))
     if not parts:
         return ""
-    seldom = "" if any(f.level == "primary" for f in findings) else ": not enough to lead"
+    seldom = (
+        "" if any(f.level == "primary" for f in findings) else ": not enough for a main finding"
+    )
     return f"Measured: right in {' or '.join(parts)}{seldom}."
 
 
@@ -280,19 +288,17 @@ def undecided_note(summary: Summary) -> str:
     return (
         UNDECIDED_NOTE
         if summary.cascade
-        else f"{UNDECIDED_NOTE} A second judge can decide them: {FLAG}."
+        else f"{UNDECIDED_NOTE} A second judge can decide them: {FLAG} MODEL."
     )
 
 
-def secondary_text(summary: Summary, evaluations: Iterable[Outlined] = ()) -> str:
+def secondary_text(summary: Summary) -> str:
     """Name what is worth a look, in a line of the terminal; empty where nothing is."""
     if not summary.secondary_findings:
         return ""
-    n_more = sum(
-        len(one.secondary_findings) - len(shown_findings(one, "secondary")) for one in evaluations
+    return (
+        f"Worth a look, but each may be a false alarm: {possible_text(summary.secondary_findings)}."
     )
-    more = f" {more_secondary_text(n_more)}" if n_more else ""
-    return f"Worth a look: {findings_text(summary.secondary_findings)}.{more}"
 
 
 def more_secondary_text(n_more: int) -> str:
@@ -306,5 +312,6 @@ def undecided_text(summary: Summary) -> str:
     """Count what the judge left open, and say who can decide it; empty where it is nothing."""
     if not summary.n_undecided:
         return ""
-    mend = "" if summary.cascade else f": name a judge ({FLAG}) for them"
-    return f"{summary.n_undecided:,} {UNDECIDED}{mend}"
+    mend = "" if summary.cascade else f": {FLAG} MODEL asks a judge for them"
+    verb = "is" if summary.n_undecided == 1 else "are"
+    return f"{count_text(summary.n_undecided, 'verdict')} {verb} {UNDECIDED}{mend}."

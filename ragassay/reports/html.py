@@ -161,8 +161,8 @@ PAGE, STYLE, SCRIPT = "report.html.j2", "report_style.html.j2", "script.html.j2"
 LEVELS: tuple[FindingLevel, ...] = ("primary", "secondary")
 
 STATES = (
-    ("primary", "a finding that leads"),
-    ("secondary", "something worth a look"),
+    ("primary", "a main finding"),
+    ("secondary", "a finding worth a look"),
     *((state, f"{state} verdicts") for state in (UNDECIDED, UNSCORED)),
     ("none", "nothing found"),
 )

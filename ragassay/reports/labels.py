@@ -33,7 +33,7 @@ FINDINGS: dict[str, FindingDisplay] = {
         "Answer that stops within a sentence", "Answers that stop within a sentence", "serious"
     ),
     REFUSAL: FindingDisplay(
-        "Answer that says it has none", "Answers that say they have none", "caution"
+        "Answer that gives no answer", "Answers that give no answer", "caution"
     ),
     "inappropriate_sentence": FindingDisplay(
         "Inappropriate sentence", "Inappropriate sentences", "serious"
@@ -153,6 +153,36 @@ def finding_title(kind: str, n: int = 2) -> str:
     if known:
         return known.singular if n == 1 else known.plural
     return label_text(kind)[:1].upper() + label_text(kind)[1:]
+
+
+POSSIBLE = {
+    "inappropriate_sentence": (
+        "possibly inappropriate sentence",
+        "possibly inappropriate sentences",
+    ),
+    "contradicted_citation": ("possibly contradicted citation", "possibly contradicted citations"),
+    "contradicted_sentence": ("possibly contradicted sentence", "possibly contradicted sentences"),
+    "contradicted_evidence": (
+        "sentence possibly against the evidence",
+        "sentences possibly against the evidence",
+    ),
+    "irrelevant_citation": (
+        "citation possibly about something else",
+        "citations possibly about something else",
+    ),
+}
+"""Singular and plural of kinds of findings that are worth a look: they may be wrong."""
+
+
+def look_title(kind: str, n: int = 2) -> str:
+    """Return the title of a kind of finding that is worth a look.
+
+    Example:
+        >>> look_title("contradicted_citation", 1), look_title("missed_nugget", 1)
+        ('Possibly contradicted citation', 'Answer that misses facts')
+    """
+    title = POSSIBLE[kind][n != 1] if kind in POSSIBLE else finding_title(kind, n)
+    return title[:1].upper() + title[1:]
 
 
 def finding_severity(kind: str) -> Severity:

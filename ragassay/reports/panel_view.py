@@ -36,8 +36,8 @@ from ragassay.reports.sheets import (
 from ragassay.reports.text import count_text, join_words, question_title
 
 INDEPENDENT = (
-    "Only ratings that each judge gave alone are independent: their agreement says how reliable "
-    "the judges are. Agreement after they heard each other says how far the panel came together."
+    "Only ratings that each judge gave alone are independent: their agreement shows how reliable "
+    "the judges are. Later agreement shows how far they accepted each other's reasons."
 )
 
 
@@ -85,7 +85,7 @@ def _member(member: Judgment) -> MemberView:
     before = ""
     if member.first is not None and member.first.score is not None:
         before = (
-            f"{format_value(member.first.score, scale_of(member.first))} before it heard the others"
+            f"{format_value(member.first.score, scale_of(member.first))} before it read the others"
         )
     pointing = pointing_text(member)
     return MemberView(
@@ -119,18 +119,18 @@ def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
 
 def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
     """Describe the agreement: of ratings given alone, the disputes, and of the final ratings."""
-    alone = f"Each alone, {_describe_agreement(agreement.exact_alone, agreement.alpha_alone)}"
+    alone = f"Judging alone, {_describe_agreement(agreement.exact_alone, agreement.alpha_alone)}"
     alike = alike_lines(agreement.pairs, agreement.n_effective)
     if not agreement.n_disputed:
-        return (alone, "No two judges were two points or more apart.", *alike)
-    points = f"{DISPUTED_POINTS:g} points or more apart"
+        return (alone, "No two judges differed by two points or more.", *alike)
+    points = f"{DISPUTED_POINTS:g} points or more"
     disputes = (
-        f"On {count_text(agreement.n_disputed, 'judgment')} two were {points}. They heard each "
-        f"other once: {count_text(agreement.n_heard_again, 'rating')} given again, "
-        f"{agreement.n_moved:,} of them changed, {agreement.n_resolved:,} of the "
-        f"{agreement.n_disputed:,} settled."
+        f"In {count_text(agreement.n_disputed, 'judgment')}, two judges differed by {points}. They "
+        f"read each other's reasons once: {count_text(agreement.n_heard_again, 'rating')} given "
+        f"again, {agreement.n_moved:,} of them changed, {agreement.n_resolved:,} of the "
+        f"{agreement.n_disputed:,} disputes ended."
     )
-    final = f"In the end, {_describe_agreement(agreement.exact, agreement.alpha)}"
+    final = f"After the discussion, {_describe_agreement(agreement.exact, agreement.alpha)}"
     return alone, disputes, final, *alike
 
 
@@ -145,7 +145,7 @@ def alike_lines(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[
     n = len({judge for pair in pairs for judge in (pair.first, pair.second)})
     what, least = ("errors", "") if pairs[0].is_of_errors else ("ratings", "at least ")
     line = (
-        f"Counting how alike their {what} are, the {n} judges are worth {least}{n_effective:.1f} "
+        f"Their {what} are correlated: the {n} judges are worth {least}{n_effective:.1f} "
         "independent ones."
     )
     return line, *(_alike(pair) for pair in pairs if (pair.alike.value or 0.0) >= ALIKE)
@@ -155,10 +155,10 @@ def _alike(pair: PanelPair) -> str:
     figure = f"{pair.alike.value:.2f}{_span(pair.alike)}"
     judges = f"{pair.first} and {pair.second}"
     if pair.is_of_errors:
-        return f"{judges} err alike (correlation {figure}): the second adds little to the first."
+        return f"{judges} make similar errors (correlation {figure}): the second adds little."
     return (
         f"{judges} agree so much (alpha {figure}) that the second adds little to the first, unless "
-        "both are right: people's labels (`ragassay meta-evaluate`) tell."
+        "both are right. People's labels show which (`ragassay meta-evaluate`)."
     )
 
 
@@ -194,8 +194,8 @@ def _sheet(members: Sequence[PanelMember]) -> Sheet:
 
 
 ESTIMATED = (
-    "Had the second judge decided everything: an estimate, kind by kind the cost of a call that "
-    "was made times all questions of the kind."
+    "The estimate for asking the second judge everything: for each kind of question, the mean cost "
+    "of a call times the number of questions."
 )
 
 
@@ -219,19 +219,20 @@ def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
     n, n_kept = (sum(getattr(p, name) for p in cascade.parts) for name in ("n", "n_kept"))
     n_failed = sum(part.n_failed for part in cascade.parts)
     if not n:
-        return (f"Nothing was asked, so nothing went on to {cascade.second}.",)
+        return (f"No question was asked, so none went to {cascade.second}.",)
     split = (
-        f"Of {count_text(n, 'question')}, {n_kept:,} ({format_share(n_kept / n)}) stayed with "
-        f"{cascade.judge}; {n - n_kept:,} went on to {cascade.second} ({cascade.when})."
+        f"Of {count_text(n, 'question')}, "
+        f"{cascade.judge} decided {n_kept:,} ({format_share(n_kept / n)}). "
+        f"{n - n_kept:,} went to {cascade.second} ({cascade.when})."
     )
     lines = [split]
     if n_failed:
         lines.append(
-            f"{n_failed:,} of these came back without a verdict: what the first judge said stands."
+            f"{n_failed:,} of these got no second verdict: the first judge's verdict is kept."
         )
     usage = cascade.usage
     spent = (
-        f"Spent there: {count_text(usage.n_calls, 'call')}, {tokens_text(usage)}, "
+        f"Cost of the second judge: {count_text(usage.n_calls, 'call')}, {tokens_text(usage)}, "
         f"{usd_text(usage.cost_usd)}. {_full_text(cascade)}"
     )
     return (*lines, spent)
@@ -240,13 +241,13 @@ def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
 def _full_text(cascade: CascadeSummary) -> str:
     """Return the cost of asking for all; kinds without an escalated verdict are named apart."""
     if cascade.usage.cost_usd is None:
-        return "What all would have cost there is unknown: its price is not listed."
+        return "The cost of asking it everything is unknown: its price is not listed."
     silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
     if cascade.full_cost_usd is None:
-        return "What all would have cost there is unknown: it decided nothing."
-    without = f", without {join_words(silent)}, which it never decided" if silent else ""
+        return "The cost of asking it everything is unknown: it decided nothing."
+    without = f", without {join_words(silent)}, which it never judged" if silent else ""
     full = usd_text(cascade.full_cost_usd)
-    return f"Had it decided everything: about {full} (an estimate{without})."
+    return f"Asking it everything would cost about {full} (an estimate{without})."
 
 
 def tokens_text(usage: Usage) -> str:
@@ -268,8 +269,8 @@ def usd_text(cost: float | None) -> str:
 
 def _parts_sheet(cascade: CascadeSummary) -> Sheet:
     titles = (
-        *("Asked", "Stayed", "Decided by the second", "Came back without a verdict"),
-        *("Tokens there", "Cost there", "Cost of all there, estimated"),
+        *("Asked", "First judge only", "Sent to the second", "Without a second verdict"),
+        *("Tokens", "Cost", "Cost of sending all, estimated"),
     )
     rows = tuple(
         (
@@ -284,5 +285,5 @@ def _parts_sheet(cascade: CascadeSummary) -> Sheet:
         )
         for part in cascade.parts
     )
-    title = "What stayed with the first judge and what went on"
+    title = "Questions that the second judge was asked"
     return Sheet(title, (*words("Question"), *numbers(*titles)), rows)

@@ -30,12 +30,12 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,500}>")
 State = Literal["wrong", "look", "good", "open", "unscored", ""]
 
 STATES: dict[State, str] = {
-    "wrong": "a finding leads",
+    "wrong": "main finding",
     "look": "worth a look",
     "good": "supported",
     "open": UNDECIDED,
     "unscored": UNSCORED,
-    "": "nothing said of it",
+    "": "no verdict",
 }
 """Words for the marks."""
 

@@ -31,14 +31,14 @@ from ragassay.reports.sheets import Column, Sheet, Shown, numbers, words
 from ragassay.reports.text import count_text
 
 UNKNOWN_JUDGE = (
-    "Nothing is known about this judge: it comes without figures on data that it had not seen. "
-    "Take its scores as untested, and check a sample by hand before you rely on them."
+    "Nobody has measured this judge on data that it had not seen. "
+    "Check a sample of its scores by hand before you rely on them."
 )
-NO_FIGURES = "This judge has a card, but no figure on data that it had not seen."
+NO_FIGURES = "This judge has a card, but was not measured on data that it had not seen."
 
 BOUNDS_NOTE = (
-    f"Bounds: a verdict that is less sure is {UNDECIDED}, a finding only worth a look. Of those "
-    "above at most the named share is wrong, with probability 1 - delta over such data."
+    f"Bounds: below its bound, a verdict is {UNDECIDED} and a finding only worth a look. Of those "
+    "above it, at most the named share is wrong, with probability 1 - delta over such data."
 )
 
 
@@ -70,17 +70,21 @@ def who_text(manifest: Manifest, summary: Summary) -> str:
 def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
     """Return the cards of judge, rater, panel and verifier, or a notice for each without one."""
     is_tuned = bool(manifest.base)
-    own = "Rated the rubrics" if is_tuned else "Judged"
+    own = "Rubrics were rated" if is_tuned else "Judged"
     views = [_judge(manifest.judge, own, manifest.card)]
     if is_tuned:
-        views.append(_judge(manifest.base, "Judged all but the rubrics", manifest.base_card))
+        views.append(
+            _judge(manifest.base, "Everything but the rubrics was judged", manifest.base_card)
+        )
     if manifest.rater:
-        role = "Rated the rubrics with it" if is_tuned else "Rated the rubrics"
+        role = "Rubrics were also rated" if is_tuned else "Rubrics were rated"
         views.append(_judge(manifest.rater, role, manifest.rater_card))
-    views += [_judge(member.judge, "Rubrics rated too", member.card) for member in manifest.panel]
+    views += [
+        _judge(member.judge, "Rubrics were also rated", member.card) for member in manifest.panel
+    ]
     if manifest.second:
         second = manifest.second
-        views.append(_judge(second.judge, "Where that was unsure, decided", second.card))
+        views.append(_judge(second.judge, "Unsure cases were decided", second.card))
     if manifest.verifier not in ("", manifest.judge):
         views.append(_judge(manifest.verifier, "Verified", manifest.verifier_card))
     if manifest.grader:
@@ -168,8 +172,8 @@ def provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
         ("ragassay", Shown(manifest.ragassay)),
         ("Judge", Shown(manifest.judge)),
         ("Judge, SHA-256", _code(manifest.judge_digest)),
-        *[("All but the rubrics", Shown(manifest.base))] * bool(manifest.base),
-        *(("Judge of the rubrics too", Shown(member.judge)) for member in manifest.panel),
+        *[("Judge of all but the rubrics", Shown(manifest.base))] * bool(manifest.base),
+        *(("Further judge of the rubrics", Shown(member.judge)) for member in manifest.panel),
         *(("Second judge", Shown(one.judge)) for one in [manifest.second] if one),
         ("Judge's card, digest", _code(card)),
         *[
@@ -196,7 +200,7 @@ def provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
         ("Cost", Shown(usage_text(usage))),
     ]
     recorded = ((name, value if value.text else Shown("not recorded")) for name, value in rows)
-    return Sheet("What this run rests on", words("What", "Which"), tuple(recorded))
+    return Sheet("Models and settings of this run", words("Setting", "Value"), tuple(recorded))
 
 
 def _code(value: str) -> Shown:
@@ -218,7 +222,7 @@ def _prompt_text(fingerprint: PromptFingerprint) -> str:
         )
         text += f", {fingerprint.metric} {' -> '.join(figures)} on {fingerprint.after.n} items"
     if not fingerprint.is_better:
-        text += "; it did no better than the shipped one, and was kept anyway"
+        text += "; not better than the shipped prompt, but used because it was forced"
     return f"{text} (SHA-256 {fingerprint.sha256[:12]})"
 
 
@@ -271,8 +275,8 @@ def estimate_text(cost: Estimated) -> str:
     if cost.usd == 0:
         return ""
     if cost.usd is None:
-        return "what they cost is unknown: LiteLLM's price list does not have the model"
-    parts = [f"at most {usd_text(cost.usd)}, every reply at full length"]
+        return "the cost is unknown: LiteLLM's price list does not have the model"
+    parts = [f"at most {usd_text(cost.usd)}, if every reply has its full length"]
     if cost.cached_usd is not None and cost.cached_usd < cost.usd:
         parts.append(f"{usd_text(cost.cached_usd)} with the provider's cache of prompts")
     if cost.batch_usd is not None:

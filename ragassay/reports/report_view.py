@@ -44,7 +44,7 @@ from ragassay.reports.text import (
     shortfall,
 )
 
-UNKNOWN = "Nothing is known of how often this judge is right."
+UNKNOWN = "It was not measured how often this judge is right."
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ def belief_text(report: ReportView) -> str:
         return report.certificate.headline
     known = [judge for judge in report.judges if judge.figures]
     cards = (
-        f"{join_words(judge.model for judge in known)} {'has' if len(known) == 1 else 'have'} "
-        f"figures on data that {'it' if len(known) == 1 else 'they'} had not seen, below."
+        f"{join_words(judge.model for judge in known)} {'was' if len(known) == 1 else 'were'} "
+        f"measured on data that {'it' if len(known) == 1 else 'they'} had not seen: see below."
         if known
         else UNKNOWN
     )

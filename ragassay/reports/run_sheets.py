@@ -52,8 +52,8 @@ ANSWER_SCORES = ("nuggets.recall", "citations.support", "correctness.score")
 """Scores in the table of answers."""
 
 COST_NOTE = (
-    "Dollars by LiteLLM's price list, which prices tokens that the provider read from its cache, "
-    "or wrote to it, as the provider does."
+    "Cost by LiteLLM's price list. Tokens that the provider read from its cache, or wrote to it, "
+    "have their own prices."
 )
 PART_TITLES: Mapping[str, str] = {
     "searches": "Searches for evidence",
@@ -217,11 +217,6 @@ def cost_sheet(summary: Summary) -> Sheet:
     return Sheet("What it cost", columns, tuple(rows))
 
 
-def is_bill_worth_a_table(summary: Summary) -> bool:
-    """Return whether several parts have cost, and something."""
-    return len(summary.usage_by_part) > 1 and summary.usage.cost_usd != 0
-
-
 def _bill(title: str, usage: Usage) -> tuple[str | int | Shown, ...]:
     cost = usage.cost_usd
     return (
@@ -242,7 +237,7 @@ def part_title(part: str) -> str:
 
 
 NOTHING_REPEATED = (
-    "No model was asked: instruments give the same verdict every time, so nothing was asked twice."
+    "No model was asked. Instruments give the same verdict every time, so nothing was repeated."
 )
 
 
@@ -256,7 +251,7 @@ def repeats_text(repeats: Repeats) -> str:
         for one in known
     ]
     if not parts:
-        return f"Of what was judged {repeats.n_times} times, nothing has a verdict each time."
+        return f"Judged {repeats.n_times} times: nothing got a verdict every time."
     return f"Judged {repeats.n_times} times, verdicts changed in {join_words(parts)}."
 
 
@@ -268,13 +263,13 @@ def confidence_text(counts: Mapping[str, int]) -> str:
 
     Example:
         >>> confidence_text({"5 samples": 9})
-        'Ratings and labels rest on 5 samples (9 verdicts).'
+        'Ratings and labels come from 5 samples (9 verdicts).'
     """
     if not counts:
         return ""
     ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     parts = [f"{source} ({count_text(n, 'verdict')})" for source, n in ranked]
-    return f"Ratings and labels rest on {join_words(parts)}."
+    return f"Ratings and labels come from {join_words(parts)}."
 
 
 def _in_sentence(figure: RepeatFigure) -> str:
@@ -306,4 +301,4 @@ def repeats_sheet(repeats: Repeats) -> Sheet:
         )
         for one in repeats.figures
     )
-    return Sheet("The judge against itself", columns, rows, caption=repeats_text(repeats))
+    return Sheet("Repeated verdicts of the judge", columns, rows, caption=repeats_text(repeats))

@@ -65,13 +65,13 @@ def chip_of(verdict: VerdictBase | None) -> Chip:
 
 ENDS: dict[SearchEnd, str] = {
     "enough": "The judge said that the passages are enough.",
-    "closest_passages": "The closest passages were taken; no judge said whether they are enough.",
-    "out_of_rounds": "The judge did not say that the passages are enough, and no round was left.",
+    "closest_passages": "The closest passages were used; no judge said whether they are enough.",
+    "out_of_rounds": "The judge did not say that the passages are enough before the last round.",
     "out_of_tokens": "The judge did not say that the passages are enough, and the answer's tokens "
     "were used up.",
     "agent_done": "The agent ended its search.",
-    "sources_only": "Only the answer's own sources were looked at: there was no corpus.",
-    "nowhere_to_search": "There was neither a corpus nor a source to look in.",
+    "sources_only": "Only the answer's own sources were searched: there was no corpus.",
+    "nowhere_to_search": "There was neither a corpus nor a source to search.",
 }
 
 
@@ -97,7 +97,7 @@ def view_search(search: EvidenceSearch) -> SearchView:
     parts = ["No document was found." if took_nothing else ENDS[search.end]]
     if search.n_documents:
         n = search.n_documents
-        parts.append(f"{n} document{'' if n == 1 else 's'} looked at.")
+        parts.append(f"{n} document{'' if n == 1 else 's'} read.")
     if search.n_withdrawn:
         n = search.n_withdrawn
         parts.append(f"{n} retracted {'one was' if n == 1 else 'ones were'} left out.")

@@ -11,12 +11,12 @@ from ragassay.metrics.stats.changes import SERIOUS_KEY
 from ragassay.model_names import SIGNALS
 from ragassay.records import UNSCORED_KINDS, Score, Summary
 from ragassay.reports.display import reason_text, score_text
-from ragassay.reports.labels import REFUSAL, finding_rank, finding_title, is_serious
+from ragassay.reports.labels import POSSIBLE, REFUSAL, finding_rank, finding_title, is_serious
 
 RUBRIC_MEAN = "Rubric mean"
 AVERAGES_NOTE = (
-    "Scores and systems are means over answers. Over questions, the answers to a question are "
-    "averaged first; pooled, all verdicts count alike, so that long answers weigh more."
+    'Scores and systems are means over answers. "Over questions" averages the answers to a '
+    'question first. "Pooled" counts all verdicts alike, so long answers weigh more.'
 )
 MAIN_SCORES = ("nuggets.recall", "nuggets.f1", "evidence.support", "citations.support")
 
@@ -153,6 +153,21 @@ def findings_text(findings: Mapping[str, int]) -> str:
     named = [kind for kind in kinds if is_serious(kind) or kind == REFUSAL]
     parts = [f"{findings[k]:,} {finding_title(k, findings[k]).lower()}" for k in named]
     others = sum(findings[k] for k in kinds if k not in named)
+    if others:
+        parts.append(count_text(others, "further finding" if parts else "finding"))
+    return join_words(parts)
+
+
+def possible_text(findings: Mapping[str, int]) -> str:
+    """Name findings that are worth a look as possible ones; count those that are not serious.
+
+    Example:
+        >>> possible_text({"contradicted_citation": 2, "number_not_in_source": 1})
+        '2 possibly contradicted citations and 1 further finding'
+    """
+    named = [kind for kind in POSSIBLE if findings.get(kind)]
+    parts = [count_text(findings[kind], *POSSIBLE[kind]) for kind in named]
+    others = sum(n for kind, n in findings.items() if kind not in named)
     if others:
         parts.append(count_text(others, "further finding" if parts else "finding"))
     return join_words(parts)

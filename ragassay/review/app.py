@@ -52,7 +52,7 @@ def read_submission(body: bytes) -> Submission:
     """Read what a browser sent.
 
     Raises:
-        InputError: It is no such message.
+        InputError: The message has another form.
     """
     try:
         return Submission.model_validate_json(body)

@@ -1,4 +1,4 @@
-"""The items of a review: a verdict or an item of a test bank, and what stands beside it."""
+"""The items of a review: a verdict or an item of a test bank, with its context."""
 
 from __future__ import annotations
 

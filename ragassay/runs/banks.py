@@ -126,7 +126,7 @@ def write_new_bank(banks: Sequence[RubricBank], path: Path) -> None:
     """Write banks, as people left them, into a file; the history stands in their items.
 
     Raises:
-        InputError: The file has a journal: what people changed there would be changed again here.
+        InputError: The file has a journal: the changes in it would be applied twice.
     """
     journal = journal_of(path).path
     if journal.exists():
@@ -313,7 +313,7 @@ def folded_banks(
 def with_exam(
     records: Iterable[Record], testbank: str | Path | Sequence[ExamItem]
 ) -> tuple[tuple[Record, ...], tuple[Rejection, ...]]:
-    """Give items of a test bank to the records that bring none.
+    """Give items of a test bank to the records that have none.
 
     Args:
         records: They are looked up by topic, else by id.

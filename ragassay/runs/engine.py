@@ -1,4 +1,4 @@
-"""Judge records, here or in a cluster; a killed run goes on from what it had finished."""
+"""Judge records, here or in a cluster; a killed run continues from what it had finished."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def past_runs(folder: Path) -> tuple[PastRun, ...]:
         InputError: There is no such folder.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder; `ragassay evaluate` writes its runs to runs/")
+        raise InputError(f"{folder} is not a folder; `ragassay evaluate` writes its runs to runs/")
     places = [folder] if _is_run(folder) else [p for p in folder.iterdir() if _is_run(p)]
     runs = [_past_run(RunFolder(place)) for place in places]
     return tuple(sorted(runs, key=lambda run: (run.when, run.name), reverse=True))

@@ -55,7 +55,7 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
     # What is no answer is no label either.
     rejections = tuple(dict.fromkeys([*found.rejections, *labelled.rejections]))
     if not evaluations:
-        raise nothing_in(path, "answer of a named system with a label of people", rejections)
+        raise nothing_in(path, "answer of a named system with a label by people", rejections)
     return evaluations, rejections
 
 

@@ -55,8 +55,8 @@ class EvaluationSettings(SettingsGroup):
     )
     signals: Annotated[bool, RESULT] = Field(
         default=True,
-        description="Measure each answer before its rubrics are judged: a hosted judge is told the "
-        "measurements; without one, or with the embedded one, they rate.",
+        description="Measure each answer before its rubrics are judged. A hosted judge gets the "
+        "measurements; without a hosted judge, they rate the rubrics.",
     )
     correctness: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default=EMBEDDED,
@@ -75,7 +75,7 @@ class EvaluationSettings(SettingsGroup):
     max_sentences: Annotated[int, RESULT] = Field(
         default=200,
         ge=1,
-        description="Most sentences of an answer; a longer one is refused before any call.",
+        description="Maximum sentences of an answer; a longer answer is refused before any call.",
     )
 
     @property
@@ -103,24 +103,24 @@ class NuggetSettings(SettingsGroup):
 
     nugget_unit: Annotated[Literal["sentence", "answer"], RESULT] = Field(
         default="sentence",
-        description="What a judge lists the nuggets of in one call: a sentence, at most two, or "
-        "the whole answer, as many as it finds, as BioACE does.",
+        description="The text whose nuggets a judge lists in one call: a sentence (at most two "
+        "nuggets), or the whole answer (as many as it finds), as BioACE does.",
     )
     nugget_threshold: Annotated[float, RESULT] = Field(
         default=0.6,
         ge=-1,
         le=1,
-        description="Least cosine similarity at which two nuggets count as the same fact.",
+        description="Minimum cosine similarity of two nuggets that count as the same fact.",
     )
     nugget_alignment: Annotated[Literal["greedy", "optimal"], RESULT] = Field(
         default="greedy",
         description="Way to pair nuggets that may state the same fact, one to one: the most "
-        "similar pair first, as BioACE does, or the most similar pairs in sum, which finds more.",
+        "similar pair first, as BioACE does, or the highest sum of similarities, which finds more.",
     )
     nugget_matcher: Annotated[str, AffectsResult("nugget_matcher_sha256")] = Field(
         default="",
-        description="A file by `ragassay nuggets fit`, which decides when two nuggets are the same "
-        "fact, in place of the threshold.",
+        description="A file of `ragassay nuggets fit`, which decides when two nuggets are the same "
+        "fact. It replaces the threshold.",
     )
 
     @property
@@ -148,7 +148,7 @@ class GradingSettings(SettingsGroup):
     ] = Field(
         default=("rating",),
         description="How a passage is graded: rating (0 to 5 by each item of a test bank), "
-        "extraction (what it says on each item), or its relevance to the query without a bank: "
+        "extraction (its answer to each item), or its relevance to the query without a bank: "
         "fagb, fagb_few, sun, sun_few, helm, thomas.",
     )
     grader: Annotated[str, AffectsResult("chosen_grader"), Flag(metavar="NAME")] = Field(
@@ -162,8 +162,8 @@ class GradingSettings(SettingsGroup):
         default=1,
         ge=1,
         le=50,
-        description="Items of a test bank that a judge rates in one call: more is cheaper, and a "
-        "rating may lean on its neighbours.",
+        description="Items of a test bank that a judge rates in one call. More is cheaper, but a "
+        "rating may depend on its neighbours.",
     )
     pairs_per_call: Annotated[int, RESULT] = Field(
         default=10,
@@ -173,7 +173,7 @@ class GradingSettings(SettingsGroup):
     )
     qa_coverage: Annotated[Literal["pair", "answer"], RESULT] = Field(
         default="pair",
-        description="What is compared with a paper's sentences to measure how much of it the "
+        description="The text to compare with a paper's sentences, to measure how much of it the "
         "question-answer pairs cover: question and answer together, as SciQAG's program does "
         "(pair), or the answer alone (answer).",
     )
@@ -206,10 +206,10 @@ class VerificationSettings(SettingsGroup):
     attribution: Annotated[bool, RESULT] = Field(
         default=False,
         description="Also ask whether all documents that a sentence cites support it together, and "
-        "without each: ALCE's citation recall and precision.",
+        "without each of them: ALCE's citation recall and precision.",
     )
     nugget_support: Annotated[Literal["all", "any"], RESULT] = Field(
         default="all",
-        description="How many nuggets of a sentence a cited document must support, where they are "
+        description="How many nuggets of a sentence a cited document must support, if they are "
         "compared one by one.",
     )

@@ -30,26 +30,26 @@ class JudgeSettings(SettingsGroup):
         default=DEFAULT_MODEL,
         min_length=1,
         description="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini or hosted_vllm/NAME; "
-        "ragassay/judge is answered in this process. By default there is none: instruments decide "
-        "what they can tell, and no language model is asked.",
+        "ragassay/judge runs in this process. By default there is no judge: instruments decide "
+        "what they can, and no language model is asked.",
     )
     panel: Annotated[tuple[str, ...], READ_LIST, AffectsResult("panel_names")] = Field(
         default=(),
-        description="Further judges make a panel: all rate the rubrics, the first does all else. "
-        "NAME@URL is a judge at an endpoint of its own.",
+        description="Further judges, which make a panel: all rate the rubrics, the first does "
+        "the rest. NAME@URL is a judge at an endpoint of its own.",
     )
     escalate: Annotated[str, AffectsResult("escalated_to"), Flag(metavar="NAME")] = Field(
         default="",
-        description="A second judge that decides what the judge is not sure of (a cascade); "
+        description="A second judge that decides where the first one is unsure (a cascade); "
         "NAME@URL has an endpoint of its own. The report shows how many verdicts it decided, their "
         "cost, and the cost of asking it for all.",
     )
     when: Annotated[str, AffectsResult("escalated_when"), Flag(metavar="CONDITION")] = Field(
         default="auto",
         description="When to ask the second judge: entropy>X (bits, over the "
-        "ratings or labels), confidence<X, undecided, joined by and/or. What is undecided or "
-        "failed always goes there; auto sends nothing else with the embedded judge, and "
-        "entropy>1.0 too with another.",
+        "ratings or labels), confidence<X, undecided, joined by and/or. Undecided and failed "
+        "verdicts always go there. auto sends nothing else with the embedded judge, and "
+        "also entropy>1.0 with another judge.",
     )
     api_base: Annotated[str | None, Flag(metavar="URL")] = Field(
         default=None,
@@ -61,21 +61,22 @@ class JudgeSettings(SettingsGroup):
     ] = Field(
         default=(),
         description="An option of the hosted judges' calls, as LiteLLM names it: temperature=1, "
-        "reasoning_effort=low, max_tokens=2000, extra_body={...}, headers={...}; NAME= leaves one "
-        "out.",
+        "reasoning_effort=low, max_tokens=2000, extra_body={...}, headers={...}; NAME= leaves an "
+        "option out.",
     )
     judge_form: Annotated[FormChoice, AffectsResult("form_names")] = Field(
         default="auto",
         description="How a published fine-tuned judge is asked to rate: as YESciEval's "
-        "(yescieval) or Prometheus 2 (prometheus) was trained, or as any other model (plain); auto "
-        "tells by the judge's name. Such a judge rates rubrics only; instruments decide the rest.",
+        "(yescieval) or Prometheus 2 (prometheus) was trained, or as any other model (plain); "
+        "auto decides by the judge's name. Such a judge rates rubrics only; instruments decide "
+        "the rest.",
     )
-    timeout_s: float = Field(default=600.0, gt=0, description="Longest wait for one call.")
+    timeout_s: float = Field(default=600.0, gt=0, description="Maximum seconds for one call.")
     max_attempts: int = Field(
         default=5,
         ge=1,
         le=20,
-        description="Most attempts of a call that fails for a temporary reason.",
+        description="Maximum attempts of a call that fails for a temporary reason.",
     )
 
     @field_validator("model", "escalate", mode="before")
@@ -94,7 +95,9 @@ class JudgeSettings(SettingsGroup):
         if "" in members or len(set(members)) < len(members):
             raise ValueError(f"a panel has each judge once, not {', '.join(members)}")
         if self.panel and INSTRUMENTS in members:
-            raise ValueError(f"a panel is of judges, and {INSTRUMENTS} asks none: name two or more")
+            raise ValueError(
+                f"a panel needs language models, and {INSTRUMENTS} asks none: name two or more"
+            )
         return self
 
     @field_validator("model_options")
@@ -129,13 +132,13 @@ class JudgeSettings(SettingsGroup):
             )
         if self.escalate and self.escalated_to in ("", self.model):
             raise ValueError(
-                f"escalate: {self.escalate} is not a second judge besides {self.model}"
+                f"escalate: {self.escalate} names no second judge besides {self.model}"
             )
         return self
 
     @property
     def names_model(self) -> bool:
-        """Return whether a model is named: else none is asked but a second judge."""
+        """Return whether a model is named; otherwise only a second judge is asked."""
         return self.model != INSTRUMENTS
 
     @property
@@ -188,41 +191,41 @@ class PromptingSettings(SettingsGroup):
 
     strategy: Annotated[Strategy, RESULT] = Field(
         default="knowledge",
-        description="How the judge is asked to rate: with the rubric's name and range alone "
-        "(zero_shot), with what it means and what each rating shows (knowledge), with two examples "
-        "besides (few_shot), or to think step by step first (chain_of_thought).",
+        description="How the judge is asked to rate: with only the rubric's name and range "
+        "(zero_shot), with the meaning of the rubric and of each rating (knowledge), also with "
+        "two examples (few_shot), or thinking step by step first (chain_of_thought).",
     )
     samples: Annotated[int, RESULT] = Field(
         default=1,
         ge=1,
         le=100,
-        description="Replies that are drawn at temperature 1 for a rating or a label of a judge "
-        "that gives no log-probabilities: the share of each value is its probability, the score is "
-        "the mean. A judge with log-probabilities is asked once. 1 draws none: the written value "
-        "stands alone.",
+        description="Number of replies, drawn at temperature 1, for a rating or a label of a judge "
+        "without log-probabilities: the share of each value is its probability, the score is "
+        "the mean. A judge with log-probabilities is asked once. With 1, the written value "
+        "is the score.",
     )
     decisions: Annotated[Literal["auto", "on", "off"], RESULT] = Field(
         default="auto",
-        description="Ask the judge for the probability of each rating or label in a call of its "
-        "own, by LiteLLM's decisions: auto where LiteLLM lists the model with that interface and "
+        description="Ask the judge for the probability of each rating or label in a separate "
+        "call, by LiteLLM's decisions: auto if LiteLLM lists the model with that interface and "
         "its replies have no log-probabilities; on also for a server of your own that has it.",
     )
     judge_seed: Annotated[int, RESULT] = Field(
         default=1,
         ge=0,
-        description="Seed that is sent to a judge whose provider takes one; each of several "
-        "samples has the next one.",
+        description="Seed to send to a judge whose provider accepts one; with several samples, "
+        "each has the next seed.",
     )
     prompts: Annotated[tuple[Path, ...], READ_LIST, Flag(metavar="PATH")] = Field(
         default=(), description="A compiled prompt by `ragassay optimize`."
     )
     max_reply_tokens: Annotated[int, RESULT] = Field(
-        default=256, ge=16, description="Longest reply."
+        default=256, ge=16, description="Maximum tokens of a reply."
     )
     max_source_chars: Annotated[int, AffectsResult("source_chars")] = Field(
-        default=0, ge=0, description="Budget of source text in a prompt; 0 chooses by the judges."
+        default=0, ge=0, description="Maximum characters of sources in a prompt; 0: by judge."
     )
     local_dtype: Annotated[Literal["auto", "bfloat16", "float32"], RESULT] = Field(
         default="auto",
-        description="Arithmetic of the embedded judge; float32 repeats bit by bit.",
+        description="Number type of the embedded judge; float32 gives the same bits every time.",
     )

@@ -29,30 +29,30 @@ class RetrievalSettings(SettingsGroup):
         default=2,
         ge=0,
         le=10,
-        description="Most rounds of queries by the judge for a sentence; after each it says "
-        "whether the passages found are enough, which ends the search. 0 searches with the "
-        "sentence and its question only, and asks no model. Judges of ours (ragassay/...) write "
-        "queries once, and the closest passages are taken.",
+        description="Maximum rounds of queries by the judge for a sentence. After each round it "
+        "says whether the passages found are enough, which ends the search. 0 searches with the "
+        "sentence and its question only, and asks no model. Local judges (ragassay/...) write "
+        "queries once, and the closest passages are used.",
     )
     evidence_turns: Annotated[int, RESULT] = Field(
-        default=8, ge=1, le=50, description="Most turns of an agent that searches for a sentence."
+        default=8, ge=1, le=50, description="Maximum turns of an agent for one sentence."
     )
     evidence_tokens: Annotated[int, RESULT] = Field(
         default=100_000,
         ge=0,
-        description="Tokens per answer after which no further round or turn begins.",
+        description="Tokens per answer after which no round or turn begins.",
     )
     evidence_passages: Annotated[int, RESULT] = Field(
         default=1,
         ge=1,
         le=100,
-        description="Number of passages to judge for a sentence, and as many against it.",
+        description="Number of passages to judge for a sentence, and the same number against it.",
     )
     evidence_threshold: Annotated[float, RESULT] = Field(
         default=0.0,
         ge=-1,
         le=1,
-        description="Least cosine similarity of a passage to be judged.",
+        description="Minimum cosine similarity of a passage to be judged.",
     )
 
 
@@ -67,7 +67,7 @@ class LiteratureSettings(SettingsGroup):
     search: Annotated[Search, RESULT, Flag(("--by",))] = Field(
         default="auto",
         description="Search a corpus by words (bm25), by meaning (dense), or by both, fused "
-        "(hybrid); the latter two need vectors (`ragassay corpus embed`). auto is hybrid where "
+        "(hybrid); the latter two need vectors (`ragassay corpus embed`). auto is hybrid if "
         "there are vectors, else bm25.",
     )
     reranker: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
@@ -79,24 +79,26 @@ class LiteratureSettings(SettingsGroup):
     )
     chroma_url: str = Field(
         default="",
-        description="Address of a Chroma server that stores the vectors; else the corpus does.",
+        description="Address of a Chroma server that stores the vectors; by default the corpus "
+        "stores them.",
     )
     cache_dir: Path = Field(
         default_factory=lambda: user_cache_path("ragassay"),
-        description="Folder of converted weights, of PubMed's replies, and of what the packaged "
+        description="Folder of converted weights, PubMed's replies, and results that the packaged "
         "models computed.",
     )
     computed_mb: int = Field(
         default=1024,
         ge=0,
-        description="Most megabytes of vectors and probabilities that the packaged models computed "
-        "and that later runs read, in the cache folder; 0 keeps none.",
+        description="Maximum megabytes of vectors and probabilities by the packaged models that "
+        "are kept in the cache folder for later runs; 0 keeps none.",
     )
     ncbi_api_key: SecretStr | None = Field(
-        default=None, description="For the corpus pubmed: 10 requests per second instead of 3."
+        default=None,
+        description="For the corpus pubmed: NCBI's key, for 10 requests per second instead of 3.",
     )
     ncbi_email: str = Field(
-        default="", description="For the corpus pubmed: an address for NCBI to write to."
+        default="", description="For the corpus pubmed: your e-mail address, for NCBI."
     )
 
 
@@ -107,27 +109,27 @@ class LimitSettings(SettingsGroup):
         default=0,
         ge=0,
         le=4096,
-        description="Most concurrent model calls of each judge; 0 chooses by the judge: 64 for the "
-        "embedded one, which answers them in one batch, else 16.",
+        description="Maximum concurrent model calls of each judge; 0 chooses by the judge: 64 "
+        "for the embedded one, which answers them in one batch, else 16.",
     )
     batch: bool = Field(
         default=False,
         description="Ask hosted judges by their providers' batch interfaces, at half the price "
         f"({', '.join(BATCH_PROVIDERS)}): replies come within a day, most within an hour. A run "
-        "that is stopped goes on by the same command. `concurrency`, `max_rpm` and `timeout_s` do "
-        "not apply to it.",
+        "that is stopped is resumed by the same command. `concurrency`, `max_rpm` and "
+        "`timeout_s` do not apply to it.",
     )
     max_rpm: int = Field(
         default=0,
         ge=0,
-        description="Most model calls a minute to each endpoint, evenly spaced, over all workers "
-        "together; 0 for no bound but what the endpoint itself asks for.",
+        description="Maximum model calls per minute to each endpoint, evenly spaced, over all "
+        "workers together; 0 for no limit except the endpoint's own.",
     )
     max_usd: float | None = Field(
         default=None,
         gt=0,
-        description="Stop before the run costs more, by LiteLLM's price list; what is done is "
-        "kept, and the same command with more goes on from there.",
+        description="Stop before the run costs more, by LiteLLM's price list. Finished work is "
+        "kept; the same command with a higher limit continues.",
     )
     engine: EngineName = Field(
         default="local",
@@ -138,18 +140,19 @@ class LimitSettings(SettingsGroup):
         default="local",
         min_length=1,
         description="The Ray cluster: local starts one on this machine, auto joins the one that "
-        "this machine is part of, ray://HOST:10001 asks one elsewhere.",
+        "this machine is part of, ray://HOST:10001 uses another one.",
     )
     workers: int = Field(
         default=0,
         ge=0,
-        description="Processes of a Ray cluster that work; 0 takes one for each of its cores. "
-        "They share the concurrent calls of a judge among them.",
+        description="Number of worker processes of a Ray cluster; 0 for one per core. "
+        "They share the concurrent calls of a judge.",
     )
     max_line_bytes: int = Field(
         default=MAX_LINE_BYTES,
         ge=1,
-        description="Longest line of a file in bytes; a longer one is rejected while it is read.",
+        description="Maximum bytes of a line of a file; a longer line is rejected while it is "
+        "read.",
     )
 
 
@@ -159,7 +162,7 @@ class OutputSettings(SettingsGroup):
     tracing: bool = Field(
         default=False,
         description="Send OpenTelemetry spans of answers, questions and model calls to the "
-        "application's tracer provider, else to the collector that OTEL_EXPORTER_OTLP_ENDPOINT "
+        "application's tracer provider, or to the collector that OTEL_EXPORTER_OTLP_ENDPOINT "
         "names.",
     )
     tracing_content: bool = Field(

@@ -193,7 +193,7 @@ class Settings(BaseSettings):
 
     @property
     def judges_sufficiency(self) -> bool:
-        """Return whether the judge says if what was found is enough; a small one cannot tell."""
+        """Return whether the judge decides if the passages are enough; a small judge cannot."""
         return self.query_rounds > 0 and not is_ours(self.judge.model)
 
     @property

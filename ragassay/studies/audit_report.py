@@ -97,9 +97,9 @@ DESIRED = (
 )
 MEASURES_NOTE = (
     "Found: share of pairs in which the damaged answer has the lower score; a tie is not found. "
-    "AUROC: how well the score alone tells damaged answers from whole ones. Lift: mean of damaged "
-    "minus whole. Too high: mean excess over the desired rating. Intervals of 95 % resample "
-    "questions."
+    "AUROC: how well the score alone separates damaged answers from undamaged ones. Lift: mean of "
+    "damaged minus mean of undamaged answers. Too high: mean excess over the desired rating. 95 % "
+    "intervals resample questions."
 )
 VARIANTS: tuple[Variant, ...] = ("benign", "subtle", "extreme")
 MEASURES = ("benign", "perturbed", "detection", "auroc", "lift", "optimism_error")
@@ -298,7 +298,7 @@ def view_groups(audit: Audit) -> tuple[tuple[str, tuple[AttackGroup, ...]], ...]
     if left:
         others.append(AttackGroup(UNLISTED, "found", (), (), tuple(left)))
     sections = (
-        ("What this judge can tell", rubrics),
+        ("Audit of this judge", rubrics),
         ("Changed facts, and text that talks to the judge", others),
     )
     return tuple((title, tuple(sorted(found, key=_badness))) for title, found in sections if found)

@@ -1,4 +1,4 @@
-"""Read the questions that syntheses are written to, and find papers for those that bring none."""
+"""Read the questions that syntheses are written to, and find papers for those that have none."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class BatchServer:
         return time.monotonic() - batch.created_s >= self.plan.takes_s
 
     def _lines(self, batch: ScriptedBatch) -> tuple[list[JsonObject], list[JsonObject]]:
-        """Answer the requests of a batch, once: replies and errors, each in no order."""
+        """Answer the requests of a batch, once: replies and errors, in any order."""
         if batch.lines is None:
             items = list(batch.requests.items())
             n = len(items)

@@ -267,7 +267,7 @@ def _as_schema(schema: object, path: str) -> JsonSchema:
         return cast(JsonSchema, schema)
     if schema is True:
         return {}
-    raise InputError(f"{path}: {schema!r} is no schema that anything can satisfy")
+    raise InputError(f"{path}: {schema!r} is not a schema that anything can satisfy")
 
 
 def _sequence(value: object) -> Sequence[object]:

@@ -138,7 +138,7 @@ class ValuePair:
 
 
 def swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | None:
-    """Return the first two numbers of a claim that a sentence has the other way round.
+    """Return the first two numbers of a claim that a sentence states in the opposite order.
 
     Numbers and the things that they belong to are named in the same order, in whichever way the
     sentence is built: "12% with A and 20% with B", "A 12%, B 20%", "12% and 20% with A and B".

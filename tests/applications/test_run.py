@@ -104,7 +104,7 @@ def test_the_retriever_is_measured_by_judged_documents(settings, tmp_path):
         results = ragassay.run(App(), ROWS[1:], qrels=qrels, settings=settings, only=["retrieval"])
         assert results.scores["retrieval.precision"].value == 0.5
         assert results.scores["retrieval.recall"].value == 0.5
-    with pytest.raises(InputError, match="no file of judged documents"):
+    with pytest.raises(InputError, match="not a file of judged documents"):
         ragassay.run(App(), ROWS, qrels=tmp_path / "none.txt", settings=settings)
 
 

@@ -48,7 +48,7 @@ def test_an_audit_prints_tables_and_writes_its_folder(model, sample, tmp_path):
     )
     assert code == 0
     assert "blind on cohesion" in shown
-    assert "What this judge can tell" in shown
+    assert "Audit of this judge" in shown
     assert "Sentences shuffled" in shown
     assert "audit.html" in shown
     audit = Audit.model_validate_json((out / "audit.json").read_text())
@@ -87,15 +87,15 @@ def test_evaluate_with_an_audit_puts_the_certificate_on_the_report(model, sample
     more = ("--out", run, "--limit", 3, "--rubric", "cohesion", *judged_by(model))
     code, shown, _ = call("evaluate", sample / "answers.jsonl", "--audit", 3, *more)
     assert code == 0
-    assert "What this judge can tell" in shown
+    assert "Audit of this judge" in shown
     assert (run / "audit.json").exists()
     assert (run / "audit" / "audit.html").exists()
     page = (run / "report.html").read_text()
-    assert "What this judge can tell" in page
+    assert "Audit of this judge" in page
     (run / "report.html").unlink()
     code, shown, _ = call("report", run)
     assert code == 0
-    assert "What this judge can tell" in shown
+    assert "Audit of this judge" in shown
     assert (run / "report.html").read_text() == page
 
 

@@ -119,7 +119,7 @@ def test_a_dry_run_says_the_calls_and_makes_none(tmp_path):
 
 def test_the_help_teaches_the_strategies():
     out, _ = run("optimize", "--help")
-    for words in ("bootstrap", "gepa", "copro", "miprov2", "Take it first", "--max-calls"):
+    for words in ("bootstrap", "gepa", "copro", "miprov2", "Try it first", "--max-calls"):
         assert words in out
 
 
@@ -129,7 +129,7 @@ def test_spent_calls_are_said_and_the_calls_to_come_are_named_first(tmp_path):
     with ScriptedModel(ImprovableJudge(0.2)) as model:
         given += ["--model", "openai/scripted", "--api-base", model.base_url]
         code, _, err = call(*given, "--max-calls", 8)
-        assert code == 1 and "error: --max-calls 8" in err and "goes on from here" in err
+        assert code == 1 and "error: --max-calls 8" in err and "continues from here" in err
         assert "calls of openai/scripted, 12 to measure" in err.split("the shipped prompt")[0]
         assert len(model.requests) == 8
         run(*given)

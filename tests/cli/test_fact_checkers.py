@@ -22,8 +22,8 @@ ANSWER = {
     "response": "Brelozant raised pain in 12 of 340 men [1].",
     "retrieved_contexts": ["Brelozant lowers pressure in adults with migraine."],
 }
-FETCH = "By its paper MiniCheck verifies better: ragassay models get minicheck"
-HERE = "By its paper MiniCheck, which is here, verifies better: --verifier minicheck-roberta"
+FETCH = "By its paper, MiniCheck verifies better: ragassay models get minicheck"
+HERE = "By its paper, MiniCheck (already fetched) verifies better: --verifier minicheck-roberta"
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ def test_the_bare_command_lists_servers_and_shipped_models(
 
 def test_a_wrong_address_is_one_line() -> None:
     done = RUN.invoke(app, ["models", "find", "--url", "ftp://a"])
-    assert done.exit_code == 1 and "is no address" in done.stderr
+    assert done.exit_code == 1 and "is not an address" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

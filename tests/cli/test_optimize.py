@@ -66,7 +66,7 @@ def test_spent_money_is_said_and_costs_nothing_that_was_answered(tmp_path):
     with ScriptedModel(verdict_reply) as model:
         given = arguments(tmp_path, model, "openai/gpt-4.1-mini")
         code, _, err = call(*given, "--max-usd", 0.001)
-        assert code == 1 and "error: --max-usd 0.001" in err and "goes on from here" in err
+        assert code == 1 and "error: --max-usd 0.001" in err and "continues from here" in err
         run(*given, "--max-usd", 1)
         assert len({request.key for request in model.requests}) == len(model.requests)
 

@@ -30,7 +30,7 @@ def test_the_run_and_its_report_name_what_rated(sample: Path, tmp_path: Path):
     assert (run["rater"], run["rater_digest"]) == (shipped_rater().model, shipped_rater().digest)
     assert run["settings"]["signals"] is True
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "Rated the rubrics" in page and shipped_rater().model in page
+    assert "Rubrics were rated" in page and shipped_rater().model in page
     assert "0 model calls" in page
     lines = (tmp_path / "run" / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
     for line in lines:

@@ -138,7 +138,7 @@ def test_variables_that_are_named_are_read():
 
 def test_the_readme_is_short_and_names_its_two_commands():
     text = README.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 85
+    assert len([line for line in text.splitlines() if not line.startswith("|")]) <= 60
     for mark in ("sample", "tests"):
         (command,) = re.findall(rf"<!-- {mark} -->\n```sh\n(.+)\n```", text)
         assert command.startswith("python3.11 -m venv")

@@ -1,4 +1,4 @@
-"""The page of definitions: each says whether it is verified or how it deviates."""
+"""The pages of definitions: each says whether it is verified or how it deviates."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ import re
 
 from conftest import ROOT
 
-PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
-ROWS = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.startswith("| ")]
-DEFINITIONS = [row for row in ROWS if row[0] != "definition"]
+PAGES = [ROOT / "docs" / "papers.md", *sorted((ROOT / "docs" / "papers").glob("*.md"))]
+TABLES = re.findall(
+    r"^\| definition \|.*\n\|[-| ]+\n((?:\|.*\n)+)",
+    "\n".join(page.read_text(encoding="utf-8") for page in PAGES),
+    re.MULTILINE,
+)
+DEFINITIONS = [
+    line.strip("| ").split(" | ") for table in TABLES for line in table.strip().splitlines()
+]
 
 
 def test_each_definition_is_verified_or_deviates() -> None:

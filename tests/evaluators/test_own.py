@@ -115,7 +115,7 @@ def test_a_decorated_function_declares_its_name_labels_and_scale():
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        ({"name": "Not a name"}, "a name is of a-z"),
+        ({"name": "Not a name"}, "a name has only a-z"),
         ({"name": "x", "labels": ("one",)}, "two labels or more"),
         ({"name": "x", "labels": ("a", "b"), "good": ("c",)}, "two labels or more"),
         ({"name": "x", "scale": (1, 1)}, "from its lowest to its highest"),
@@ -318,7 +318,7 @@ def test_a_file_of_rubrics_that_cannot_be_read_names_file_rubric_and_field(tmp_p
 
 def test_a_rubric_has_a_name_of_its_own():
     shipped = {"question": "q", "scale": {1: "a", 2: "b"}}
-    for name, said in (("cohesion", "the name is taken"), ("Two words", "a name is of a-z")):
+    for name, said in (("cohesion", "the name is taken"), ("Two words", "a name has only a-z")):
         mine = ragassay.Rubric.model_validate(shipped | {"name": name})
         with pytest.raises(SettingsError, match=said):
             build_run(load_settings(model="openai/a", signals=False), None, (), [mine])
@@ -332,7 +332,7 @@ def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch
     found = build_run(load_settings(**settings, evaluators=("mine_of_test:short",)))
     assert found.evaluator("short").display.title == "Short"
     for name, said in (
-        ("mine_of_test:other", "is no evaluator"),
+        ("mine_of_test:other", "is not an evaluator"),
         ("mine_of_test:none", "has no 'none'"),
         ("nowhere_at_all:x", "cannot be imported"),
         ("unknown", "name of an entry point"),

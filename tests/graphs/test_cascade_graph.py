@@ -446,10 +446,10 @@ def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
     ("given", "said"),
     [
         ({"panel": ("openai/b",), "escalate": "openai/c"}, "not with a panel of openai/a, open"),
-        ({"escalate": "openai/a"}, "not a second judge besides openai/a"),
-        ({"escalate": "openai/a@http://there/v1"}, "not a second judge besides openai/a"),
-        ({"escalate": "@http://there/v1"}, "not a second judge"),
-        ({"escalate": "openai/b", "when": "doubt>1"}, "when: 'doubt>1' is no condition"),
+        ({"escalate": "openai/a"}, "names no second judge besides openai/a"),
+        ({"escalate": "openai/a@http://there/v1"}, "names no second judge besides openai/a"),
+        ({"escalate": "@http://there/v1"}, "names no second judge"),
+        ({"escalate": "openai/b", "when": "doubt>1"}, "when: 'doubt>1' is not a condition"),
     ],
 )
 def test_an_unclear_cascade_is_refused_by_name(given, said):

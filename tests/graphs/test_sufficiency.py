@@ -273,8 +273,8 @@ def test_a_run_of_an_earlier_version_called_a_cosine_enough():
 
 ENDS = {
     "enough": (1, "judge said that the passages are enough"),
-    "closest_passages": (0, "closest passages were taken"),
-    "out_of_rounds": (1, "did not say that the passages are enough, and no round was left"),
+    "closest_passages": (0, "closest passages were used"),
+    "out_of_rounds": (1, "did not say that the passages are enough before the last round"),
     "out_of_tokens": (1, "did not say that the passages are enough, and the answer's tokens"),
     "agent_done": (0, "agent ended its search"),
     "sources_only": (0, "no corpus"),

@@ -266,7 +266,7 @@ def test_a_checkpoint_of_alignscore_is_not_unpickled(ran, tmp_path):
 
     path = tmp_path / "planted.ckpt"
     path.write_bytes(zipped(Mark(ran)))
-    with pytest.raises(SettingsError, match=r"planted\.ckpt is no checkpoint of tensors"):
+    with pytest.raises(SettingsError, match=r"planted\.ckpt is not a checkpoint of tensors"):
         read_checkpoint(path)
     assert not ran.exists()
 

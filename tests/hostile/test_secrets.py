@@ -140,7 +140,7 @@ TRIES = {
         "connection refused at http://***@127.0.0.1:9/v1",
     ),
     "no scheme": Try(
-        f"{EVALUATE} --model openai/a --api-base {LOGIN}@127.0.0.1:9/v1", 1, "is no address"
+        f"{EVALUATE} --model openai/a --api-base {LOGIN}@127.0.0.1:9/v1", 1, "is not an address"
     ),
     "a panel": Try(f"{EVALUATE} --judge openai/a@{{url}} --judge openai/b@{{url}}", 0),
     "a panel with nobody there": Try(
@@ -151,7 +151,7 @@ TRIES = {
     ),
     "a second judge": Try(f"{OF_URL} --escalate openai/b@{{url}}", 0),
     "a second judge that is the first": Try(
-        f"{OF_URL} --escalate openai/a@{{url}}", 1, "is not a second judge"
+        f"{OF_URL} --escalate openai/a@{{url}}", 1, "names no second judge"
     ),
     "a corpus by an address": Try(
         f"{OF_URL} --corpus http://{LOGIN}@127.0.0.1:9/index", 1, "***@127.0.0.1:9/index is an"
@@ -325,7 +325,7 @@ def test_settings_are_shown_without_the_users_of_addresses():
         ("at http://ann:pw@host:1/v1, twice", "at http://***@host:1/v1, twice"),
         ("at http://ann@host/v1", "at http://***@host/v1"),
         ("at https:/ann:p@w/d@host/x", "at https:/***@host/x"),
-        ("ann:pw@host:9 is no address", "***@host:9 is no address"),
+        ("ann:pw@host:9 is not an address", "***@host:9 is not an address"),
         ("openai/a@http://ann:pw@host/v1", "openai/a@http://***@host/v1"),
         ("write to ann@host", "write to ann@host"),
         ("a/model@2025 at http://host/a?b=c@d", "a/model@2025 at http://host/a?b=c@d"),

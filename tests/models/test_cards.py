@@ -41,7 +41,7 @@ def test_a_shipped_card_is_not_hidden_by_a_folder(tmp_path: Path, monkeypatch: p
     [
         ("description: no name", "card.yaml: model: it is missing"),
         ("- a list", "card.yaml: the card: "),
-        ("a: b: c", "card.yaml is no card: "),
+        ("a: b: c", "card.yaml is not a card: "),
         ("model: x\ndescription: y\nfigures: [{task: t}]", "card.yaml: figures.0."),
     ],
 )

@@ -104,7 +104,7 @@ def test_an_endpoint_that_nobody_serves_is_refused():
 
 
 def test_an_endpoint_that_is_no_address_is_refused():
-    with pytest.raises(FatalModelError, match="is no address: --api-base is like http://HOST"):
+    with pytest.raises(FatalModelError, match="is not an address: --api-base is like http://HOST"):
         check_judges([judge("localhost:8000/v1")])
 
 

@@ -194,7 +194,7 @@ def test_weights_of_another_shape_are_refused(tmp_path: Path):
     inference = NliModel(tiny_inference(tmp_path / "nli"))
     with pytest.raises(SettingsError, match=r"SummaC-Conv's weights are .*23"):
         SummaC(inference, tmp_path / "other.bin")
-    with pytest.raises(SettingsError, match="no checkpoint of tensors"):
+    with pytest.raises(SettingsError, match="not a checkpoint of tensors"):
         SummaC(inference, tmp_path / "text.bin")
 
 
@@ -229,7 +229,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path):
     _, base = tiny_alignscore(tmp_path)
     torch.save({"state_dict": {"tri_layer.weight": torch.zeros(3, 4)}}, tmp_path / "other.ckpt")
     scorer = AlignScore(tmp_path / "other.ckpt", base)
-    with pytest.raises(SettingsError, match="no checkpoint of AlignScore"):
+    with pytest.raises(SettingsError, match="not a checkpoint of AlignScore"):
         scorer.score(CLAIM, PASSAGE)
 
 

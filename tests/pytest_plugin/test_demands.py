@@ -28,7 +28,7 @@ def test_a_bound_is_a_sign_and_a_number():
     assert bound_of("correctness", " < .2 ") == ("<", 0.2)
     assert bound_of("correctness", 3) == bound_of("correctness", "3") == (">=", 3.0)
     for text in (">=high", "==3", "=3", ">", "3.5%", ""):
-        with pytest.raises(InputError, match=f"correctness={text!r} is no bound"):
+        with pytest.raises(InputError, match=f"correctness={text!r} is not a bound"):
             bound_of("correctness", text)
 
 

@@ -255,7 +255,7 @@ import ragassay
 @pytest.mark.parametrize(("given", "problem"), [
     ({"no_findings": True, "out": "runs"}, "`out=` is for files of answers"),
     ({"no_findings": True, "limit": 1}, "`limit=` is for files of answers"),
-    ({"correctness": ">=high"}, "correctness='>=high' is no bound"),
+    ({"correctness": ">=high"}, "correctness='>=high' is not a bound"),
     ({"correctnes": ">=1"}, "names no score: 'correctnes'"),
     ({}, "nothing is demanded"),
     ({"no_findings": True, "modle": "openai/a"}, "unexpected keyword argument 'modle'"),

@@ -147,7 +147,7 @@ def test_figures_that_no_line_stands_for_are_shown_too():
 def test_the_headline_names_what_is_not_trusted():
     assert view_certificate(build_audit()).headline == (
         "Trusted on 1 of 4 rubrics; blind on relevancy; weak on coherence; "
-        "too few pairs to tell completeness."
+        "too few pairs for completeness."
     )
     assert view_certificate(EMPTY).headline == "No rubric was audited."
 
@@ -169,7 +169,7 @@ def test_scores_without_room_to_rise_are_no_trust_and_are_counted():
     audit = EMPTY.model_copy(update={"certificate": certify([*stuck, *free])})
     (line,) = view_certificate(audit).others
     assert line.word == "trusted"
-    assert line.reason.startswith("Relevancy (1 more had no room to rise): ")
+    assert line.reason.startswith("Relevancy (1 more were already at the top): ")
 
 
 def test_the_page_is_self_contained_and_well_formed():
@@ -262,7 +262,7 @@ def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
     page = render_html(*run, audit=build_audit())
     tree = html.document_fromstring(page)
     titles = [text_of(h) for h in tree.xpath("//h2")]
-    assert [title.split(" ")[0] for title in titles] == ["What", "Why", "Can"]
+    assert [title.split(" ")[0] for title in titles] == ["What", "Answers", "How"]
     (line,) = tree.xpath("//section[@id='believe']/p[@class='lead']")
     assert text_of(line) == trust_headline(
         [trust for trust in build_audit().certificate if trust.family == "rubric"]
@@ -288,7 +288,7 @@ def test_a_run_without_an_audit_says_so_in_one_quiet_line(run):
     tree = html.document_fromstring(render_html(*run))
     (line,) = tree.xpath("//section[@id='believe']/p[@class='lead']")
     assert text_of(line).endswith(NOT_AUDITED)
-    assert "What this judge can tell" not in text_of(tree)
+    assert "Audit of this judge" not in text_of(tree)
     assert render_markdown(*run).count(NOT_AUDITED) == 1
 
 

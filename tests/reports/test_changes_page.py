@@ -107,7 +107,7 @@ def _worse_and_lower() -> tuple[list[Evaluation], list[Evaluation]]:
 
 def test_few_questions_are_said_to_be_too_few():
     assert view_change(many(3)).notes == (
-        "With 3 questions and 2 scores no difference can be significant.",
+        "With 3 questions and 2 scores, no difference can be significant.",
     )
 
 

@@ -25,6 +25,7 @@ from ragassay.reports.findings_view import (
     UNMEASURED,
     FindingGroup,
     measured_text,
+    more_secondary_text,
     secondary_text,
     sure_text,
     undecided_text,
@@ -76,7 +77,9 @@ def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     assert summary.findings == {"contradicted_citation": 1, "invalid_citation": 1}
     assert summary.secondary_findings == {"contradicted_citation": 1}
     assert "1 contradicted citation and 1 invalid citation" in headline(summary)
-    assert secondary_text(summary) == "Worth a look: 1 contradicted citation."
+    assert secondary_text(summary) == (
+        "Worth a look, but each may be a false alarm: 1 possibly contradicted citation."
+    )
     assert next(answer_sheet([ANSWER]).shown)[-1].text == "2"
     heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "secondary")
     assert [messages_of(group) for group in heads] == [[HEAD.message], [NOWHERE.message]]
@@ -88,9 +91,13 @@ def test_undecided_verdicts_have_a_count_of_their_own():
     assert summary.n_undecided == 2
     assert view_open([ANSWER]).undecided == ("1 evidence verdict", "1 citation verdict")
     assert view_open([ANSWER]).unscored == ("1 evidence verdict: time-out",)
-    assert undecided_text(summary) == "2 undecided: name a judge (--escalate) for them"
+    assert undecided_text(summary) == (
+        "2 verdicts are undecided: --escalate MODEL asks a judge for them."
+    )
     cascade = CascadeSummary(judge="a", second="b", when="undecided")
-    assert undecided_text(summary.model_copy(update={"cascade": cascade})) == "2 undecided"
+    assert undecided_text(summary.model_copy(update={"cascade": cascade})) == (
+        "2 verdicts are undecided."
+    )
     assert undecided_text(summarize([], 0, 0, 0)) == secondary_text(summarize([], 0, 0, 0)) == ""
 
 
@@ -129,17 +136,17 @@ def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
     never = LOOK.model_copy(update=known)
     interval = "41\N{NO-BREAK SPACE}% (26\N{EN DASH}59\N{NO-BREAK SPACE}%) of 29"
     assert sure_text(never) == (
-        f"Right in {interval} such findings, on SciFact dev: not enough to lead"
+        f"Right in {interval} such findings, on SciFact dev: not enough for a main finding"
     )
     assert (
         measured_text([never])
-        == f"Measured: right in {interval} (SciFact dev): not enough to lead."
+        == f"Measured: right in {interval} (SciFact dev): not enough for a main finding."
     )
     assert "too seldom" not in measured_text([HEAD])
     assert measured_text([LOOK]) == ""
     page, markdown = pages(run, ANSWER.model_copy(update={"findings": (never,)}))
     assert interval in html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
-    assert "not enough to lead" in markdown
+    assert "not enough for a main finding" in markdown
 
 
 @pytest.mark.parametrize("n", [1, 3])
@@ -158,7 +165,7 @@ def test_that_nobody_measured_is_said_once(run, n):
 def test_where_nothing_leads_the_page_does_not_say_that_all_is_well(run):
     answer = ANSWER.model_copy(update={"verdicts": ANSWER.verdicts[:2], "findings": (LOOK,)})
     page, text = pages(run, answer)
-    assert "sure enough to lead" in page and "sure enough to lead" in text
+    assert "no main finding" in page and "no main finding" in text
     assert "No inappropriate sentence" not in page
 
 
@@ -213,7 +220,7 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
     assert messages_of(group) == [one.message for one in ordered[:5]]
     assert (group.n, group.n_unlisted, unlisted.n_unlisted) == (7, 2, 1)
     line = "The likeliest 5 of each answer are shown, 3 more are not."
-    assert secondary_text(summary, [answer]).endswith(f". {line}")
+    assert more_secondary_text(3) == line and more_secondary_text(0) == ""
     page, text = pages(run, answer)
     worth = html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
     places = [worth.find(one.message) for one in ordered]

@@ -156,7 +156,7 @@ class TestWhatIsWrong:
             update={"secondary_findings": {"x": 3}, "n_undecided": 1}
         )
         assert lead_text(summary, calm) == (
-            "Nothing serious leads in 2 answers; 3 findings worth a look and 1 undecided verdict."
+            "No serious main finding in 2 answers; 3 findings worth a look and 1 undecided verdict."
         )
 
     def test_a_refusal_is_named_though_it_is_no_fault(self, run):
@@ -164,12 +164,12 @@ class TestWhatIsWrong:
         calm = [run.evaluations[1].model_copy(update={"findings": (refusal,)})]
         summary = summarize(calm, 1, 0, 0)
         assert lead_text(summary, calm).startswith(
-            "Nothing serious leads in this answer; 1 answer that says it has none"
+            "No serious main finding in this answer; 1 answer that gives no answer"
         )
-        assert "look first at 1 answer that says it has none" in headline(summary)
+        assert "look first at 1 answer that gives no answer" in headline(summary)
         both = [run.evaluations[0], *calm]
         assert lead_text(summarize(both, 2, 0, 0), both).endswith(
-            "in 1 of 2 answers; 1 answer that says it has none."
+            "in 1 of 2 answers; 1 answer that gives no answer."
         )
 
     def test_each_finding_is_a_card_with_its_place(self, tree, run):
@@ -208,7 +208,7 @@ class TestWhatIsWrong:
             assert line in top
 
 
-class TestWhy:
+class TestAnswers:
     def test_unscored_is_said_with_its_reason_and_never_a_number(self, tree, page):
         second = answers_of(tree)[1]
         assert "unscored (time-out)" in text_of(second.xpath(".//ul[@class='strip']")[0])
@@ -261,11 +261,11 @@ class TestWhy:
 
     def test_how_a_sentence_was_searched_for_is_said(self, tree):
         first, second = panes_of(answers_of(tree)[0])[:2]
-        assert "there was no corpus. 2 documents looked at." in text_of(first)
+        assert "there was no corpus. 2 documents read." in text_of(first)
         for words in (
             "against · 10 found, 7 new",
-            "The judge did not say that the passages are enough, and no round was left. "
-            "9 documents looked at.",
+            "The judge did not say that the passages are enough before the last round. "
+            "9 documents read.",
             "1 retracted one was left out.",
             "The model failed (time-out)",
         ):
@@ -297,7 +297,7 @@ class TestWhy:
         assert source.count("x") < MOST_SOURCE_CHARS + 10 and "7 more characters" in source
 
 
-class TestCanIBelieveIt:
+class TestHowReliable:
     def test_charts_have_a_title_and_a_description(self, tree):
         for plot in tree.xpath("//svg[@class='plot']"):
             title, description = plot.get("aria-labelledby").split()
@@ -306,7 +306,7 @@ class TestCanIBelieveIt:
 
     def test_failures_rejections_and_provenance_are_there(self, tree, run):
         text = text_of(tree)
-        assert "q3: prompt too long, while at segment" in text
+        assert "q3: prompt too long (stage: segment)" in text
         assert "line 4, field answer: missing; expected text or a list of sentences" in text
         for digest in (run.manifest.answers.sha256, run.manifest.prompts_sha256):
             assert digest in text
@@ -319,14 +319,14 @@ class TestCanIBelieveIt:
 
     def test_a_judge_without_a_card_gets_a_notice(self, run):
         page = render_html(run.manifest.model_copy(update={"card": None}), *run[1:])
-        assert "Nothing is known about this judge" in page
+        assert "Nobody has measured this judge" in page
 
 
 class TestEmptyAndLarge:
     def test_a_run_without_an_answer_says_so(self, run):
         page = render_html(run.manifest, Summary(**dict.fromkeys(COUNTS, 0)), ())
         assert "No answer was evaluated" in page
-        assert "every record was evaluated" in page
+        assert "all records were evaluated" in page
 
     def test_many_answers_stay_small(self, run):
         rng = random.Random(7)

@@ -43,8 +43,8 @@ def test_untrusted_text_is_neither_html_nor_a_template_nor_an_image(page):
 
 
 def test_headings_are_the_reports_own(page):
-    own = ("ragassay: ", "Not to be missed", "Scores", "Systems", "How far to trust", "Answers")
-    own += ("1. ", "2. ", "3. ", "Left out", "What this run rests on")
+    own = ("ragassay: ", "Main findings", "Scores", "Systems", "Judges and models", "Answers")
+    own += ("1. ", "2. ", "3. ", "Left out", "Models and settings of this run")
     headings = re.findall(r"^#+ (.*)$", page, flags=re.MULTILINE)
     assert len(headings) == len(own)
     assert all(heading.startswith(start) for heading, start in zip(headings, own, strict=True))

@@ -138,7 +138,7 @@ def test_the_headline_says_once_what_failed_by_cause_and_what_to_do():
     none = some.model_copy(update={"n_judged": 0})
     assert headline(none).startswith("Nothing could be judged. No connection: 88 verdicts")
     broken = whole.model_copy(update={"unscored": {"error": 3}, "n_judged": 0})
-    assert not broken.judged_nothing, "no call failed: what judges is no model that is called"
+    assert not broken.judged_nothing, "no call failed: what judges is not a model that is called"
 
 
 def test_findings_rank_unknown_kinds_before_notes():

@@ -30,11 +30,11 @@ def render_signals(render, *, signals: Signals | None) -> str:
 
 def test_what_the_answer_hardly_covers_is_shown_escaped():
     page = render_signals(render_html, signals=Signals(gaps=(GAP,)))
-    assert "Hardly covered: 1 sentence of the sources that speaks to the question" in page
-    assert "closest sentence of the answer 0.21" in page
+    assert "Relevant but hardly covered: 1 sentence of the sources" in page
+    assert "similarity to the closest sentence of the answer: 0.21" in page
     assert "<script>alert" not in page
     text = render_signals(render_markdown, signals=Signals(gaps=(GAP,)))
-    assert "**Hardly covered:**" in text and "| **bold**" not in text
+    assert "**Relevant but hardly covered:**" in text and "| **bold**" not in text
 
 
 def test_nothing_is_said_of_gaps_where_there_are_none():
@@ -49,7 +49,7 @@ def test_a_rating_shows_the_sentences_that_it_points_to():
 
 def test_what_rates_in_the_judges_place_is_named_with_what_is_known_of_it():
     judge, rater = view_judges(MANIFEST)
-    assert (judge.role, rater.role, rater.model) == ("Judged", "Rated the rubrics", MANIFEST.rater)
+    assert (judge.role, rater.role, rater.model) == ("Judged", "Rubrics were rated", MANIFEST.rater)
     assert rater.warning == UNKNOWN_JUDGE
     sheet = provenance_sheet(MANIFEST, summarize([], 0, 0, 0).usage)
     rows = {name.text: value.text for name, value in sheet.shown}

@@ -1,4 +1,4 @@
-"""A run that waits for a person goes on from the page."""
+"""A run that waits for a person continues from the page."""
 
 from __future__ import annotations
 

@@ -263,9 +263,9 @@ async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
     assert folder.audit() == found.audit
     assert found.audit.n_answers == 3
     page = (folder.path / "report.html").read_text()
-    assert "What this judge can tell" in page
+    assert "Audit of this judge" in page
     assert "Not audited" not in page
-    assert "What this judge can tell" in (folder.path / "report.md").read_text()
+    assert "Audit of this judge" in (folder.path / "report.md").read_text()
 
 
 def test_a_part_that_no_attack_aims_at_is_an_error():

@@ -130,7 +130,7 @@ def test_the_command_prints_what_changed_and_plans_the_calls(tmp_path):
         assert "4 calls" in planned.stdout, planned.output
         ended = CliRunner().invoke(app, command)
     assert ended.exit_code == 0, ended.output
-    assert "The judge against itself" in ended.stdout
+    assert "Repeated verdicts of the judge" in ended.stdout
     assert "Judged 2 times, verdicts changed in" in " ".join(ended.stdout.split())
     once = CliRunner().invoke(app, [*command, "--repeat", "1"])
     assert once.exit_code == 2, "once is no repetition"
@@ -147,7 +147,7 @@ def test_a_judge_without_log_probabilities_is_sampled(tmp_path, no_logprobs):
     assert all(j.distribution == (0, 0, 0, 1, 0) for e in found for j in e.judgments)
     assert found.summary.notes == ()
     report = (tmp_path / "run" / "report.md").read_text()
-    assert "Ratings and labels rest on 3 samples (4 verdicts)." in report
+    assert "Ratings and labels come from 3 samples (4 verdicts)." in report
 
 
 def test_a_judge_with_log_probabilities_is_not_sampled_and_the_run_says_so_once(tmp_path):

@@ -96,7 +96,7 @@ def sentence_recall_scores(
     vectors: Mapping[str, NDArray[np.floating]],
     published: Mapping[str, Mapping[Place, str]] | None = None,
 ) -> dict[str, dict[str, Score]]:
-    """Return the share of what all answers to a question say, in sentence clusters, that each says.
+    """Return each answer's share of the sentence clusters of all answers to its question.
 
     KMeans groups the sentences of all answers, those that each of `RECALLS` counts, into ten
     clusters, or into as many as there are different sentences. As in MedAESQA the recalls divide by

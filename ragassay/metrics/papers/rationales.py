@@ -87,7 +87,7 @@ class RubricReasons:
     Attributes:
         rubric: Its name; empty for all.
         recited: Mean share of a reason's words that are recited from the rubric.
-        names_nothing: Share of reasons that name nothing of the answer.
+        names_nothing: Share of reasons that name nothing from the answer.
         contradicts: Share of reasons whose sentiment contradicts the rating.
         labels: Share of reasons with each fault, by who labelled and the criterion.
     """

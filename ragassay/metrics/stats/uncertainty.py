@@ -97,7 +97,7 @@ def _term(part: str, text: str) -> Term:
                 raise SettingsError(f"{part!r}: a confidence lies between 0 and 1")
             return Term(what, bound)  # type: ignore[arg-type]
     whole = "" if part == text else f" in {text!r}"
-    raise SettingsError(f"{part!r}{whole} is no condition; there are {POSSIBLE}")
+    raise SettingsError(f"{part!r}{whole} is not a condition; there are {POSSIBLE}")
 
 
 def _write_term(term: Term) -> str:

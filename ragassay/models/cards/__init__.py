@@ -105,5 +105,5 @@ def _read_card(path: Path, model: str) -> ModelCard:
         where, problem = first_problem(error)
         raise SettingsError(f"{path}: {where or 'the card'}: {problem}") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SettingsError(f"{path} is no card: {' '.join(str(error).split())}") from error
+        raise SettingsError(f"{path} is not a card: {' '.join(str(error).split())}") from error
     return card.model_copy(update={"model": model})

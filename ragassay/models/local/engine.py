@@ -1,6 +1,6 @@
 """Answers a batch of prompts by `generate` of transformers, greedily and under JSON schemas.
 
-The tokens that all prompts of a batch share are computed once: each prompt goes on from a copy of
+The tokens that all prompts of a batch share are computed once: each prompt continues from a copy of
 their key/value cache. The caches of the latest shared prefixes stay for the next batches.
 """
 

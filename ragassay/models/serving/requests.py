@@ -77,7 +77,7 @@ async def read_request(request: Request) -> dict[str, Any]:
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict) or "model" not in asked:
-        raise Refusal(400, "the body is no JSON object with a `model`", "invalid_request")
+        raise Refusal(400, "the body is not a JSON object with a `model`", "invalid_request")
     for name in asked.keys() - OPTIONS:
         name = name[:200]
         raise Refusal(400, f"{name}: OpenAI's protocol has no such parameter", "unknown", name)
@@ -109,7 +109,7 @@ async def _body(request: Request) -> bytes:
 
 def _refuse_constant(name: str) -> None:
     """NaN and infinities are Python's own: JSON has none."""
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _is_count(value: object, least: int, most: float = float("inf")) -> bool:

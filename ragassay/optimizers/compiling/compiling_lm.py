@@ -80,7 +80,7 @@ def opened_loop() -> Iterator[JobLoop]:
         yield JobLoop(portal)
 
 
-GOES_ON = "nothing is lost, and the same command with more goes on from here"
+GOES_ON = "nothing is lost, and the same command with a higher limit continues from here"
 
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 20.0

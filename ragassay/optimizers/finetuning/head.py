@@ -106,7 +106,7 @@ def _start(job: HeadJob) -> Path | None:
     name = str(job.start)
     found = adapter_of(name) or adapter_of(f"{PROVIDER}/{name}")
     if found is None:
-        raise InputError(f"{name} is no adapter with a head: it holds no {SHAPE}")
+        raise InputError(f"{name} is not an adapter with a head: it holds no {SHAPE}")
     return found.folder
 
 

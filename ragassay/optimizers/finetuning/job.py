@@ -56,7 +56,7 @@ class FinetuneJob:
         base: The base model: `SMOLLM2`, a Hugging Face id, or a folder.
         start: Folder of an adapter to start from; None for a new one.
         labels: The file of labels, for a labeller, if the answers have none.
-        papers: The papers, for a generator of pairs, if the pairs' files bring none.
+        papers: The papers, for a generator of pairs, if the pairs' files have none.
         n_systems: Systems per question in a judge's data.
         targets: Of a judge: ratings and reasons that are "made", or the "replies" of the data's
             own judges.
@@ -124,7 +124,7 @@ def _check_start(job: FinetuneJob) -> None:
     if job.start is None:
         return
     if not (job.start / SHAPE).is_file():
-        raise InputError(f"{job.start} is no adapter: it holds no {SHAPE}")
+        raise InputError(f"{job.start} is not an adapter: it holds no {SHAPE}")
     note = read_note(job.start)
     if (note.task, note.base) != (job.task, job.base):
         raise InputError(
@@ -136,7 +136,7 @@ def _check_start(job: FinetuneJob) -> None:
 def _check_sources(job: FinetuneJob) -> None:
     """Refuse sources that the task does not read, or that no row has room for."""
     if job.task != "judge" and (job.source_chars or job.targets != "made"):
-        raise InputError(f"sources and targets are of a judge, and this is a {job.task}")
+        raise InputError(f"sources and targets are for a judge, not for a {job.task}")
     n_least = job.source_chars // CHARS_PER_TOKEN
     if n_least >= job.recipe.row_tokens:
         raise InputError(

@@ -84,7 +84,7 @@ def judge_examples(
     source_chars: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[ChatExample]:
-    """Return examples with made targets, of answers to questions that are not held out.
+    """Return examples with generated targets, from answers to questions that are not held out.
 
     Args:
         answers: YESciEval files, or run folders whose ratings people reviewed.

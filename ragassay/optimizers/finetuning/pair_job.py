@@ -96,7 +96,7 @@ def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> F
         SettingsError: The base is unavailable.
     """
     if job.task == "completeness" and job.method != "head":
-        raise InputError(f"--method {job.method} is of correctness: name head, or sft")
+        raise InputError(f"--method {job.method} works for correctness only: name head or sft")
     if job.method == "head":
         need("peft")
     pairs, rejections = _read_pairs(job)

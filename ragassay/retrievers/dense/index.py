@@ -213,7 +213,7 @@ class DenseIndex(Rebuilt):
         # A graph that lost its files is recreated empty; an intact one reaches nearly all.
         if where is None and len(names) < n / 2:
             mend = MEND.format(where=self._where)
-            raise CorpusError(f"the vectors at {self._where} are found in part only: {mend}")
+            raise CorpusError(f"the vectors at {self._where} are incomplete: {mend}")
         facts = (found["metadatas"] or [[{}] * len(names)])[0]
         hits = [
             (name, 1.0 - distance, bool(known.get("retracted")))

@@ -46,11 +46,11 @@ N_ROWS = 500
 
 LOST_CLUSTER = (
     "the connection to the cluster was lost: what had arrived here is kept, and the same command "
-    "goes on from there"
+    "continues from there"
 )
 LOST_HUB = (
     "the process that the workers' results go to was lost: what is on disk is kept, and the same "
-    "command goes on from there"
+    "command continues from there"
 )
 
 

@@ -248,7 +248,7 @@ class WorkerTask:
 
 
 def work_on_shard(work: WorkerTask, records: Sequence[Record], *, is_repeated: bool) -> None:
-    """Bring records to their ends and deliver their results to the hub; a task of the cluster.
+    """Finish records and deliver their results to the hub; a task of the cluster.
 
     Raises:
         FatalModelError: The judge is unavailable, or the money is spent.

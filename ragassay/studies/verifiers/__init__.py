@@ -1,1 +1,1 @@
-"""Fit and measure verifiers, and what documents say of answer sentences (BioACE)."""
+"""Fit and measure verifiers, and compare documents with answer sentences (BioACE)."""

@@ -72,7 +72,7 @@ def cited_sentences(
     """Return the sentences of answers in their order, with the documents that they cite.
 
     Args:
-        corpus: Where documents are looked up that the answers do not bring.
+        corpus: Where to look up documents that the answers do not contain.
         labels: What people said of citations, by answer, sentence and document.
         evidence: What people marked, by the same.
     """

@@ -80,7 +80,7 @@ def test_unscored_replies_are_counted_and_are_not_zero(tmp_path):
 def test_money_ends_a_job_and_more_of_it_ends_it_well(tmp_path):
     with ScriptedModel(verdict_reply) as model:
         priced = "openai/gpt-4.1-mini"
-        with pytest.raises(BudgetError, match="same command with more"):
+        with pytest.raises(BudgetError, match="same command with a higher limit"):
             run(job_in(tmp_path, max_usd=0.001), model, tmp_path / "work", priced)
         n_asked = len(model.requests)
         found = run(job_in(tmp_path, max_usd=5.0), model, tmp_path / "work", priced)

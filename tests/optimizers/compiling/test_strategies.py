@@ -160,7 +160,7 @@ def test_spent_calls_or_money_end_each_strategy_and_more_goes_on(optimizer, tmp_
     with ScriptedModel(ImprovableJudge(0.3)) as model:
         settings = settings_of(model, "openai/gpt-4.1-mini")
         for limits in ({"max_calls": 10}, {"max_calls": 16}, {"max_usd": 0.0025}):
-            with pytest.raises(BudgetError, match="same command with more"):
+            with pytest.raises(BudgetError, match="same command with a higher limit"):
                 run_compile_job(replace(job, **limits), settings, tmp_path / "work")
             assert len(model.requests) <= limits.get("max_calls", 30)
         found = run_compile_job(replace(job, max_calls=500), settings, tmp_path / "work")

@@ -144,10 +144,10 @@ def test_the_command_of_a_job_is_that_job():
     ("arguments", "problem"),
     [
         (["--base", "/nowhere/large"], "the model /nowhere/large is unavailable"),
-        (["--start", "."], "is no adapter with a head"),
+        (["--start", "."], "is not an adapter with a head"),
         (["--dev", "claims.jsonl"], "3 of 3 claims share their text or document"),
         (["--dev", "empty.jsonl"], "empty.jsonl holds no claim to measure on"),
-        (["--method", "sft", "--dev", "claims.jsonl"], "--dev is of --method head"),
+        (["--method", "sft", "--dev", "claims.jsonl"], "--dev needs --method head"),
     ],
 )
 def test_mistakes_are_one_line(
@@ -167,4 +167,4 @@ def test_a_head_is_a_verifiers(tmp_path: Path):
         app,
         ["finetune", "judge", "--method", "head", "--data", "x.jsonl", "--out", str(tmp_path)],
     )
-    assert done.exit_code == 1 and "--method head is a verifier's" in done.stderr
+    assert done.exit_code == 1 and "--method head only assigns labels" in done.stderr

@@ -73,7 +73,7 @@ def test_a_judge_learns_from_replies_and_reads_sources(
     other = run(
         "completeness", "--data", answers, "--out", out, "--base", base, "--targets", "replies"
     )
-    assert other.exit_code == 1 and "this is a labeller" in other.output
+    assert other.exit_code == 1 and "not for a labeller" in other.output
 
 
 def test_a_labeller_learns_from_labelled_sentences(base: Path, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_bad_input_is_one_line(base: Path, answers: Path, tmp_path: Path) -> Non
     missing = run("judge", "--data", tmp_path / "none.jsonl", "--out", out, "--base", base)
     assert missing.exit_code == 1 and missing.output.startswith("error:")
     start = run("judge", "--data", answers, "--out", out, "--base", base, "--start", tmp_path)
-    assert start.exit_code == 1 and "is no adapter" in start.output
+    assert start.exit_code == 1 and "is not an adapter" in start.output
     absent = run("judge", "--data", answers, "--out", out, "--base", tmp_path / "absent")
     assert absent.exit_code == 1 and "absent is unavailable" in absent.output.splitlines()[-1]
     assert run("poet", "--data", answers, "--out", out).exit_code == 2

@@ -132,7 +132,7 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     assert 0 < score < 1
     # Eight pairs are too few for a bound: nothing is decided.
     assert model.doubt([("alpha lowers pain .", "alpha .")]) is not None
-    with pytest.raises(SettingsError, match="is no verifier: name it with --correctness"):
+    with pytest.raises(SettingsError, match="is not a verifier: name it with --correctness"):
         entailment_model("ragassay/correct", tmp_path)
 
     answers = completeness_file(tmp_path / "answers.json", 4)
@@ -152,7 +152,7 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     models = Models.of(settings)
     assert models.labeller is not None and models.labeller.name == "ragassay/label"
     assert set(models.labeller.identity) <= set(models.digests)
-    with pytest.raises(SettingsError, match="is no verifier: name it with --labeller"):
+    with pytest.raises(SettingsError, match="is not a verifier: name it with --labeller"):
         entailment_model("ragassay/label", tmp_path)
     card = load_card("ragassay/label")
     assert card is not None and "weighted-F1" in {figure.metric for figure in card.figures}
@@ -174,12 +174,12 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
 
 
 REFUSED = [
-    (["correctness", "--method", "sft"], "name svm, logistic or head"),
+    (["correctness", "--method", "sft"], "choose svm, logistic or head"),
     (["correctness", "--dev", "x.jsonl"], "it is cross-validated"),
-    (["completeness", "--method", "svm"], "--method svm is of correctness"),
-    (["completeness", "--method", "logistic"], "--method logistic is of correctness"),
-    (["judge", "--method", "svm"], "--method svm is of correctness"),
-    (["qa", "--method", "logistic"], "--method logistic is of correctness"),
+    (["completeness", "--method", "svm"], "--method svm works for correctness only"),
+    (["completeness", "--method", "logistic"], "--method logistic works for correctness only"),
+    (["judge", "--method", "svm"], "--method svm works for correctness only"),
+    (["qa", "--method", "logistic"], "--method logistic works for correctness only"),
     (["correctness"], "two labels, each of them in two questions"),
 ]
 
