@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -37,6 +38,9 @@ from ragassay.runs.evaluate import Plan, RunResult
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.studies.audit_report import certificate_sheet, ratings_sheet, short_attack_sheet
+
+if TYPE_CHECKING:
+    from ragassay.workbench.grading import Graded
 
 
 def print_stage(found: object, folder: Path, as_json: bool) -> None:

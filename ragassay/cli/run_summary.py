@@ -11,7 +11,7 @@ from itertools import chain, islice, zip_longest
 
 from ragassay.records import UNSCORED_KINDS, Evaluation, Outlined, Score, Summary
 from ragassay.reports.display import NOT_DEFINED, UNSCORED, format_interval
-from ragassay.reports.findings_view import looks_text, view_cards
+from ragassay.reports.findings_view import secondary_text, view_cards
 from ragassay.reports.labels import REFUSAL, finding_rank, finding_title, is_serious, one_line
 from ragassay.reports.run_sheets import system_sheet
 from ragassay.reports.sheets import Cell, Sheet, none_text, numbers, score_cell, value_cell, words
@@ -158,7 +158,12 @@ def judges_lines(summary: Summary) -> Iterator[str]:
 
 def looks_line(summary: Summary, outlines: Sequence[Outlined]) -> str:
     """Say what is worth a look and which answers have most of it; empty where nothing is."""
-    found = sorted((one for one in outlines if one.looks), key=lambda one: -len(one.looks))
-    parts = [f"{one_line(one.record_id)} ({len(one.looks)})" for one in found[:MOST_NAMED]]
+    found = sorted(
+        (one for one in outlines if one.secondary_findings),
+        key=lambda one: -len(one.secondary_findings),
+    )
+    parts = [
+        f"{one_line(one.record_id)} ({len(one.secondary_findings)})" for one in found[:MOST_NAMED]
+    ]
     where = f"Most are in {join_words(parts)}." if len(outlines) > MOST_NAMED and parts else ""
-    return " ".join(filter(None, (looks_text(summary), where)))
+    return " ".join(filter(None, (secondary_text(summary), where)))

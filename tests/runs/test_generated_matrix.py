@@ -89,8 +89,8 @@ def test_a_wrong_use_is_one_clear_line(alpha, beta, questions, tmp_path):
         app, ["matrix", "--generate", str(questions), "--generator", "openai/a"]
     )
     assert alone.exit_code == 1 and "two or more generators" in alone.stderr
-    twice = ("--generator", f"openai/alpha@{model.base_url}")
-    code, _, errors = command(model, other, questions, tmp_path / "out", *twice)
+    twice = ("--generator", f"openai/alpha@{alpha.base_url}")
+    code, _, errors = command(alpha, beta, questions, tmp_path / "out", *twice)
     assert code == 1 and "openai/alpha is named twice" in errors
     without = CliRunner().invoke(app, ["matrix", "--generator", "openai/a"])
     assert without.exit_code == 1 and "need --generate" in without.stderr
