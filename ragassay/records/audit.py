@@ -71,17 +71,17 @@ class AttackFigure(Frozen):
     """The effect of one attack on one score. Intervals resample questions.
 
     Attributes:
-        benign: Mean of the score over the whole answers of the pairs.
-        damaged: Mean over the damaged ones.
-        detection: Share of pairs in which the damaged answer has the lower score; a tie does not
+        benign: Mean of the score over the unperturbed answers of the pairs.
+        perturbed: Mean over the perturbed ones.
+        detection: Share of pairs in which the perturbed answer has the lower score; a tie does not
             count.
-        auroc: How well the score alone separates damaged answers from undamaged ones.
-        lift: Mean of damaged minus benign; above 0 the attack raises the score.
-        optimism_error: Mean excess of the damaged answers' ratings over the desired rating, in
+        auroc: How well the score alone separates perturbed answers from unperturbed ones.
+        lift: Mean of perturbed minus benign; above 0 the attack raises the score.
+        optimism_error: Mean excess of the perturbed answers' ratings over the desired rating, in
             points; 0 where all are as low as they should be. Only for rubrics.
-        n_undecided: Pairs in which the judge left open what the damage changed; they are neither
-            found nor missed, and among the unscored of the detection.
-        examples: Ids of up to three damaged answers that got through.
+        n_undecided: Pairs in which the judge left open what the perturbation changed; they are
+            neither found nor missed, and among the unscored of the detection.
+        examples: Ids of up to three perturbed answers that got through.
     """
 
     attack: str
