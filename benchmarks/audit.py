@@ -1,11 +1,11 @@
-"""What the embedded judge can tell of damaged answers, on questions that nothing was fitted on.
+"""What the embedded judge can tell of perturbed answers, on questions that nothing was fitted on.
 
     python benchmarks/audit.py --shared ../shared
 
 Two audits of YESciEval's train answers, one answer to each held-out question, both through the
 graph of `ragassay audit`:
 
-- given: the damaged answers of the files themselves (the rows of the paper's tables 7 to 14)
+- given: the perturbed answers of the files themselves (the rows of the paper's tables 7 to 14)
 - made: damage made anew (rubric, clinical, injection), with texts of the side "audit", which no fit
   has seen (news, sports, recipes, law, code, other languages; blogs and tweets of their own)
 

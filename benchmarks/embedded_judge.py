@@ -81,7 +81,7 @@ async def paired_detection(shared: Path, n_questions: int, tools: Run) -> list[d
         print(f"  {topic}: {dict(lower)} of {dict(n)}", flush=True)
     return [
         _figure(
-            f"damaged answer scores lower ({variant})",
+            f"perturbed answer scores lower ({variant})",
             "YESciEval BioASQ train",
             "paired detection",
             lower[variant],

@@ -1,4 +1,4 @@
-"""What would lead the report on undamaged answers of four models (YESciEval, train).
+"""What would lead the report on unperturbed answers of four models (YESciEval, train).
 
     python benchmarks/false_leads.py --shared ../shared
 

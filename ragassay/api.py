@@ -223,11 +223,11 @@ def plan(
 def audit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
-    """Measure what damage a judge detects: damage answers, and have whole and damaged ones judged.
+    """Measure what a judge detects: perturb answers, and judge them and the unperturbed ones.
 
     Args:
         answers: As for `evaluate`; those whose metadata name a `variant` other than "benign" are
-            already damaged, and are left out.
+            already perturbed, and are left out.
         settings: As for `evaluate`.
         options: See below; give a list for an option that can be repeated on the command line.
 
@@ -235,7 +235,7 @@ def audit(
         Figures by attack and score, mean ratings by damage, and the certificate.
 
     Raises:
-        InputError: The data cannot be used, an attack is unknown, or nothing can be damaged.
+        InputError: The data cannot be used, an attack is unknown, or nothing can be perturbed.
         SettingsError: A setting is wrong.
         FatalModelError: The judge is unavailable.
     """

@@ -245,7 +245,7 @@ class AuditKeywords(Keywords, total=False):
     ]
     given: Annotated[
         bool | None,
-        Field(description="Use the damaged answers in a YESciEval file; make none."),
+        Field(description="Use the perturbed answers in a YESciEval file; make none."),
     ]
     paraphraser: Annotated[
         str | None,

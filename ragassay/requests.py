@@ -76,7 +76,7 @@ class EvaluationRequest(Request[Results]):
     Attributes:
         job: The answers and their corpus.
         thresholds: Least means.
-        n_audited: Answers of the run that are then damaged, to audit the judge; 0 for none.
+        n_audited: Answers of the run that are then perturbed, to audit the judge; 0 for none.
         n_times: How often each answer is judged.
     """
 
@@ -202,7 +202,7 @@ def request_audit(
     settings: Settings | None,
     presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
-    """Read and damage answers, to see what a judge detects; see `ragassay.audit`."""
+    """Read and perturb answers, to see what a judge detects; see `ragassay.audit`."""
     every: Any = {**options, "limit": None}
     job, chosen = read_input(answers, every, settings, presenter)
     tools = open_tools(chosen, options, presenter, job.corpus)

@@ -1,4 +1,4 @@
-"""Whole and damaged answers with given scores, for tests of audits."""
+"""Whole and perturbed answers with given scores, for tests of audits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def damage(
     targets: Sequence[str] = ("rubric.cohesion",),
     topic: str | None = None,
 ) -> PerturbedAnswer:
-    """The damaged form of answer `n`, which is the only one to its question unless named."""
+    """The perturbed form of answer `n`, which is the only one to its question unless named."""
     record = Record(id=f"a{n}~{attack}", question="?", answer="x", topic=topic or f"q{n}")
     return PerturbedAnswer(
         record=record,

@@ -3,7 +3,7 @@
     python -m training.bounds --shared ../shared --model ragassay/minilm-verifier --work shares.npy
 
 The verdict that a passage is about something else is bounded on documents that the sentences of
-undamaged answers to YESciEval's development questions do not cite, of the same and of other
+unperturbed answers to YESciEval's development questions do not cite, of the same and of other
 questions. One verdict of an answer is drawn. All other bounds are those of
 `training.natural_bounds`, that of such a finding among them.
 

@@ -1,6 +1,6 @@
 """Sentences of models' answers beside the abstracts that they cite (YESciEval's train part).
 
-Nobody labelled them. A cited sentence of an undamaged answer is taken to be supported where its
+Nobody labelled them. A cited sentence of an unperturbed answer is taken to be supported where its
 document has most of its words and all of its numbers; another paper of the same question, which the
 sentence does not cite and which shares few words with it, neither supports nor contradicts it.
 Words count by their inverse document frequency.
@@ -94,7 +94,7 @@ def is_dev(question: str) -> bool:
 
 
 def whole_answers(shared: Path) -> list[Record]:
-    """Read the undamaged answers of ordinary length."""
+    """Read the unperturbed answers of ordinary length."""
     folder = shared / "data" / "yescieval"
     paths = [folder / f"{part}-train-answers.jsonl.gz" for part in PARTS]
     return [

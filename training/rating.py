@@ -3,7 +3,7 @@
     python -m training.rating ANSWERS [ANSWERS ...] --out signals.json
 
 ANSWERS are YESciEval files. Their whole answers are damaged anew, with texts of the side "fit". Of
-the files' own damaged answers only the redundant ones are used, which a model wrote for each
+the files' own perturbed answers only the redundant ones are used, which a model wrote for each
 answer: the others repeat a few sentences. Answers to held-out questions are not used.
 """
 
@@ -131,7 +131,7 @@ def _signals(examples: Sequence[Example], fitted: SignalRater) -> dict[int, Mapp
 
 
 def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
-    """Pair each whole answer with its damaged versions; each attack has total weight 1."""
+    """Pair each whole answer with its perturbed versions; each attack has total weight 1."""
     whole = {e.original: i for i, e in enumerate(examples) if e.kind == "whole"}
     perturbed = [i for i, e in enumerate(examples) if e.kind != "whole" and e.original in whole]
     n = Counter(examples[i].attack for i in perturbed)

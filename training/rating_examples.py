@@ -70,7 +70,7 @@ def examples_of(
     n_systems: int = 1,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Example]:
-    """Measure whole answers to questions that are not held out, and damaged versions of some.
+    """Measure whole answers to questions that are not held out, and perturbed versions of some.
 
     Args:
         answers: YESciEval files.

@@ -1,7 +1,7 @@
 """Fit the models that turn an answer's signals into ratings.
 
-Everything is fitted on deliberately damaged answers: a sentence's label is whether an attack added
-it, an answer's desired rating is YESciEval's (section 5).
+Everything is fitted on deliberately perturbed answers: a sentence's label is whether an attack
+added it, an answer's desired rating is YESciEval's (section 5).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LEAST_OPENER = 3
 """Least number of sentences with an opener."""
 
 PAIR_MARGIN = 0.1
-"""Difference in logits between a whole and a damaged answer that counts as certain: a change of a
+"""Difference in logits between a whole and a perturbed answer that counts as certain: a change of a
 word or two must be noticed, and need not count much."""
 
 PAIR_SHARE = 0.5
@@ -158,7 +158,7 @@ def fit_rubric(
     """Fit proportional odds with the sign of each weight given (L-BFGS-B).
 
     The loss is the negative log-likelihood of the desired ratings, plus that of each whole answer
-    being better than its damaged version (Bradley and Terry 1952).
+    being better than its perturbed version (Bradley and Terry 1952).
 
     Args:
         rows: The signals of each answer.

@@ -21,7 +21,7 @@ COMMANDS = {
         "demo": ("evaluate:demo", "Evaluate eight invented answers; needs no judge, no key."),
     },
     "Trust in judges": {
-        "audit": ("evaluate:audit", "Measure what a judge notices in damaged answers."),
+        "audit": ("evaluate:audit", "Measure what a judge notices in perturbed answers."),
         "meta-evaluate": ("compare:meta_evaluate", "Measure a judge against people's labels."),
         "optimize": ("optimize:optimize", "Search for a better prompt of an agent."),
         "prompts": ("optimize:app", "List prompts, show one, compare a compiled one."),

@@ -162,11 +162,11 @@ def audit(
     quiet: Quiet = False,
     **options: Unpack[AuditKeywords],
 ) -> int:
-    """Measure what a judge notices in answers that are damaged on purpose.
+    """Measure what a judge notices in answers that are perturbed on purpose.
 
-    Answers are damaged in many ways, and each should lower certain scores: off-topic
+    Answers are perturbed in many ways, and each should lower certain scores: off-topic
     and informal sentences, lost or shuffled ones, repetition; a changed number, a reversed
-    negation; text that addresses the judge. Then undamaged and damaged answers are judged, and
+    negation; text that addresses the judge. Then unperturbed and perturbed answers are judged, and
     for each score the judge is trusted, weak or blind.
 
     The folder holds audit.html, audit.md, audit.json and figures.csv. The same command again

@@ -49,8 +49,8 @@ def finetune(
 ) -> int:
     """Fine-tune a small model, as a low-rank adapter of a few MiB.
 
-    A judge learns from YESciEval files: answers with ratings by other judges, and damaged versions
-    of them, with texts from many sources. Questions are held out by a hash of their ids (four of
+    A judge learns from YESciEval files: answers with ratings by other judges, and perturbed
+    versions of them, with texts from many sources. Questions are held out by a hash of their ids (four of
     ten); `ragassay audit` on their answers measures what the judge notices. A verifier learns from
     claims with evidence and label, correctness from sentences with passage and label (correct,
     incorrect), a labeller from answers whose sentences people labelled. Correctness, and
@@ -101,7 +101,7 @@ def finetune(
         systems: For a judge: number of systems per question to learn from.
         targets: For a judge: the replies to learn. made: ratings and reasons that follow from what
             was done to an answer; replies: the replies of the judges in the data, as in
-            YESciEval: with cpo, on a damaged answer, a low rating (1 for extreme damage, up to 3
+            YESciEval: with cpo, on a perturbed answer, a low rating (1 for extreme damage, up to 3
             for subtle) is wanted, and a higher one not.
         source_chars: For a judge: maximum characters of the sources to read with each answer, the
             sentences closest to it; 0 for none. They need longer rows (--row-tokens).

@@ -238,11 +238,11 @@ def audit(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Measure what a judge of pairs notices in pairs that are damaged on purpose.
+    """Measure what a judge of pairs notices in pairs that are perturbed on purpose.
 
     A wrong number (accuracy), "in this paper" (agnosticism), half an answer (completeness), a
     question about nothing in the paper (relevance), an answer that contradicts itself
-    (reasonableness). Undamaged and damaged pairs are rated, each alone with its paper, and for
+    (reasonableness). Unperturbed and perturbed pairs are rated, each alone with its paper, and for
     each dimension the judge is trusted, weak or blind.
 
     For example:

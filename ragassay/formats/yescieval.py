@@ -11,7 +11,7 @@ A row is a question with its papers, the answers of all generators, and one judg
     research_question, [sample_id,] paper_1_title, paper_1_abstract, …, GENERATOR_synthesis,
     GENERATOR_extreme_RUBRIC (or subtle), JUDGE_evaluation_scores_GENERATOR, JUDGE_GENERATOR_Rubric
 
-In a workbook of damaged answers, a rating is of the answer that was damaged for its rubric; the
+In a workbook of perturbed answers, a rating is of the answer that was damaged for its rubric; the
 benign answers are in it, too. Their `refactor_dataset` turned the same into JSON, with one answer
 and one rating a row:
 

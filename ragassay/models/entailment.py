@@ -67,7 +67,7 @@ class EntailmentModel(Protocol):
 
 
 class Remembered:
-    """A model that caches each pair: damaged or rewritten answers share most sentences."""
+    """A model that caches each pair: perturbed or rewritten answers share most sentences."""
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
         self.name, self.digest, self.bounds = model.name, model.digest, bounds_of(model)

@@ -1,4 +1,4 @@
-"""Damage answers or mislead a judge, by pure seeded functions."""
+"""Perturb answers or mislead a judge, by pure seeded functions."""
 
 from ragassay.perturbations.attack import Attack, Rephrase
 from ragassay.perturbations.lexicon import Side

@@ -243,19 +243,19 @@ class Material:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """The damaged answer, and the genre of a text that came from a pool."""
+    """The perturbed answer, and the genre of a text that came from a pool."""
 
     answer: CutAnswer
     pool: str = ""
 
 
 Apply = Callable[[CutAnswer, Material], Perturbation | None]
-"""Damages an answer of at least one sentence; returns None where it does not apply."""
+"""Perturbs an answer of at least one sentence; returns None where it does not apply."""
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A way to damage an answer, with a name such as "off_topic".
+    """A way to perturb an answer, with a name such as "off_topic".
 
     Targets are the scores that should fall ("rubric.relevancy", "citations.support"), and
     "findings.KIND" where a finding of that kind should appear.

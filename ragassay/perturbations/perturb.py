@@ -1,4 +1,4 @@
-"""All attacks in the order of reports, answers damaged by them, and misleading ratings."""
+"""All attacks in the order of reports, answers perturbed by them, and misleading ratings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ATTACKS: tuple[Attack, ...] = (*_RUBRIC, *CLINICAL, *injections(_ALL_RUBRICS))
 
 @dataclass(frozen=True)
 class PerturbedAnswers:
-    """The damaged answers, by record, then by attack, in the given order.
+    """The perturbed answers, by record, then by attack, in the given order.
 
     `n_unchanged` says for each attack how many answers it left unchanged, because they lack a
     connective, a number, a second sentence; those are not among `answers`.

@@ -167,11 +167,11 @@ MOST_NAMED = 3
 """Most sentences that a reason names: in a longer list a small model loses count."""
 
 HIGH, LOW = 4, 2
-"""Ratings from and up to which an undamaged answer is called good or bad."""
+"""Ratings from and up to which an unperturbed answer is called good or bad."""
 
 
 class UnperturbedTexts(Frozen):
-    """Reasons for the rating of an undamaged answer."""
+    """Reasons for the rating of an unperturbed answer."""
 
     high: str
     middle: str
@@ -196,12 +196,12 @@ class Rationales(Frozen):
     marks: dict[str, Mark]
 
     def of_unperturbed(self, rubric: str, rating: int) -> str:
-        """Return why an undamaged answer got a rating."""
+        """Return why an unperturbed answer got a rating."""
         words = self.unperturbed[rubric]
         return words.high if rating >= HIGH else words.low if rating <= LOW else words.middle
 
     def of_damaged(self, attack: str, sentences: Sequence[int]) -> str:
-        """Return why a damaged answer is rated low.
+        """Return why a perturbed answer is rated low.
 
         Args:
             sentences: Numbers of the sentences that were added or changed; may be empty.

@@ -1,4 +1,4 @@
-"""Audit a judge of pairs: pairs damaged in one dimension of RACAR beside unperturbed ones."""
+"""Audit a judge of pairs: pairs perturbed in one dimension of RACAR beside unperturbed ones."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PairMaterial:
 
 
 class PairAttack(NamedTuple):
-    """A way to damage a pair: the dimension that should fall; `apply` may return None."""
+    """A way to perturb a pair: the dimension that should fall; `apply` may return None."""
 
     dimension: RacarDimension
     severity: Severity
@@ -141,7 +141,7 @@ PAIR_ATTACKS: dict[str, PairAttack] = {
 def perturb_pair(
     pair: QAPair, attack: str, seed: int = 0, others: Sequence[QAPair] = (), side: Side = "audit"
 ) -> QAPair | None:
-    """Damage a pair; the result depends on the seed, the attack, the pair and the others alone.
+    """Perturb a pair; the result depends on the seed, the attack, the pair and the others alone.
 
     Returns:
         A pair of the same id; None where the attack does not apply.

@@ -22,23 +22,23 @@ AttackFamily = Literal["rubric", "clinical", "injection", "pair"]
 Severity = Literal["subtle", "extreme"]
 
 Trust = Literal["trusted", "weak", "blind"]
-"""Verdicts on a judge: does it rate damaged answers lower, or resist an injection?"""
+"""Verdicts on a judge: does it rate perturbed answers lower, or resist an injection?"""
 
 Variant = Literal["benign", "subtle", "extreme"]
 """An answer as it was written, or the severity of its damage (YESciEval, section 4.4)."""
 
 DESIRED_RATING: dict[Severity, float] = {"subtle": 3.0, "extreme": 1.0}
-"""The highest rating that a damaged answer should get (YESciEval, section 5)."""
+"""The highest rating that a perturbed answer should get (YESciEval, section 5)."""
 
 
 class PerturbedAnswer(Frozen):
     """An answer after an attack.
 
     Attributes:
-        record: The damaged answer; its id is `original~attack`.
+        record: The perturbed answer; its id is `original~attack`.
         original: The id of the record that it was made from.
         targets: Names of the scores that should fall, e.g. "rubric.relevancy".
-        sentences: Numbers (1-based, in the damaged answer) of the sentences that were added or
+        sentences: Numbers (1-based, in the perturbed answer) of the sentences that were added or
             changed; empty where text was removed or moved.
     """
 
@@ -127,13 +127,13 @@ class Audit(Frozen):
     Attributes:
         judge: The names of the judge and of the rater in its place, if any.
         is_measured: Whether answers were measured before their rubrics were judged (signals).
-        n_answers: Whole answers that were damaged.
+        n_answers: Unperturbed answers that were perturbed.
         pools: The source texts of the damage: "fit" or "audit".
         n_unchanged: For each attack, the number of answers that it left unchanged; they are not
             counted.
-        n_failed: Whole or damaged answers without an evaluation.
-        ratings: Mean rating by target, over whole, subtly and extremely damaged answers (YESciEval,
-            appendix H); attacks of the family "rubric" alone.
+        n_failed: Unperturbed or perturbed answers without an evaluation.
+        ratings: Mean rating by target, over unperturbed, subtly and extremely perturbed answers
+            (YESciEval, appendix H); attacks of the family "rubric" alone.
         certificate: One line for each target of a family of attacks.
         paraphraser: The model that wrote redundant sentences; empty where rules did.
         n_by_rule: Sentences that a rule paraphrased because its reply was rejected or missing.

@@ -41,8 +41,8 @@ OTHERS = "Changed facts, and text that talks to the judge"
 WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")
 
 EXPLANATION = (
-    "Some answers were damaged on purpose, and judged like the undamaged ones. Trusted: "
-    "nearly all plainly damaged answers and most of the subtly damaged ones get a lower score. "
+    "Some answers were perturbed on purpose, and judged like the unperturbed ones. Trusted: "
+    "nearly all plainly perturbed answers and most of the subtly perturbed ones get a lower score. "
     "Blind: no better than chance. Weak: in between."
 )
 
@@ -132,8 +132,8 @@ def basis_text(audit: Audit) -> str:
     """Return the number of answers behind the certificate, and what was left out."""
     source = "read from the file" if audit.pools == "given" else f"made with seed {audit.seed}"
     is_of_pairs = any(trust.family == "pair" for trust in audit.certificate)
-    whole = count_text(audit.n_answers, f"undamaged {'pair' if is_of_pairs else 'answer'}")
-    hurt = count_text(audit.n_perturbed, "damaged one")
+    whole = count_text(audit.n_answers, f"unperturbed {'pair' if is_of_pairs else 'answer'}")
+    hurt = count_text(audit.n_perturbed, "perturbed one")
     parts = [
         f"Judge: {audit.judge}{', with the signals of each answer' * audit.is_measured}",
         f"{whole} and {hurt}, {source}",

@@ -18,7 +18,7 @@ from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
 N_ANSWERS = 20
-"""Answers that an audit damages by default: detecting all of 20 means at least .84."""
+"""Answers that an audit perturbs by default: detecting all of 20 means at least .84."""
 
 RUBRIC = "rubric."
 GIVEN = "given"
@@ -64,8 +64,8 @@ class AuditJob:
     """The answers of an audit and their evaluation.
 
     Attributes:
-        damaged: Their damaged forms, with the targets that apply.
-        asks: Whole and damaged answers, each with the parts to evaluate.
+        perturbed: Their perturbed forms, with the targets that apply.
+        asks: Whole and perturbed answers, each with the parts to evaluate.
         options: The user's options.
         n_unchanged: For each attack, the number of answers that it left unchanged.
         paraphrases: A model's paraphrases; empty where rules are used, or before the model is
@@ -98,7 +98,7 @@ def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = 
     Only what the settings request is evaluated: without rubrics there is no attack on a rubric.
 
     Args:
-        job: The answers; already damaged ones are left out.
+        job: The answers; already perturbed ones are left out.
         options: The user's options.
         is_judged: Whether the whole answers have been judged already, as the settings request.
 
@@ -122,7 +122,7 @@ def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = 
         )
         perturbed, n_unchanged = found.answers, found.n_unchanged
     if not records:
-        wanted = "whole answer with a damaged one" if options.is_given else "whole answer"
+        wanted = "unperturbed answer" + (" with a perturbed one" if options.is_given else "")
         raise InputError(f"{job.answers.name} has no {wanted}")
     aimed = _choose_targets(perturbed, records, tools)
     if not aimed:
@@ -191,7 +191,7 @@ def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
 def _read_perturbed_answers(
     records: Sequence[Record], options: AuditOptions
 ) -> tuple[list[Record], tuple[PerturbedAnswer, ...], dict[str, int]]:
-    """Return whole answers, the file's damaged versions of them, and how many are undamaged.
+    """Return whole answers, the file's perturbed versions of them, and how many are unperturbed.
 
     YESciEval's files have some "damaged" answers that equal the whole ones word for word: there was
     no connective to remove, or no second sentence.
@@ -240,7 +240,7 @@ def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
 def _choose_targets(
     perturbed: Sequence[PerturbedAnswer], records: Sequence[Record], tools: Run
 ) -> tuple[PerturbedAnswer, ...]:
-    """Return damaged answers with the targets that are requested and apply to the answer."""
+    """Return perturbed answers with the targets that are requested and apply to the answer."""
     wanted = {record.id: _targets_of(record, tools) for record in records}
     found: list[PerturbedAnswer] = []
     for perturbation in perturbed:
@@ -288,7 +288,7 @@ def _rubrics_of(targets: Iterable[str]) -> tuple[str, ...]:
 
 
 def _together(asks: Sequence[Ask], perturbed: Sequence[PerturbedAnswer]) -> tuple[Ask, ...]:
-    """Order each whole answer before its damaged versions, which reuse results on its sources."""
+    """Order each whole answer before its perturbed versions, which reuse results on its sources."""
     original = {perturbation.record.id: perturbation.original for perturbation in perturbed}
     place = {name: n for n, name in enumerate(dict.fromkeys(d.original for d in perturbed))}
 
@@ -299,7 +299,7 @@ def _together(asks: Sequence[Ask], perturbed: Sequence[PerturbedAnswer]) -> tupl
 
 
 def _unperturbed_asks(records: Sequence[Record], perturbed: Sequence[PerturbedAnswer]) -> list[Ask]:
-    """Ask each whole answer for every part that its damaged versions are asked for."""
+    """Ask each whole answer for every part that its perturbed versions are asked for."""
     targets: dict[str, dict[str, None]] = {}
     for perturbation in perturbed:
         targets.setdefault(perturbation.original, {}).update(dict.fromkeys(perturbation.targets))

@@ -9,7 +9,7 @@ endpoints.json      parameters that the judges' endpoints refuse, and which are 
 spent.json          what the run has spent so far in USD, all starts together; only with a price
 report.md, report.html
 audit.json          the certificate of the judge (`Audit`), where `--audit` was asked for
-audit/              the damaged answers and their evaluations, a folder like this one
+audit/              the perturbed answers and their evaluations, a folder like this one
 repeats.json, .csv  how often the judge contradicts itself (`Repeats`), where `--repeat` was given
 repeats/2, 3, ...   the same answers judged again, each a folder like this one
 batches/            batches submitted with `--batch`, and their replies
@@ -168,7 +168,7 @@ class RunFolder:
 
     @property
     def audit_folder(self) -> RunFolder:
-        """The folder of the run's damaged answers."""
+        """The folder of the run's perturbed answers."""
         return RunFolder(self.path / "audit")
 
     def audit(self) -> Audit | None:

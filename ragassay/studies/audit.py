@@ -1,4 +1,4 @@
-"""Audit a judge: evaluate unperturbed and damaged answers with the same graph."""
+"""Audit a judge: evaluate unperturbed and perturbed answers with the same graph."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _repeat_sentences(job: AuditJob, rephrase: Rephrase) -> dict[str, PerturbedA
 
 
 def _with_perturbations(job: AuditJob, made: dict[str, PerturbedAnswer]) -> AuditJob:
-    """Return the job with new texts of some damaged answers; targets and rubrics stay."""
+    """Return the job with new texts of some perturbed answers; targets and rubrics stay."""
     perturbed: list[PerturbedAnswer] = []
     for perturbation in job.perturbed:
         if again := made.get(perturbation.record.id):
@@ -150,7 +150,7 @@ def _with_perturbations(job: AuditJob, made: dict[str, PerturbedAnswer]) -> Audi
 
 @dataclass(frozen=True)
 class AuditResult:
-    """The figures and the certificate, and what they rest on: whole and damaged answers, judged."""
+    """The figures and the certificate, and the evaluations that they follow from."""
 
     audit: Audit
     perturbed: tuple[PerturbedAnswer, ...]
@@ -205,10 +205,10 @@ async def run_audit(
 
 
 def job_of_run(job: Job, result: RunResult, tools: Run, options: AuditOptions) -> AuditJob:
-    """Prepare the audit of a run's judge on answers of the run, which it has judged undamaged.
+    """Prepare the audit of a run's judge on answers of the run, which it has judged unperturbed.
 
     Raises:
-        InputError: No answer of the run can be damaged.
+        InputError: No answer of the run can be perturbed.
     """
     judged = {outline.record_id for outline in result.evaluations.outlines}
     records = tuple(record for record in job.records if record.id in judged)
@@ -224,7 +224,7 @@ async def audit_of_run(
 ) -> AuditResult:
     """Audit the judge of a run, and add the certificate to the run's report.
 
-    The whole answers keep their scores from the run; the damaged ones are judged in the folder
+    The whole answers keep their scores from the run; the perturbed ones are judged in the folder
     `audit` inside the run's, where that has one.
 
     Raises:

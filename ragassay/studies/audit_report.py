@@ -96,10 +96,10 @@ DESIRED = (
     "Desired are at most 3 for subtle and at most 1 for extreme damage (YESciEval, section 5)."
 )
 MEASURES_NOTE = (
-    "Found: share of pairs in which the damaged answer has the lower score; a tie is not found. "
-    "AUROC: how well the score alone separates damaged answers from undamaged ones. Lift: mean of "
-    "damaged minus mean of undamaged answers. Too high: mean excess over the desired rating. 95 % "
-    "intervals resample questions."
+    "Found: share of pairs in which the perturbed answer has the lower score; a tie is not found. "
+    "AUROC: how well the score alone separates perturbed from unperturbed answers. Lift: mean of "
+    "perturbed minus mean of unperturbed answers. Too high: mean excess over the desired rating. "
+    "95 % intervals resample questions."
 )
 VARIANTS: tuple[Variant, ...] = ("benign", "subtle", "extreme")
 MEASURES = ("benign", "perturbed", "detection", "auroc", "lift", "optimism_error")
@@ -165,15 +165,15 @@ def ratings_sheet(audit: Audit, has_intervals: bool = True) -> Sheet:
         for target, scores in audit.ratings.items()
         if target.startswith("rubric.")
     )
-    columns = (*words("Rubric"), *numbers("Whole", "Subtle", "Extreme"))
-    return Sheet("Mean rating, whole and damaged", columns, rows, DESIRED)
+    columns = (*words("Rubric"), *numbers("Unperturbed", "Subtle", "Extreme"))
+    return Sheet("Mean rating, unperturbed and perturbed", columns, rows, DESIRED)
 
 
 def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> Sheet:
     """Return every attack; without the score that it is about where that is always the same."""
     columns = (
         *words("Attack", *("Score",) * has_targets),
-        *numbers("Whole", "Damaged", "Found", "AUROC", "Lift", "Too high", "Pairs"),
+        *numbers("Unperturbed", "Perturbed", "Found", "AUROC", "Lift", "Too high", "Pairs"),
     )
     rows = tuple(
         (
@@ -192,7 +192,7 @@ def short_attack_sheet(audit: Audit) -> Sheet:
     names = ("benign", "perturbed", "detection", "auroc")
     columns = (
         *(Column("", "Attack", is_once=True), Column("", "Score")),
-        *numbers("Whole", "Damaged", "Found", "AUROC", "Pairs"),
+        *numbers("Unperturbed", "Perturbed", "Found", "AUROC", "Pairs"),
     )
     rows = tuple(
         (
@@ -252,7 +252,7 @@ LIFT_SHARE = 0.25
 """Share of a score's scale at which the axis of lifts ends: one point of a rating from 1 to 5."""
 
 SEVERITIES = {"extreme": "extreme damage", "subtle": "subtle damage"}
-RATINGS = {"benign": "whole", "subtle": "subtly damaged", "extreme": "extremely damaged"}
+RATINGS = {"benign": "whole", "subtle": "subtly perturbed", "extreme": "extremely perturbed"}
 UNLISTED = TrustLine("Other scores", "not certified", "?", "unscored", "")
 
 
@@ -274,7 +274,7 @@ class AttackGroup:
     Attributes:
         kind: What the bars show: shares "found", or the "lift" by injected text.
         bars: Shares found of each severity, the plainest first; or lifts, the largest first.
-        ratings: Mean ratings of whole and damaged answers on their scale.
+        ratings: Mean ratings of whole and perturbed answers on their scale.
         figures: Every attack on the target.
     """
 

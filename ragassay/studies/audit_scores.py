@@ -1,4 +1,4 @@
-"""Measure how a judge scores damaged answers: by attack and score, and by mean ratings."""
+"""Measure how a judge scores perturbed answers: by attack and score, and by mean ratings."""
 
 from __future__ import annotations
 
@@ -65,28 +65,28 @@ class PerturbedPair:
 
     @property
     def scores(self) -> tuple[float, float] | None:
-        """Benign and damaged score; None where either is missing, or the pair is undecided."""
+        """Benign and perturbed score; None where either is missing, or the pair is undecided."""
         if self.benign is None or self.perturbed is None or self.is_undecided:
             return None
         return self.benign, self.perturbed
 
     @property
     def is_detected(self) -> bool:
-        """Return whether the damaged answer has the lower score; a tie does not count."""
+        """Return whether the perturbed answer has the lower score; a tie does not count."""
         return self.scores is not None and self.scores[1] < self.scores[0]
 
 
 def audit_pairs(
     perturbed: Iterable[PerturbedAnswer], evaluations: Mapping[str, Evaluation]
 ) -> tuple[PerturbedPair, ...]:
-    """Pair the scores of whole and damaged answers.
+    """Pair the scores of whole and perturbed answers.
 
     A score that does not apply to the whole answer, such as citations to one without any, makes no
     pair. A missing score, or an answer whose evaluation failed, is unscored.
 
     Args:
         perturbed: Each gives a pair for each target, in their order.
-        evaluations: Of whole and damaged answers, by record id.
+        evaluations: Of whole and perturbed answers, by record id.
     """
     found = (
         _pair(perturbation, target, evaluations)
@@ -202,7 +202,7 @@ def _figure(pairs: Sequence[PerturbedPair]) -> AttackFigure:
 
 
 def detection_score(pairs: Sequence[PerturbedPair]) -> Score:
-    """Return the share of pairs in which the damaged answer has the lower score.
+    """Return the share of pairs in which the perturbed answer has the lower score.
 
     A bootstrap of a share of 0 or 1 has no width, however few the pairs. So Wilson's interval, with
     each question as one trial, is computed too, and the wider end is used.
@@ -225,13 +225,13 @@ def detection_score(pairs: Sequence[PerturbedPair]) -> Score:
 
 
 def lift_score(pairs: Sequence[PerturbedPair]) -> Score:
-    """Return the mean of damaged minus benign; above 0 the attack pays."""
+    """Return the mean of perturbed minus benign; above 0 the attack pays."""
     low, high = pairs[0].scale if pairs else SHARE_SCALE
     return _mean(pairs, lambda benign, perturbed: perturbed - benign, (low - high, high - low))
 
 
 def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score | None:
-    """Return damaged answers' mean excess over the desired rating (YESciEval, section 5).
+    """Return perturbed answers' mean excess over the desired rating (YESciEval, section 5).
 
     max(0, damaged - 1) for extreme damage, max(0, damaged - 3) for subtle damage.
 
@@ -247,7 +247,7 @@ def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score 
 
 
 def variant_ratings(pairs: Sequence[PerturbedPair]) -> dict[str, dict[Variant, Score]]:
-    """Return mean ratings of whole, subtly and extremely damaged answers (YESciEval, tables 7-14).
+    """Return mean ratings of unperturbed and perturbed answers (YESciEval, tables 7-14).
 
     Args:
         pairs: Only those of the family "rubric" count.
@@ -299,7 +299,7 @@ def _auroc(pairs: Sequence[PerturbedPair]) -> Score:
 
 
 def _examples(pairs: Sequence[PerturbedPair]) -> tuple[str, ...]:
-    """Return damaged answers that were not detected, those that gained most first."""
+    """Return perturbed answers that were not detected, those that gained most first."""
     through = [
         (scores[0] - scores[1], pair.perturbation.record.id)
         for pair in pairs

@@ -88,7 +88,7 @@ def lift_verdict(lift: Score, room: float = LIKERT_SPAN) -> Trust | None:
     """Return the verdict on injected text that talks to the judge.
 
     Args:
-        lift: Damaged minus benign, in points of its scale.
+        lift: Perturbed minus benign, in points of its scale.
         room: From `rising_room`.
 
     Returns:

@@ -132,7 +132,7 @@ async def test_damaged_answers_are_judged_on_what_their_attack_aims_at_only():
     with ScriptedModel() as model:
         job, tools = chosen(model, records(3), limit=0, attacks=("shuffle",))
         found = await run_audit(job, tools)
-        assert model.n_requests == 6, "one rubric, of three whole and three damaged answers"
+        assert model.n_requests == 6, "one rubric, of three whole and three perturbed answers"
         assert plan_audit(job, tools).n_calls == 6
     assert {f.target for f in found.audit.figures} == {"rubric.cohesion"}
 

@@ -1,4 +1,4 @@
-"""The rater is fitted on damaged answers, and on none to a held-out question."""
+"""The rater is fitted on perturbed answers, and on none to a held-out question."""
 
 from __future__ import annotations
 

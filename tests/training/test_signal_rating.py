@@ -43,7 +43,7 @@ def test_labelled_sentences_are_told_by_their_measures():
 
 @pytest.fixture
 def damaged() -> tuple[list[dict[str, float]], list[int], list[tuple[int, int, float]]]:
-    """Whole answers rated 5, subtly damaged ones 2 and plainly damaged ones 1."""
+    """Whole answers rated 5, subtly perturbed ones 2 and plainly perturbed ones 1."""
     rng = np.random.default_rng(1)
     centres, ratings = (0.7, 0.4, 0.1), (5, 2, 1)
     rows = [

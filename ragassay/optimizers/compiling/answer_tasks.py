@@ -185,7 +185,7 @@ def _no_sentence(path: Path, record: str, sentence: int) -> Rejection:
 
 
 class RubricJudgeTask(CompileTask):
-    """Answers with ratings, and damaged versions of them.
+    """Answers with ratings, and perturbed versions of them.
 
     Args:
         tools: As for every task; its rubrics are the possible ones.
@@ -220,8 +220,8 @@ class RubricJudgeTask(CompileTask):
     def read(self, path: Path) -> ItemResult:
         """Read answers in any known format, with ratings.
 
-        YESciEval's damaged variants are included: each should get YESciEval's highest desired
-        rating at most, on the rubric that it was damaged for.
+        YESciEval's perturbed variants are included: each should get YESciEval's highest desired
+        rating at most, on the rubric that it was perturbed for.
         """
         found = read_labelled(path, self.gold, "rubric")
         unperturbed = [r for r in found.records if r.metadata.get("variant", "benign") == "benign"]
@@ -288,7 +288,7 @@ class RubricJudgeTask(CompileTask):
 def _read_perturbed_answers(
     records: Sequence[Record], unperturbed: Sequence[Record]
 ) -> Iterable[PerturbedAnswer]:
-    """Return the file's own damaged answers, each with the rubric that it was damaged for."""
+    """Return the file's own perturbed answers, each with the rubric that it was perturbed for."""
     originals = {(record.topic, record.system): record.id for record in unperturbed}
     for record in records:
         variant, target = record.metadata.get("variant"), record.metadata.get("target_rubric", "")

@@ -22,7 +22,7 @@ class CompileItem:
         right: The right label, texts or ids; the desired rating.
         reply: Fields of a right reply, as an example shows them; empty if only a part is known.
         about: The part of its case that an example shows; empty if its fields are enough.
-        whole: Key of the undamaged item; empty if this one is undamaged.
+        whole: Key of the unperturbed item; empty if this one is unperturbed.
     """
 
     key: str
@@ -81,7 +81,7 @@ def split_by_group(
 
 
 def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[CompileItem]:
-    """Draw at most `limit` items, keeping damaged ones with their whole, spread over the groups.
+    """Draw at most `limit` items, keeping perturbed ones with their whole, spread over the groups.
 
     A limit of 0 draws all.
     """

@@ -65,7 +65,7 @@ def mark_label(right: str, found: str) -> Grade:
 def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Grade:
     """Grade a rating's distance from the desired one: 1 - |score - desired| / range.
 
-    A damaged answer's desired rating is an upper limit: a lower one is as good.
+    A perturbed answer's desired rating is an upper limit: a lower one is as good.
 
     Args:
         item: Its `right` is the desired rating.
@@ -176,7 +176,7 @@ def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
 
 
 def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
-    """Return the share of pairs with the damaged answer rated below the whole one; no ties."""
+    """Return the share of pairs with the perturbed answer rated below the whole one; no ties."""
     unperturbed = {
         o.item.key: o.mark for o in outcomes if o.mark is not None and not o.item.unperturbed
     }

@@ -1,4 +1,4 @@
-"""A judge's training data: whole answers with others' ratings, damaged ones with desired ones.
+"""A judge's training data: whole answers with others' ratings, perturbed ones with desired ones.
 
 YESciEval, section 5 and appendix G: one example for each rubric and answer; preference pairs of a
 desired rating and one that is too high, at most 1 for extreme damage and at most 3 for subtle.
@@ -49,14 +49,14 @@ N_UNPERTURBED = 6
 """Rubrics per whole answer."""
 
 N_DAMAGED = 8
-"""Damaged versions per answer."""
+"""Perturbed versions per answer."""
 
 ADDED = ("same_domain", "same_domain", "off_topic", "blog", "tweet")
 """Further damage that teaches only the mark of the added sentence, which costs little more than the
 sentence. The subtlest damage is learnt most often."""
 
 BESIDE = 0.5
-"""Share of damaged answers that are also rated on a second rubric that the damage affects."""
+"""Share of perturbed answers that are also rated on a second rubric that the damage affects."""
 
 FOREIGN_TO = ("relevancy", "coherence", "readability")
 """Rubrics on which an injection makes an answer bad."""
@@ -69,7 +69,7 @@ MIDDLE = {"swap_last": 3}
 """Desired ratings of damage that is hardly visible, by attack; others get those of `DESIRED`."""
 
 TOO_HIGH, TOO_LOW = 5, 1
-"""Rejected ratings of a damaged answer, and of a whole one."""
+"""Rejected ratings of a perturbed answer, and of a whole one."""
 
 WORSE: Mark = "subject"
 """Rejected mark of a sentence that is fine."""
@@ -229,7 +229,7 @@ def _of_unperturbed(
 def _draw_perturbed(
     perturbed: Sequence[PerturbedAnswer], rng: random.Random
 ) -> list[PerturbedAnswer]:
-    """Draw some of an answer's damaged versions, balanced by rubric and severity."""
+    """Draw some of an answer's perturbed versions, balanced by rubric and severity."""
     cells: dict[tuple[str, str, str], list[PerturbedAnswer]] = {}
     for one in perturbed:
         if one.family == "injection":

@@ -29,11 +29,11 @@ DESIRED: dict[tuple[AttackFamily, Severity], int] = {
     ("rubric", "subtle"): 2,
     ("clinical", "subtle"): 2,
 }
-"""Desired ratings of damaged answers. YESciEval asks for at most 1 and at most 3; a model that aims
-at 3 for damage that it often overlooks ends above."""
+"""Desired ratings of perturbed answers. YESciEval asks for at most 1 and at most 3; a model that
+aims at 3 for perturbations that it often overlooks ends above."""
 
 WRITTEN_BY_MODELS = "conciseness"
-"""The rubric whose damaged answers also come from the file."""
+"""The rubric whose perturbed answers also come from the file."""
 
 
 def is_held_out(question: str) -> bool:
@@ -88,10 +88,10 @@ def some_systems(records: Sequence[Record], n: int) -> list[Record]:
 
 
 GOOD_UP_TO: Mapping[str, int] = {"extreme": 1, "subtle": 3}
-"""Highest rating of a good evaluation of a damaged answer, by how it was damaged (section 5)."""
+"""Highest rating of a good evaluation of a perturbed answer, by how it was perturbed (section 5)."""
 
 UNPERTURBED = "benign"
-"""The variant of an undamaged answer."""
+"""The variant of an unperturbed answer."""
 
 ADDED: Mapping[tuple[str, str], str] = {
     **{("subtle", rubric): "same_domain" for rubric in ("relevancy", "correctness")},
@@ -153,7 +153,7 @@ def reply_examples(
     """Return the examples of one answer.
 
     Args:
-        record: The answer, whole or damaged.
+        record: The answer, unperturbed or perturbed.
         original: The whole answer that it was made of; itself for a whole one.
         replies: From `replies_of`.
         perturbed: The perturbed versions of an answer.
@@ -209,7 +209,7 @@ def _sort_replies(
 
 
 def added_faults(case: Case, record: Record, original: Record) -> dict[int, Mark]:
-    """Return the marks of a damaged answer's sentences that the whole one does not have."""
+    """Return the marks of a perturbed answer's sentences that the whole one does not have."""
     place = record.metadata.get("variant", ""), record.metadata.get("target_rubric", "").lower()
     mark = load_rationales().marks.get(ADDED.get(place, ""))
     if mark is None or not isinstance(original.answer, str):

@@ -13,7 +13,7 @@ from ragassay.optimizers.compiling.items import (
 
 
 def items(*keys: str) -> list[CompileItem]:
-    """`group:key` each, or `group:key<whole` for a damaged form."""
+    """`group:key` each, or `group:key<whole` for a perturbed form."""
     found = []
     for text in keys:
         group, _, rest = text.partition(":")

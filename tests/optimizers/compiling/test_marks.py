@@ -58,7 +58,7 @@ def test_a_label_is_right_or_wrong_and_the_words_say_which():
         (4.0, 3.0, "", 0.75),
         (4.0, 4.0, "", 1.0),
         (1.0, 5.0, "", 0.0),
-        # A damaged answer wants 3 at most: 1 is as good, 4 is one too many.
+        # A perturbed answer wants 3 at most: 1 is as good, 4 is one too many.
         (3.0, 1.0, "w", 1.0),
         (3.0, 4.0, "w", 0.75),
     ],

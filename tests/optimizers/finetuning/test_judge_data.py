@@ -1,4 +1,4 @@
-"""What a judge learns from: whole answers as rated, damaged ones as they deserve it."""
+"""What a judge learns from: whole answers as rated, perturbed ones as they deserve it."""
 
 from __future__ import annotations
 

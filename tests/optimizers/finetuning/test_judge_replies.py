@@ -23,7 +23,7 @@ from ragassay.settings import load_settings
 SETTINGS = load_settings(evidence_rounds=0)
 
 RATED = {
-    # Each judge's rating of the whole answer, and of the two damaged ones.
+    # Each judge's rating of the whole answer, and of the two perturbed ones.
     "harsh": (5, 3, 1),
     "mild": (4, 4, 2),
     "blind": (5, 5, 5),
@@ -73,7 +73,7 @@ def test_a_low_rating_of_damage_is_wanted_and_a_higher_one_is_not(replied: Path)
     n_questions = len({e.group for e in found})
     assert 0 < n_questions < 10
     # Subtle, up to 3: harsh's 3 against 4 and 5. Extreme, up to 1: harsh's 1 against 2 and 5.
-    # Whole: each of 5, 4, 5 against the one good rating of its damaged version, 3.
+    # Whole: each of 5, 4, 5 against the one good rating of its perturbed version, 3.
     assert Counter(ratings(found)) == {
         ("conciseness, subtle", 3, 4): n_questions,
         ("conciseness, subtle", 3, 5): n_questions,
