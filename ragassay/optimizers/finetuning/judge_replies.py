@@ -88,7 +88,7 @@ def some_systems(records: Sequence[Record], n: int) -> list[Record]:
 
 
 GOOD_UP_TO: Mapping[str, int] = {"extreme": 1, "subtle": 3}
-"""Highest rating of a good evaluation of a perturbed answer, by how it was perturbed (section 5)."""
+"""Highest rating of a good evaluation of a perturbed answer, by severity (section 5)."""
 
 UNPERTURBED = "benign"
 """The variant of an unperturbed answer."""

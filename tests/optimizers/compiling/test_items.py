@@ -18,7 +18,7 @@ def items(*keys: str) -> list[CompileItem]:
     for text in keys:
         group, _, rest = text.partition(":")
         key, _, whole = rest.partition("<")
-        found.append(CompileItem(key, group, (), right="x", whole=whole))
+        found.append(CompileItem(key, group, (), right="x", unperturbed=whole))
     return found
 
 

@@ -40,7 +40,7 @@ def labelled(pairs, group=lambda n: str(n)) -> list[ItemOutcome]:
 
 
 def rated(desired: float, score: float, whole: str = "", key: str = "a", group: str = "q"):
-    item = CompileItem(key, group, (), right=desired, whole=whole)
+    item = CompileItem(key, group, (), right=desired, unperturbed=whole)
     return ItemOutcome(item, mark_rating(item, score, (1, 5)))
 
 
