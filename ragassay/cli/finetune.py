@@ -50,14 +50,14 @@ def finetune(
     """Fine-tune a small model, as a low-rank adapter of a few MiB.
 
     A judge learns from YESciEval files: answers with ratings by other judges, and perturbed
-    versions of them, with texts from many sources. Questions are held out by a hash of their ids
-    (four of ten); `ragassay audit` on their answers measures what the judge notices. A verifier learns from
-    claims with evidence and label, correctness from sentences with passage and label (correct,
-    incorrect), a labeller from answers whose sentences people labelled. Correctness, and
-    completeness with --method head, are cross-validated by question: the card has the figures of
-    each fold, and the minimum confidence of a label. A
-    generator of question-answer pairs (qa) learns from pairs with their papers, in the prompt of
-    `ragassay qa generate`; papers longer than --row-tokens in groups of sections.
+    versions of them, with texts from many sources. Questions are held out by a hash of their
+    ids (four of ten); `ragassay audit` on their answers measures what the judge notices. A
+    verifier learns from claims with evidence and label, correctness from sentences with passage
+    and label (correct, incorrect), a labeller from answers whose sentences people labelled.
+    Correctness, and completeness with --method head, are cross-validated by question: the card
+    has the figures of each fold, and the minimum confidence of a label. A generator of
+    question-answer pairs (qa) learns from pairs with their papers, in the prompt of `ragassay
+    qa generate`; papers longer than --row-tokens in groups of sections.
 
     The same command again resumes from the last checkpoint. Needs `pip install 'ragassay[train]'`;
     on a GPU with bitsandbytes the base of sft and cpo is loaded in four bits.
