@@ -30,7 +30,7 @@ may not build on.
 | weights | licence | origin |
 |---|---|---|
 | all-MiniLM-L6-v2 (`ragassay/models/all_minilm_l6_v2`) | Apache-2.0 | \
-`sentence-transformers/all-MiniLM-L6-v2`, as published but in half precision |
+`sentence-transformers/all-MiniLM-L6-v2`, in half precision; descends from Microsoft's MiniLM (MIT, `LICENSE-MiniLM` beside it) |
 | adapters, raters, the reranker | Apache-2.0 | trained here over all-MiniLM-L6-v2 and \
 SmolLM2-135M-Instruct (both Apache-2.0); `ragassay models show NAME` names the data |
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from waiting import LONGEST_S
+
 KEY = "dGVzdHMgb2YgcmFnYXNzYXk-71c9"
 
 _PROGRAM = """
@@ -97,7 +99,7 @@ def served(arguments: Sequence[str], folder: Path, key: str | None = KEY) -> Ite
     listener.start()
     try:
         url = process.stdout.readline().strip()
-        is_told.wait()
+        assert is_told.wait(LONGEST_S), "the server printed nothing"
         assert url, "".join(told)
         yield Served(url, process, outside, told)
     finally:

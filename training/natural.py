@@ -79,7 +79,7 @@ class PairRow:
         label: Its label.
         verdict: What the verifier says or leans to, without bounds but with its rules.
         confidence: Its probability, in [0, 1].
-        is_said: Whether it is a verdict; else it only leans.
+        is_asserted: Whether it is a verdict; else it only leans.
         difference: Kind of the difference that a rule names; empty for none.
         turned: Whether a rule finds another direction or negation.
         supports: Probability that the source supports the claim, without rules.

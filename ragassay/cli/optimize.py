@@ -130,7 +130,7 @@ def optimize(
 
     The form of --data depends on the agent; docs/optimizing.md shows a line of each.
 
-    The same command again resumes a stopped job, and asks twice.
+    The same command again resumes a stopped job and repeats no call.
 
     For example:
 

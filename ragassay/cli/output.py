@@ -15,8 +15,8 @@ from ragassay.cli.run_summary import (
     brief_system_sheet,
     judges_lines,
     lesser_text,
-    looks_line,
     rows_left,
+    secondary_line,
     worst_lines,
 )
 from ragassay.cli.terminal import print_lines, print_sheets
@@ -92,7 +92,7 @@ def _ending(manifest: Manifest, summary: Summary, outlines: Sequence[Outlined]) 
     """Yield who judged and at what cost, and where to look."""
     lines = (
         *(*judges_lines(summary), confidence_text(summary.confidence_from)),
-        *(*_prompt_lines(manifest), _cost_text(summary), looks_line(summary, outlines)),
+        *(*_prompt_lines(manifest), _cost_text(summary), secondary_line(summary, outlines)),
         undecided_text(summary),
     )
     yield from filter(None, lines)

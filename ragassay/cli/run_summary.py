@@ -156,7 +156,7 @@ def judges_lines(summary: Summary) -> Iterator[str]:
         yield f"Judged: {'; '.join(parts)}."
 
 
-def looks_line(summary: Summary, outlines: Sequence[Outlined]) -> str:
+def secondary_line(summary: Summary, outlines: Sequence[Outlined]) -> str:
     """Say what is worth a look and which answers have most of it; empty where nothing is."""
     found = sorted(
         (one for one in outlines if one.secondary_findings),

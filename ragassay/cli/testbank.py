@@ -75,8 +75,8 @@ def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) 
         return
     for bank in banks:
         print_sheets(items_sheet(bank))
-        if with_history and (edits_text := all_history(bank)):
-            print_sheets(history_sheet(edits_text))
+        if with_history and (history_rows := all_history(bank)):
+            print_sheets(history_sheet(history_rows))
 
 
 def print_lints(found: Sequence[Lint], as_json: bool) -> None:

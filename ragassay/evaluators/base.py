@@ -81,7 +81,7 @@ class Run:
     agents: Agents = field(default_factory=Agents)
     compiled: tuple[CompiledPrompt, ...] = ()
     second: Run | None = None
-    files: OpenCases = field(default_factory=OpenCases, compare=False, repr=False)
+    open_cases: OpenCases = field(default_factory=OpenCases, compare=False, repr=False)
     store: Store = field(default_factory=Store, compare=False, repr=False)
     arguments: RunArguments | None = field(default=None, compare=False, repr=False)
     limiter: RunLimiter = field(default_factory=RunLimiter, compare=False, repr=False)
@@ -295,7 +295,7 @@ class Evaluator(ABC, Generic[S]):
         name: Unique; also that of the graph's node and of its verdicts.
         part: The part of an evaluation that it belongs to; what `--only` names.
         record: Type of its verdicts.
-        words: How reports speak of it.
+        display: How reports speak of it.
         needs: Evaluators whose verdicts must be complete before it asks, and preparations of the
             case: "passages" for its sentences and citations, "signals" and readings of the
             answer, "citation_warnings" against cited articles.

@@ -55,9 +55,9 @@ def build_run(
             what is to verify is no model of natural language inference.
     """
     files = [Path(name) for name in settings.evaluation.rubrics if is_rubric_file(name)]
-    named = (*read_rubrics(files), *rubrics)
-    rated = [rubric for rubric in named if isinstance(rubric, Rubric)]
-    criteria = [CriteriaEvaluator(one) for one in named if isinstance(one, Criteria)]
+    own_rubrics = (*read_rubrics(files), *rubrics)
+    rated = [rubric for rubric in own_rubrics if isinstance(rubric, Rubric)]
+    criteria = [CriteriaEvaluator(one) for one in own_rubrics if isinstance(one, Criteria)]
     known = joined_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
     own = [*map(find_evaluator, settings.evaluation.evaluators), *evaluators, *criteria]
     asked = with_own(own)
@@ -129,13 +129,13 @@ def run_of(runtime: Runtime[Run]) -> Run:
     Raises:
         SettingsError: A client of LangGraph's server gave a context of its own.
     """
-    named: Any = runtime.context
-    if named and not isinstance(named, Run):
-        names = ", ".join(map(str, named))
+    context: Any = runtime.context
+    if context and not isinstance(context, Run):
+        names = ", ".join(map(str, context))
         raise SettingsError(
             f"context: a served graph takes none ({names}); set RAGASSAY_* where it is served"
         )
-    return named or default_run()
+    return context or default_run()
 
 
 async def ready_run(runtime: Runtime[Run]) -> Run:

@@ -1,4 +1,4 @@
-"""An answer while it is judged: its file, the questions about it, and what was found for it."""
+"""An answer while it is judged: the open case, the questions about it, what was found for it."""
 
 from __future__ import annotations
 
@@ -126,20 +126,20 @@ class OpenCase:
 
 
 class OpenCases:
-    """The files of the cases that are being judged, by id."""
+    """The cases that are being judged, by id."""
 
     def __init__(self) -> None:
-        self._files: dict[str, OpenCase] = {}
+        self._cases: dict[str, OpenCase] = {}
         self._fatal: dict[str, FatalModelError] = {}
 
     def open(self, open_case: OpenCase) -> OpenCase:
-        """Keep a file, in place of an older state of it."""
-        self._files[open_case.id] = open_case
+        """Keep a case, in place of an older state of it."""
+        self._cases[open_case.id] = open_case
         return open_case
 
     def get(self, case: str) -> OpenCase | None:
-        """Return a file; None where it is not open."""
-        return self._files.get(case)
+        """Return a case; None where it is not open."""
+        return self._cases.get(case)
 
     def break_off(self, case: str, error: FatalModelError) -> None:
         """Note why a case cannot go on."""
@@ -150,5 +150,5 @@ class OpenCases:
         return self._fatal.get(case)
 
     def close(self, case: str) -> None:
-        """Forget a file."""
-        self._files.pop(case, None)
+        """Forget a case."""
+        self._cases.pop(case, None)

@@ -147,7 +147,7 @@ class Weight:
 
     Attributes:
         level: Whether it leads the report.
-        is_said: Whether it was said; else a verdict only leans to it.
+        is_asserted: Whether it was said; else a verdict only leans to it.
         measured: The bound of such findings, which says how often they are right; None where
             nobody measured.
         is_bounded: Whether a bound admitted it, which was found for cited documents alone.
@@ -235,7 +235,7 @@ def _weigh(
 
 
 def _kind_of(difference: str) -> str:
-    """Return the kind of finding, for its bound: what no rule supports is only leant to."""
+    """Return the kind of finding, for its bound: without a rule's support it is tentative."""
     if not difference:
         return "tentative"
     return "number" if is_other_value(difference) else "words"

@@ -124,7 +124,8 @@ class Models:
         verifier_lm: A fine-tuned verifier that does; None where another does.
         correctness: Says whether sentences are correct; None where the verdicts on evidence do.
         matcher: Says when two nuggets are one fact; None where a threshold does.
-        meter: Measures answers before their rubrics are rated; None where that is not wanted.
+        signal_extractor: Measures answers before their rubrics are rated; None where that is not
+            wanted.
         grader: Grades passages by test banks in the judge's place; None where the judge does.
         pair_rater: Rates question-answer pairs in the judge's place; None where the judge does.
         labeller: Labels sentences in the judge's place; None where the judge does.

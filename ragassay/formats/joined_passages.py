@@ -34,8 +34,10 @@ _PMID = re.compile(
 )
 _TITLE = re.compile(r"[ \t]?\(Title:[ \t]?(?P<title>[^\n]{1,500}?)\):?(?=\s|$)", re.IGNORECASE)
 _LEAD = re.compile(r"\s*(?:(?:\w+[ \t]){0,3}\w+:\s*\n\s*)?")
-_RULE = re.compile(r"\s*(?:-{3,}|={3,}|\*{3,})?\s*$")
+_RULE = re.compile(r"-{3,}|={3,}|\*{3,}")
 """A line between two passages."""
+MOST_LEAD = 200
+"""Characters before the first passage."""
 
 _TAG = r"(?:document|doc|source|passage|context|chunk|snippet|article|result|item)"
 _ELEMENT = re.compile(
@@ -87,7 +89,9 @@ def _by_pmid(text: str) -> list[dict[str, object]]:
 
 def _between(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object]]:
     """Return what stands behind each of several marks; nothing where one has no text."""
-    if not 1 < len(marks) <= MOST_PASSAGES or not _LEAD.fullmatch(text, 0, marks[0].start()):
+    if not 1 < len(marks) <= MOST_PASSAGES or marks[0].start() > MOST_LEAD:
+        return []
+    if not _LEAD.fullmatch(text, 0, marks[0].start()):
         return []
     ends = [*(right.start() for _, right in pairwise(marks)), len(text)]
     rows = [_row(text[found.end() : end]) for found, end in zip(marks, ends, strict=True)]
@@ -96,7 +100,10 @@ def _between(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object
 
 def _row(text: str) -> dict[str, object]:
     titled = _TITLE.match(text)
-    body = _RULE.sub("", text[titled.end() if titled else 0 :]).strip()
+    body = text[titled.end() if titled else 0 :].strip()
+    above, _, last = body.rpartition("\n")
+    if _RULE.fullmatch(last.strip()):
+        body = above.rstrip()
     return {"title": titled["title"].strip(), "text": body} if titled else {"text": body}
 
 

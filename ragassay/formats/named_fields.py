@@ -166,8 +166,8 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
     read = ", ".join(f"`{_escape_name(fields[own])}` as {own}" for own in order)
     notes = [f"Read {read}."] if read else []
     counts: dict[str, int] = {}
-    raw_fields = list(records)
-    for record in raw_fields:
+    rows = list(records)
+    for record in rows:
         for name in record.unread:
             counts[name] = counts.get(name, 0) + 1
     for name, n in counts.items():
@@ -176,7 +176,7 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
             f"{answers} texts in `{_escape_name(name)}` that were not read; "
             f"name it with --map sources={_escape_name(name)}"
         )
-    notes += filter(None, [turns_note(sum(bool(record.turns) for record in raw_fields))])
+    notes += filter(None, [turns_note(sum(bool(record.turns) for record in rows))])
     return tuple(notes)
 
 

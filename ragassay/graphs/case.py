@@ -28,11 +28,11 @@ from ragassay.records import (
     Failure,
     Finding,
     Reading,
+    Record,
     Signals,
     Usage,
     VerdictBase,
 )
-from ragassay.records import Record as Record
 from ragassay.records.evaluation import AnyVerdict
 from ragassay.retrievers.literature import Literature, can_look_up
 from ragassay.settings import Settings
@@ -55,12 +55,12 @@ class State:
     """The state of one evaluation. The case itself is in the run-time context, not here.
 
     Attributes:
-        case: Id of the case's file.
+        case: Id of the open case.
         prepared: Preparations that were made.
         found: Passages that were found for sentences, in the order of the sentences.
         cited: Passages of cited documents, in the order of the citations.
         searches: How evidence was looked for.
-        notices: What is known against cited articles.
+        citation_warnings: What is known against cited articles.
         signals: Measurements of the answer; None where there are none.
         readings: Readings by fine-tuned judges, by their names.
         verdicts: All verdicts, by evaluator and item.
@@ -80,9 +80,9 @@ class State:
 
 @dataclass(frozen=True)
 class Input:
-    """The input of the graph: a record, or the id of a file that the caller has opened.
+    """The input of the graph: a record, or the id of a case that the caller has opened.
 
-    The record is never checkpointed.
+    The record is no part of the state.
     """
 
     record: Annotated[Record | None, UntrackedValue] = None
@@ -175,28 +175,28 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
     )
 
 
-def file_of(record: Record, run: Run) -> OpenCase:
-    """Return a new file."""
+def new_open_case(record: Record, run: Run) -> OpenCase:
+    """Return a record as an open case."""
     case = case_of(record, run.settings, run.retrieval.corpus)
     return OpenCase(fingerprint(run, record), record, case)
 
 
 async def open_case_of(record: Record, run: Run) -> OpenCase:
-    """Open the file of a record.
+    """Prepare a record and open its case.
 
     Raises:
         InputError: The answer has too many sentences.
     """
-    return run.files.open(await in_thread(file_of, record, run))
+    return run.open_cases.open(await in_thread(new_open_case, record, run))
 
 
 def find_open_case(case: str, run: Run) -> OpenCase:
-    """Return the file of a case.
+    """Return an open case.
 
     Raises:
         InputError: It is not open.
     """
-    open_case = run.files.get(case)
+    open_case = run.open_cases.get(case)
     if open_case is None:
         raise InputError(
             "this evaluation was begun in another process: call the graph with its record again"
@@ -205,9 +205,9 @@ def find_open_case(case: str, run: Run) -> OpenCase:
 
 
 def update_open_case(state: State, run: Run) -> OpenCase:
-    """Bring the file of a case up to date, and return it."""
+    """Bring an open case up to date, and return it."""
     known = {name: getattr(state, name) for name in _FROM_STATE}
-    return run.files.open(replace(find_open_case(state.case, run), **known))
+    return run.open_cases.open(replace(find_open_case(state.case, run), **known))
 
 
 _FROM_STATE = ("found", "cited", "signals", "readings", "verdicts")

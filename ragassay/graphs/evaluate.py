@@ -161,7 +161,7 @@ async def ask(task: Task, runtime: Runtime[Run]) -> Update:
     except StopIteration as end:
         return {"verdicts": {VerdictKey(one.evaluator, one.item): one for one in end.value}}
     except FatalModelError as error:
-        run.files.break_off(task.case, error)
+        run.open_cases.break_off(task.case, error)
         return {}
 
 
@@ -220,12 +220,12 @@ async def aggregate(state: State, runtime: Runtime[Run]) -> Update:
     run = run_of(runtime)
     _raise_fatal(run, state.case)
     outcome = await in_thread(outcome_of, update_open_case(state, run), run)
-    run.files.close(state.case)
+    run.open_cases.close(state.case)
     return {"evaluation": evaluation_of(outcome, state.searches, state.citation_warnings)}
 
 
 def _raise_fatal(run: Run, case: str) -> None:
     """Raise what ended the run in the step before: a question or a handler has left it."""
-    fatal = run.files.fatal(case) or run.fatal
+    fatal = run.open_cases.fatal(case) or run.fatal
     if fatal is not None:
         raise fatal

@@ -57,14 +57,14 @@ def perturb_answers(
     except for what it takes from other records: sentences of the same domain, drugs and PMIDs.
 
     Args:
-        records: Whole answers; ids are unique.
+        records: Unperturbed answers; ids are unique.
         attacks: None for all of them.
         pools: Which texts are inserted: those for fitting a judge or those for auditing one.
         seed: The seed of all draws.
         retracted: PMIDs of retracted articles; without them, the attack that cites one is left out.
         rephrase: Paraphrases a sentence, for redundant sentences; None for rules.
         among: The records that supply sentences of the same domain, drugs and PMIDs, so that the
-            damage does not depend on how many answers are damaged; None for `records`.
+            perturbation does not depend on how many answers are perturbed; None for `records`.
 
     Returns:
         Empty without a record. An answer without a sentence is unchanged by all attacks.

@@ -78,7 +78,7 @@ class FeedbackTexts(Frozen):
     wrong: str
     unusable: str
     at_most: str
-    damaged: str
+    perturbed: str
     missed: str
     spare: str
     articles: str
@@ -184,7 +184,7 @@ class Rationales(Frozen):
     Attributes:
         verbs: Plurals by singular.
         unperturbed: By rubric.
-        damaged: By attack.
+        perturbed: By attack.
         marks: What is wrong with the sentences that an attack inserted, by attack; other sentences
             are fine.
     """
@@ -192,7 +192,7 @@ class Rationales(Frozen):
     version: int
     verbs: dict[str, str]
     unperturbed: dict[str, UnperturbedTexts]
-    damaged: dict[str, str]
+    perturbed: dict[str, str]
     marks: dict[str, Mark]
 
     def of_unperturbed(self, rubric: str, rating: int) -> str:
@@ -200,7 +200,7 @@ class Rationales(Frozen):
         words = self.unperturbed[rubric]
         return words.high if rating >= HIGH else words.low if rating <= LOW else words.middle
 
-    def of_damaged(self, attack: str, sentences: Sequence[int]) -> str:
+    def of_perturbed(self, attack: str, sentences: Sequence[int]) -> str:
         """Return why a perturbed answer is rated low.
 
         Args:
@@ -208,7 +208,7 @@ class Rationales(Frozen):
         """
         named = list_sentence_numbers(sentences)
         verbs = {one: one if len(sentences) == 1 else more for one, more in self.verbs.items()}
-        return self.damaged[attack].format(
+        return self.perturbed[attack].format(
             Sentences=named, sentences=named[:1].lower() + named[1:], **verbs
         )
 

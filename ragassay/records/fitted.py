@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from ragassay.records.base import Frozen
 
 BoundLevel = Literal["verdict", "finding"]
 """What a bound admits: a verdict that counts as decided, or a finding that may lead a report."""
+
+
+def _read_kind(kind: Any) -> Any:
+    return "tentative" if kind == "leaning" else kind  # its name in files of version 1
 
 
 class Bound(Frozen):
@@ -35,7 +39,7 @@ class Bound(Frozen):
 
     label: str
     level: BoundLevel = "verdict"
-    kind: str = ""
+    kind: Annotated[str, BeforeValidator(_read_kind)] = ""
     threshold: float | None = Field(default=None, ge=0, le=1)
     least_cosine: float | None = Field(default=None, ge=-1, le=1)
     risk: float = Field(gt=0, lt=1)

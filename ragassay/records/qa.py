@@ -29,7 +29,7 @@ class RacarRating(RatingVerdict):
         score: The expectation over the rating tokens, 1 to 3; the rating where not given.
         evidence: Places of the paper that the judge quotes; a quote that the paper does not have
             is left out.
-        leaning_rating: What an undecided rating leant to.
+        tentative_rating: What an undecided rating leant to.
     """
 
     item_fields = ("dimension", "pair")

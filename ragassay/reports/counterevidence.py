@@ -9,11 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragassay.prompts.texts import load_signals
-from ragassay.records import (
-    Evaluation,
-    Finding,
-    Judgment,
-)
+from ragassay.records import Evaluation, Finding, Judgment
 from ragassay.reports.labels import CONTRADICTED
 from ragassay.reports.sentence_view import CONTRADICTS, SUPPORTS, Compared
 from ragassay.reports.text import join_words
@@ -32,10 +28,14 @@ def otherwise_text(judgment: Judgment, evaluation: Evaluation) -> str:
     """
     if judgment.rubric != ABOUT_SOURCES or judgment.rating is None:
         return ""
-    return " ".join(filter(None, (_against(judgment, evaluation), _for(judgment, evaluation))))
+    return " ".join(
+        filter(
+            None, (_contradicted_text(judgment, evaluation), _supported_text(judgment, evaluation))
+        )
+    )
 
 
-def _against(judgment: Judgment, evaluation: Evaluation) -> str:
+def _contradicted_text(judgment: Judgment, evaluation: Evaluation) -> str:
     """Name the contradicted sentences that the highest rating does not know of."""
     is_clear = judgment.rationale == load_signals().reasons.none
     if not is_clear and judgment.rating != judgment.scale[1]:
@@ -49,7 +49,7 @@ def _against(judgment: Judgment, evaluation: Evaluation) -> str:
     return _yet("a source contradicts" if leading else "a source may contradict", leading or found)
 
 
-def _for(judgment: Judgment, evaluation: Evaluation) -> str:
+def _supported_text(judgment: Judgment, evaluation: Evaluation) -> str:
     """Name the supported sentences that the reason calls unsupported."""
     reasons = load_signals().reasons.sentence
     compared: Sequence[Compared] = (*evaluation.citations, *evaluation.evidence)

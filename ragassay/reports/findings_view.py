@@ -27,8 +27,8 @@ from ragassay.reports.labels import (
     finding_severity,
     finding_title,
     is_serious,
-    look_title,
     place_text,
+    possible_title,
     shown_findings,
 )
 from ragassay.reports.marked import Piece, mark_places, marked_claim, marked_passage
@@ -51,7 +51,7 @@ class FindingCard:
     Attributes:
         number: 1-based number of the answer in the report.
         sentence: 1-based; 0 where it is about the whole answer.
-        said: The sentence, its wrong words marked; empty where it is about the whole answer.
+        pieces: The sentence, its wrong words marked; empty where it is about the whole answer.
         passage: What the sentence was compared with.
         shown: The passage's text around the sentence that is closest.
         sure: How sure that is; empty where nobody measured.
@@ -174,7 +174,7 @@ def view_findings(
 ) -> tuple[FindingGroup, ...]:
     """Return findings of a level by kind, the worst kind first, in the order of the answers.
 
-    Of what is worth a look, the likeliest `N_LOOKS` of an answer are listed.
+    Of what is worth a look, the likeliest `N_SECONDARY` of an answer are listed.
     """
     listed: dict[str, list[tuple[str, Finding]]] = defaultdict(list)
     for evaluation in evaluations:
@@ -186,7 +186,7 @@ def view_findings(
     for kind in sorted(kinds, key=finding_rank):
         found = listed.get(kind, ())
         n = max(counts.get(kind, 0), len(found))
-        title = finding_title(kind, n) if level == "primary" else look_title(kind, n)
+        title = finding_title(kind, n) if level == "primary" else possible_title(kind, n)
         rows = tuple(
             (record, Shown(one.message, notes=tuple(filter(None, [place_text(one)]))))
             for record, one in found

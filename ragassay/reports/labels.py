@@ -174,7 +174,7 @@ POSSIBLE = {
 """Singular and plural of kinds of findings that are worth a look: they may be wrong."""
 
 
-def look_title(kind: str, n: int = 2) -> str:
+def possible_title(kind: str, n: int = 2) -> str:
     """Return the title of a kind of finding that is worth a look.
 
     Example:
@@ -208,7 +208,7 @@ N_SECONDARY = 5
 
 
 def shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, ...]:
-    """Return the findings of a level that are shown: all that lead, the likeliest `N_LOOKS`."""
+    """Return the findings of a level that are shown: all that lead, the likeliest `N_SECONDARY`."""
     return (
         evaluation.primary_findings
         if level == "primary"

@@ -301,7 +301,7 @@ def _compared_chip(verdict: Compared, doubtful: Collection[tuple[str, str]]) -> 
 def _correctness_chip(found: SentenceCorrectness, compared: Sequence[Compared]) -> Chip:
     """Return the chip of a sentence's correctness beside the other verdicts on the sentence.
 
-    A leaning against them is not named, a verdict against them says that another one differs.
+    A tentative label against them is not named; a verdict against them says that another differs.
     """
     score = "" if found.score is None else f"{found.score:.2f}"
     chip = replace(chip_of(found), confidence=score)

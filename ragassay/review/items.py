@@ -64,7 +64,7 @@ class ReviewItem:
         item: The verdict's item, or the id of the bank's.
         field: What a choice says: "label", "rating" or "removed".
         place: Where it is: "sentence 2, citation 1"; empty for the whole.
-        subject: What is judged, as a line of text.
+        item_text: What is judged, as a line of text.
         model_choice: The model's value, as one of the choices; None where it gave none.
         tentative_choice: The choice that an undecided verdict tends to.
         choices: What a person can say with one key.

@@ -105,7 +105,9 @@ async def run_records(
         outcome.add(result)
         if folder is not None:
             is_evaluation = isinstance(result, Evaluation)
-            append_line(folder.evaluations_file if is_evaluation else folder.failures_file, result)
+            file = folder.evaluations_file if is_evaluation else folder.failures_file
+            # Not synced, like the store: a crash of the machine can lose it, a killed process not.
+            append_line(file, result, is_synced=False)
             write_spent(folder.spent_file, tools.limiter, is_synced=False)
 
     path = folder.verdicts_file if folder else None
@@ -130,7 +132,7 @@ async def run_records(
 
 @dataclass(frozen=True)
 class Judging:
-    """The work of a cluster's workers on a run's records; see `Kind`."""
+    """The work of a cluster's workers on a run's records; see `WorkKind`."""
 
     def identity(self, tools: Run) -> str:
         """Return the run's."""
@@ -166,7 +168,7 @@ async def judging(
         FatalModelError: The judge is unavailable, or the money is spent.
         StorageError: What is finished cannot be stored.
     """
-    tools = replace(tools, files=OpenCases())
+    tools = replace(tools, open_cases=OpenCases())
     graph = build_evaluate_graph(tools.settings.judge.max_attempts, tools.registered)
     slots = asyncio.Semaphore(_n_in_flight(tools))
     is_traced, has_content = tools.settings.output.tracing, tools.settings.output.tracing_content
@@ -211,10 +213,10 @@ class AnswerJudge:
             meter, booked, values = Meter(), Usage(), dict[str, Any]()
             try:
                 with meter_calls() as meter, answer_span(record) as note:
-                    file = await open_case_of(record, self.tools)
+                    open_case = await open_case_of(record, self.tools)
                     # Each judge limits its own calls; a limit of LangGraph's would delay others.
                     stream: AsyncIterator[Any] = self.graph.astream(
-                        Input(case=file.id),
+                        Input(case=open_case.id),
                         context=self.tools,
                         stream_mode=["custom", "values"],
                         subgraphs=True,
@@ -237,7 +239,7 @@ class AnswerJudge:
             except Exception as error:
                 if self.tools.fatal is not None:
                     raise self.tools.fatal from error
-                self.tools.files.close(fingerprint(self.tools, record))
+                self.tools.open_cases.close(fingerprint(self.tools, record))
                 result = _failure(record, error, meter.usage)
             self.keep(result)
             self.listen(Event(n_records=1))

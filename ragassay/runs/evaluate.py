@@ -12,7 +12,7 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.registry import questions_of
 from ragassay.extras import installed_versions
-from ragassay.graphs.case import file_of
+from ragassay.graphs.case import new_open_case
 from ragassay.graphs.evidence import n_most_searches
 from ragassay.metrics.stats.joint_judgments import cascade_of
 from ragassay.metrics.stats.summary import summarize
@@ -152,13 +152,16 @@ def plan(job: Job, tools: Run) -> Plan:
     a_task, sharing = TASK_CHARS // CHARS_A_TOKEN, list[SharedCalls]()
     n_a_question = _most_calls_a_question(tools)
     for record in job.records:
-        file = file_of(record, tools)
+        open_case = new_open_case(record, tools)
         counts = [
-            evaluator.n_most_calls(file, tools) * (n_a_question if evaluator.is_weighed else 1)
+            evaluator.n_most_calls(open_case, tools) * (n_a_question if evaluator.is_weighed else 1)
             for evaluator in tools.evaluators
         ]
-        counts.append(n_most_searches(file, tools))
-        again, context = n_most_escalated(file, tools), len(file.case.context) // CHARS_A_TOKEN
+        counts.append(n_most_searches(open_case, tools))
+        again, context = (
+            n_most_escalated(open_case, tools),
+            len(open_case.case.context) // CHARS_A_TOKEN,
+        )
         sharing += [SharedCalls(count, context, a_task) for count in counts if count]
         calls = sum(counts)
         n_calls, n_shared = n_calls + calls, n_shared + calls * context
@@ -176,12 +179,12 @@ def plan(job: Job, tools: Run) -> Plan:
     )
 
 
-def n_most_escalated(file: OpenCase, tools: Run) -> int:
+def n_most_escalated(open_case: OpenCase, tools: Run) -> int:
     """Return how many calls of the second judge an answer can take at most: one a question."""
-    if tools.second is None or not file.case.sentences:
+    if tools.second is None or not open_case.case.sentences:
         return 0
     weighed = (evaluator for evaluator in tools.evaluators if evaluator.is_weighed)
-    return sum(evaluator.n_most_questions(file, tools) for evaluator in weighed)
+    return sum(evaluator.n_most_questions(open_case, tools) for evaluator in weighed)
 
 
 def _most_calls_a_question(tools: Run) -> int:

@@ -308,15 +308,20 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256("".join(map(sha256_of, files)).encode()).hexdigest()
 
 
-def append_line(path: Path, record: BaseModel) -> None:
+def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> None:
     """Append a record as one line that survives the death of the process.
+
+    Args:
+        is_synced: Whether it also survives a crash of the machine, at some milliseconds a line.
 
     Raises:
         StorageError: The disk is full, or the file cannot be written.
     """
     with storing(path), path.open("ab") as file:
-        # Not synced, like the store: only a crash of the machine can lose it, not a killed process.
         file.write(record.model_dump_json().encode() + b"\n")
+        if is_synced:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:

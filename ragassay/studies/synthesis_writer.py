@@ -195,7 +195,7 @@ def identity_of(tools: Run) -> str:
 
 @dataclass(frozen=True)
 class SynthesisWriting:
-    """The work of a cluster's workers on one model's syntheses; see `Kind`."""
+    """The work of a cluster's workers on one model's syntheses; see `WorkKind`."""
 
     model: str
     how: Writing

@@ -195,9 +195,9 @@ def _direction(claim: str, near: str) -> Difference | None:
             for place, against in enumerate(theirs):
                 if not against.startswith(other):
                     continue
-                theirs_said = _in_place_of(ours, side, _around(theirs, place, n), n)
-                if theirs_said:
-                    return Difference("direction", f'"{theirs_said}" here, "{against}" there')
+                ours_instead = _in_place_of(ours, side, _around(theirs, place, n), n)
+                if ours_instead:
+                    return Difference("direction", f'"{ours_instead}" here, "{against}" there')
     return None
 
 

@@ -18,6 +18,15 @@ _RATIO = re.compile(
 )
 """Before a number that has a decimal point in any language more often than thousands."""
 _BEFORE = 32
+_DECIMAL = re.compile(r"(?<![\w.,/-])(?:[0-9]{1,6}\.[0-9]{1,2}|0\.[0-9]{3})(?![\w.]|,[0-9])")
+"""A point that cannot group digits: the text has decimal points."""
+_COUNTED = re.compile(
+    r"\s(?:\w{1,20}\s)?(?:patient|teilnehm|proband|person|f\u00e4lle|studien|kinder|frauen|m\u00e4nner"
+    r"|pacient|participant|caso|estudios|personas|ni\u00f1os|mujeres|pazient|partecipant|casi\b|pati\u00eb"
+    r"|deelnemer|mensen)",
+    re.IGNORECASE,
+)
+"""What is counted, behind a number: a count has no decimals."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH = frozenset(
@@ -71,7 +80,9 @@ def _in_english(text: str, found: re.Match[str]) -> str:
         at = found.end() + (text[found.end() : found.end() + 1] in (" ", "\u00a0", "\u202f"))
         return number.replace(",", ".") if read_unit(text, at) else number
     is_single = number.count(".") == 1 and "," not in number
+    if is_single and not (number.endswith("00") or _COUNTED.match(text, found.end())):
+        return number
     before = text[max(0, found.start() - _BEFORE) : found.start()]
-    if is_single and _RATIO.search(before):
+    if is_single and (_RATIO.search(before) or _DECIMAL.search(text)):
         return number
     return number.translate({ord("."): ",", ord(","): "."})

@@ -278,7 +278,7 @@ class ComparedPair:
         second: Stems of the words behind it.
         shown: The second as it is written.
         size: The direction of a size: 1 where it is higher with the first, -1 lower, 0 unknown.
-        worth: The same for what is better.
+        benefit: The same for what is better.
     """
 
     kind: Kind

@@ -37,6 +37,7 @@ def _parser() -> Any:
     `import textblob` imports NLTK, and with it scikit-learn and pandas: a second of processor time,
     for nothing that the tagger uses.
     """
+    # textblob has no public way to its tagger without NLTK; pyproject.toml bounds its version.
     package: Any = importlib.util.find_spec("textblob")
     folder = Path(package.origin).parent
     spec: Any = importlib.util.spec_from_file_location("textblob_text", folder / "_text.py")

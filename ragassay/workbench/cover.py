@@ -201,7 +201,7 @@ class _QueryCover:
 
     Attributes:
         others: Of the passages that are not the system's.
-        verdicts: Items that some passage has a verdict on.
+        n_verdicts: Items that some passage has a verdict on.
     """
 
     own: _CoverItems

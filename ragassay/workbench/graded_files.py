@@ -20,15 +20,17 @@ from ragassay.workbench.grades import GradeFilter, GradeKind, kind_of, prompt_cl
 
 
 def with_tentative_ratings(queries: Sequence[QueryParagraphs]) -> tuple[QueryParagraphs, ...]:
-    """Return all passages, each undecided item rated as its grader leant.
+    """Return all passages, each undecided item with its tentative rating.
 
-    A single rating is then less sure than the grader vouches for. Over many passages they may still
-    tell systems apart.
+    A single rating is then less sure than the grader asks for. Over many passages they may still
+    separate systems.
     """
-    return tuple(QueryParagraphs(q.query_id, tuple(map(_leant, q.paragraphs))) for q in queries)
+    return tuple(
+        QueryParagraphs(q.query_id, tuple(map(_rate_tentatively, q.paragraphs))) for q in queries
+    )
 
 
-def _leant(paragraph: GradedParagraph) -> GradedParagraph:
+def _rate_tentatively(paragraph: GradedParagraph) -> GradedParagraph:
     grades = paragraph.exam_grades
     rated = None if grades is None else tuple(map(_add_tentative_ratings, grades))
     return paragraph.model_copy(update={"exam_grades": rated})

@@ -13,7 +13,7 @@ from ragassay.cli.run_summary import (
     brief_score_sheet,
     brief_system_sheet,
     lesser_text,
-    looks_line,
+    secondary_line,
     worst_lines,
 )
 from ragassay.metrics.stats.summary import summarize
@@ -31,7 +31,7 @@ def titles(sheet) -> list[str]:
     return [row[0].text for row in sheet.shown]
 
 
-def found(kind: str, n: int, level: str = "head") -> tuple[Finding, ...]:
+def found(kind: str, n: int, level: str = "primary") -> tuple[Finding, ...]:
     messages = (f"Finding {i} of this kind." for i in range(n))
     return tuple(
         Finding.model_validate({"kind": kind, "message": one, "level": level}) for one in messages
@@ -78,7 +78,10 @@ def test_doubtful_findings_are_told_apart_from_main_findings(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ):
     heads = found("contradicted_citation", 2)
-    looks = (*found("contradicted_citation", 25, "look"), *found("uncited_sentence", 1, "look"))
+    looks = (
+        *found("contradicted_citation", 25, "secondary"),
+        *found("uncited_sentence", 1, "secondary"),
+    )
     answers = [answer(f"a{i}") for i in range(3)] + [answer("b", findings=(*heads, *looks))]
     summary = summarize(answers, 4, 0, 0)
     manifest = RunFolder(written_run(tmp_path / "run", answers)).manifest()
@@ -86,4 +89,4 @@ def test_doubtful_findings_are_told_apart_from_main_findings(
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("2 contradicted citations in 1 of 4 answers. b: Finding 0")
     assert "25 possibly contradicted citations and 1 further finding. Most are in b (26)." in shown
-    assert looks_line(summarize(answers[:3], 3, 0, 0), answers[:3]) == ""
+    assert secondary_line(summarize(answers[:3], 3, 0, 0), answers[:3]) == ""

@@ -9,7 +9,7 @@ import pytest
 from qa_pairs import PAIRS, PAPER
 
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.case import file_of
+from ragassay.graphs.case import new_open_case
 from ragassay.instruments.pair_rater import EmbeddedPairRater, PaperSignals
 from ragassay.models.fitted_raters import RelevanceModel, shipped_relevance
 from ragassay.records import RACAR, Bound, Case, RacarRating
@@ -33,7 +33,7 @@ class Letters:
 
 
 def case() -> Case:
-    return file_of(paper_record(PAPER, PAIRS), build_run(load_settings(only=("racar",)))).case
+    return new_open_case(paper_record(PAPER, PAIRS), build_run(load_settings(only=("racar",)))).case
 
 
 def rated(dimension: str) -> dict[str, RacarRating]:

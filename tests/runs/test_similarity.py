@@ -22,7 +22,7 @@ TEXTS = {
 }
 
 
-def file_of(path, texts, **fields):
+def new_open_case(path, texts, **fields):
     rows = [
         {"id": f"{topic}-{system}", "question": f"{topic}?", "topic": topic, "system": system,
          "answer": text, **fields}
@@ -34,7 +34,7 @@ def file_of(path, texts, **fields):
 
 @pytest.fixture
 def answers(tmp_path):
-    return file_of(tmp_path / "answers.jsonl", TEXTS)
+    return new_open_case(tmp_path / "answers.jsonl", TEXTS)
 
 
 def values(matrix):
@@ -60,7 +60,7 @@ def test_a_symmetric_measure_is_the_same_both_ways(answers):
 
 def test_texts_can_be_compared_in_lower_case(tmp_path):
     texts = {("q1", "a"): "Aspirin helps", ("q1", "b"): "aspirin Helps"}
-    path = file_of(tmp_path / "case.jsonl", texts)
+    path = new_open_case(tmp_path / "case.jsonl", texts)
     (as_written,) = similarity(path, ["wer"]).matrices
     (lower,) = similarity(path, ["wer"], lower_case=True).matrices
     assert (as_written.cells[0][1].value, lower.cells[0][1].value) == (1.0, 0.0)
@@ -68,7 +68,7 @@ def test_texts_can_be_compared_in_lower_case(tmp_path):
 
 def test_a_missing_or_empty_answer_is_unscored(tmp_path):
     texts = TEXTS | {("q2", "b"): " ", ("q3", "a"): "alone"}
-    (matrix,) = similarity(file_of(tmp_path / "some.jsonl", texts), ["bleu"]).matrices
+    (matrix,) = similarity(new_open_case(tmp_path / "some.jsonl", texts), ["bleu"]).matrices
     assert [[(c.n, c.n_unscored) for c in row] for row in matrix.cells] == [
         [(3, 0), (1, 2)],
         [(1, 2), (1, 2)],
@@ -81,7 +81,7 @@ def test_only_the_first_questions(answers):
 
 
 def test_only_chosen_answers(tmp_path, answers):
-    spoilt = file_of(tmp_path / "more.jsonl", {("q1", "b"): "goal"}, variant="extreme")
+    spoilt = new_open_case(tmp_path / "more.jsonl", {("q1", "b"): "goal"}, variant="extreme")
     row = json.loads(spoilt.read_text()) | {"id": "spoilt"}
     rows = [json.loads(line) | {"variant": "benign"} for line in answers.read_text().splitlines()]
     both = tmp_path / "both.jsonl"
@@ -97,10 +97,10 @@ def test_what_cannot_be_compared_is_refused(tmp_path, answers):
         similarity(answers, ["made_up"])
     one = {place: text for place, text in TEXTS.items() if place[1] == "a"}
     with pytest.raises(InputError, match="1 systems"):
-        similarity(file_of(tmp_path / "one.jsonl", one), ["bleu"])
+        similarity(new_open_case(tmp_path / "one.jsonl", one), ["bleu"])
     unnamed = {("q1", None): "text"}
     with pytest.raises(InputError, match="'q1-None' names no system"):
-        similarity(file_of(tmp_path / "unnamed.jsonl", unnamed), ["bleu"])
+        similarity(new_open_case(tmp_path / "unnamed.jsonl", unnamed), ["bleu"])
 
 
 def test_a_measure_is_taken_once(answers):
@@ -141,7 +141,9 @@ def test_measures_by_vectors_know_which_texts_mean_the_same(tmp_path):
         ("q2", "b"): "Blood is thinned by aspirin.",
         ("q2", "c"): "The judge dismissed the case.",
     }
-    found = similarity(file_of(tmp_path / "f.jsonl", texts), ["bertscore", "wmd", "moverscore"])
+    found = similarity(
+        new_open_case(tmp_path / "f.jsonl", texts), ["bertscore", "wmd", "moverscore"]
+    )
     assert found.embedder == "all-MiniLM-L6-v2"
     for matrix in found.matrices:
         (itself, near, far), _, _ = values(matrix)

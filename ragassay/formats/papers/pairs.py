@@ -147,7 +147,7 @@ def _row_item(place: Place, names: list[str], cells: list[str]) -> Item | Reject
 
 @dataclass
 class _PairReading:
-    own_papers: dict[str, Paper]
+    known_papers: dict[str, Paper]
     brought: dict[str, Paper] = field(default_factory=dict[str, Paper])
     rows: list[tuple[PairRow, Place]] = field(default_factory=list[tuple[PairRow, Place]])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
@@ -175,7 +175,7 @@ class _PairReading:
 
     def result(self) -> PairFile:
         """Give the pairs their papers and ids."""
-        papers = self.own_papers | self.brought | self.own_papers
+        papers = self.known_papers | self.brought | self.known_papers
         pairs: dict[str, QAPair] = {}
         lines: dict[str, int] = {}
         numbers: Counter[str] = Counter()

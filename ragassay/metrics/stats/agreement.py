@@ -242,8 +242,8 @@ def agreement(
     groups = cluster_names(questions, len(truth))
     _check(truth, predicted, labels, groups)
     place = {label: i for i, label in enumerate(labels)}
-    labelled_counts = zip(truth, predicted, groups, strict=True)
-    rows = [(place[t], place[p], q) for t, p, q in labelled_counts if p is not None]
+    triples = zip(truth, predicted, groups, strict=True)
+    rows = [(place[t], place[p], q) for t, p, q in triples if p is not None]
     n_unscored = len(truth) - len(rows)
     counts = np.zeros((len(rows), len(labels), len(labels)))
     for i, (t, p, _) in enumerate(rows):

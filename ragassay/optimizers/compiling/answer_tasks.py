@@ -191,7 +191,7 @@ class RubricJudgeTask(CompileTask):
         tools: As for every task; its rubrics are the possible ones.
         rubrics: Names of the prompt's rubrics; empty for all.
         gold: The file of the ratings, if they are not in the answers' file.
-        n_damaged: Number of answers to damage as well, with texts reserved for fitting.
+        n_perturbed: Number of answers to damage as well, with texts reserved for fitting.
         seed: The damage's seed.
     """
 

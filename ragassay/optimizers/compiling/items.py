@@ -22,7 +22,7 @@ class CompileItem:
         right: The right label, texts or ids; the desired rating.
         reply: Fields of a right reply, as an example shows them; empty if only a part is known.
         about: The part of its case that an example shows; empty if its fields are enough.
-        whole: Key of the unperturbed item; empty if this one is unperturbed.
+        unperturbed: Key of the unperturbed item; empty if this one is unperturbed.
     """
 
     key: str

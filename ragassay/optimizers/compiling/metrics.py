@@ -87,7 +87,7 @@ def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Gra
     if distance < 0.5:
         return Grade(value, score, words.right.replace("{expected}", expected))
     why = (
-        words.damaged
+        words.perturbed
         if item.unperturbed
         else words.distance.replace("{distance}", f"{distance:.1f}")
     )

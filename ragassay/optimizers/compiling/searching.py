@@ -77,8 +77,8 @@ class ProposalAdapter(SharedPrefixAdapter):
     ) -> list[dict[str, Any]]:
         """Return the task as system message, the inputs as the user's."""
         shape = ", ".join(f'"{name}": "..."' for name in signature.output_fields)
-        inputs_text = [f"{name}:\n{_text(inputs[name])}" for name in signature.input_fields]
-        asked = "\n\n".join([*inputs_text, f"Reply with JSON: {{{shape}}}"])
+        input_texts = [f"{name}:\n{_text(inputs[name])}" for name in signature.input_fields]
+        asked = "\n\n".join([*input_texts, f"Reply with JSON: {{{shape}}}"])
         return [
             {"role": "system", "content": signature.instructions},
             {"role": "user", "content": asked},

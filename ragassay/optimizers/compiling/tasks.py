@@ -223,7 +223,7 @@ class TaskOptions:
         rubrics: The rubric judge's rubrics; empty for all.
         n_labels: Number of the verifier's labels.
         gold: A separate file of labels, for judge, labeller and assigner.
-        n_damaged: Number of answers to damage as well, for the judge; the seed draws them.
+        n_perturbed: Number of answers to damage as well, for the judge; the seed draws them.
     """
 
     rubrics: tuple[str, ...] = ()

@@ -261,7 +261,7 @@ def _of_damaged(
         return []
     mark = words.marks.get(attack)
     faults: dict[int, Mark] = dict.fromkeys(numbers, mark) if mark else {}
-    reason = words.of_damaged(attack, numbers)
+    reason = words.of_perturbed(attack, numbers)
     return [
         *(_build_mark_examples(case, one.record, faults, one.severity) if faults else ()),
         *(

@@ -91,17 +91,17 @@ def connect(ray: Any, address: str, n_workers: int) -> None:
     Raises:
         SettingsError: There is no cluster at the address.
     """
-    run_arguments: dict[str, Any] = {
+    init_arguments: dict[str, Any] = {
         "address": address,
         "log_to_driver": False,
         "logging_level": "error",
     }
     if address == "local":
-        run_arguments |= {"num_cpus": n_workers or None, "include_dashboard": False}
+        init_arguments |= {"num_cpus": n_workers or None, "include_dashboard": False}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the error says the same
-            ray.init(**run_arguments)
+            ray.init(**init_arguments)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise SettingsError(
             f"address: there is no Ray cluster at {address}, or it asks for a token (set "

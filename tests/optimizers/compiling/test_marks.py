@@ -75,7 +75,7 @@ def test_words_on_a_rating_name_the_desired_one_and_the_damage():
 
     assert "2.0 off" in words(4.0, 2.0)
     assert "3 at most" in words(3.0, 5.0, whole="w")
-    assert "damaged on purpose" in words(3.0, 5.0, whole="w")
+    assert "perturbed on purpose" in words(3.0, 5.0, whole="w")
     assert words(4.0, 4.2).startswith("Right: 4.")
 
 

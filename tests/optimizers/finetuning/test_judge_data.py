@@ -9,7 +9,7 @@ import pytest
 
 from ragassay.agents.tuned_judge import sentences_named
 from ragassay.optimizers.finetuning.examples import ChatExample
-from ragassay.optimizers.finetuning.judge_data import N_WHOLE, UNSEEN, judge_examples
+from ragassay.optimizers.finetuning.judge_data import N_UNPERTURBED, UNSEEN, judge_examples
 from ragassay.optimizers.finetuning.judge_replies import HELD_OUT_PERCENT, is_held_out
 from ragassay.perturbations import ATTACKS
 from ragassay.prompts import load_rubrics
@@ -52,7 +52,7 @@ def test_no_answer_to_a_held_out_question_is_learnt_from(examples: list[ChatExam
 
 def test_whole_answers_keep_the_rating_that_others_gave(examples: list[ChatExample]) -> None:
     whole = [e for e in ratings(examples) if e.kind.endswith("whole")]
-    assert len(whole) == N_WHOLE * len({e.group for e in examples})
+    assert len(whole) == N_UNPERTURBED * len({e.group for e in examples})
     for example in whole:
         assert reply(example)["rating"] == 5 and not named(example)
         assert json.loads(example.rejected)["rating"] == 1
@@ -94,7 +94,7 @@ def test_a_rating_of_damage_is_told_what_was_seen(examples: list[ChatExample]) -
 
 
 def test_what_leaves_no_trace_is_not_learnt_from(examples: list[ChatExample]) -> None:
-    words = load_rationales().damaged
+    words = load_rationales().perturbed
     said = {str(reply(example)["rationale"]) for example in ratings(examples)}
     assert not said & {words[attack] for attack in UNSEEN}
 
@@ -115,10 +115,10 @@ def test_there_are_words_for_every_rubric_and_every_attack_that_is_learnt_from()
     words = load_rationales()
     assert set(words.whole) == set(load_rubrics())
     learnt = {attack.name for attack in ATTACKS if attack.name != "retracted"}
-    assert learnt <= set(words.damaged)
+    assert learnt <= set(words.perturbed)
     for attack in learnt:
         for sentences in ((3,), (3, 5), ()):
-            assert "{" not in words.of_damaged(attack, sentences)
+            assert "{" not in words.of_perturbed(attack, sentences)
 
 
 def test_sentences_are_named_in_words() -> None:
@@ -126,9 +126,9 @@ def test_sentences_are_named_in_words() -> None:
     assert list_sentence_numbers([8]) == "Sentence 8"
     assert list_sentence_numbers([3, 5, 6]) == "Sentences 3, 5 and 6"
     assert list_sentence_numbers([3, 5, 6, 9]) == "Sentences 3, 5, 6 and others"
-    assert words.of_damaged("off_topic", [8]).startswith("Sentence 8 is ")
-    assert words.of_damaged("repeat_all", [2, 4]).startswith("Sentences 2 and 4 say ")
-    assert ": sentence 8 is " in words.of_damaged("drop_last_off_topic", [8])
+    assert words.of_perturbed("off_topic", [8]).startswith("Sentence 8 is ")
+    assert words.of_perturbed("repeat_all", [2, 4]).startswith("Sentences 2 and 4 say ")
+    assert ": sentence 8 is " in words.of_perturbed("drop_last_off_topic", [8])
     assert [words.of_unperturbed("relevancy", rating) for rating in (5, 3, 2)] == [
         words.whole["relevancy"].high,
         words.whole["relevancy"].middle,

@@ -36,7 +36,7 @@ def cited(**fields: Any) -> CitationVerdict:
     return CitationVerdict.model_validate({"sentence": 1, "citation": CITED} | fields)
 
 
-def finding(verdict: CitationVerdict, level: str = "look") -> Finding:
+def finding(verdict: CitationVerdict, level: str = "secondary") -> Finding:
     return Finding.model_validate(
         {
             "kind": "contradicted_citation",
@@ -90,7 +90,7 @@ def test_correctness_names_no_leaning_against_another_verdict(correct, verdict, 
 
 @pytest.mark.parametrize(
     ("level", "word", "tone"),
-    [("look", "may contradict", "undecided"), ("head", "contradicts", "bad")],
+    [("secondary", "may contradict", "undecided"), ("primary", "contradicts", "bad")],
 )
 def test_a_contradiction_reads_as_its_finding_does(level, word, tone):
     verdict = cited(verdict="contradicts", confidence=0.6)
@@ -102,20 +102,25 @@ def test_a_contradiction_reads_as_its_finding_does(level, word, tone):
 @pytest.mark.parametrize(
     ("rating", "verdict", "level", "text"),
     [
-        ({"rationale": NOTHING}, "contradicts", "look", "Yet a source may contradict sentence 1."),
-        ({"rationale": NOTHING}, "contradicts", "head", "Yet a source contradicts sentence 1."),
+        (
+            {"rationale": NOTHING},
+            "contradicts",
+            "secondary",
+            "Yet a source may contradict sentence 1.",
+        ),
+        ({"rationale": NOTHING}, "contradicts", "primary", "Yet a source contradicts sentence 1."),
         (
             {"rationale": "All is so."},
             "contradicts",
-            "head",
+            "primary",
             "Yet a source contradicts sentence 1.",
         ),
-        ({"rationale": "One slip.", "rating": 4}, "contradicts", "head", ""),
-        ({"rubric": "cohesion", "rationale": NOTHING}, "contradicts", "head", ""),
+        ({"rationale": "One slip.", "rating": 4}, "contradicts", "primary", ""),
+        ({"rubric": "cohesion", "rationale": NOTHING}, "contradicts", "primary", ""),
         (
             {"rationale": "The sources may contradict sentence 1.", "sentences": (1,)},
             "contradicts",
-            "look",
+            "secondary",
             "",
         ),
         (
@@ -140,7 +145,7 @@ def test_the_summary_says_it_behind_the_reason(run):
     judgment = Judgment(rubric="correctness", rating=5, rationale=NOTHING)
     verdict = cited(verdict="contradicts")
     evaluation = evaluated(
-        judgments=(judgment,), citations=(verdict,), findings=(finding(verdict, "head"),)
+        judgments=(judgment,), citations=(verdict,), findings=(finding(verdict, "primary"),)
     )
     text = render_markdown(run.manifest, run.summary, (evaluation,), (), ())
     assert f"{NOTHING} Yet a source contradicts sentence 1." in text
