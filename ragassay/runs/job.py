@@ -191,7 +191,8 @@ def record_of(
         asked = question.model_copy(update={"topic": question.topic or question.id})
     parts = response_parts(answer)
     changed: dict[str, Any] = {"id": "answer", "answer": parts.text}
-    if documents := documents_of(list(sources) or parts.sources):
+    given = [sources] if isinstance(sources, str) else list(sources)
+    if documents := documents_of(given or parts.sources):
         changed["sources"] = documents
     if nuggets is not None:
         changed["nuggets"] = tuple(map(_nugget, nuggets))

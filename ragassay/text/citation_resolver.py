@@ -24,6 +24,8 @@ _HEAD_CHARS = 600
 _LABEL_CHARS = 300
 """Characters of a source in which its own PMID and DOI are looked for."""
 
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+"""A number in brackets that is rather a year than a source."""
 LEAST_HEAD_WORDS = 4
 """Words before a subtitle that name a source without it."""
 
@@ -162,7 +164,16 @@ class CitationResolver:
             is_invalid = False
         if is_number and (self._are_ids or (has_references and any(self._matched_documents()))):
             is_invalid = False
+        if is_number and (_YEAR.fullmatch(target.value) or self._may_be_joined(target.value)):
+            is_invalid = False
         return Citation(marker=target.text, is_unresolved=not is_invalid)
+
+    def _may_be_joined(self, number: str) -> bool:
+        """Return whether the only source may be several, of which one has this number."""
+        if self.n_sources != 1:
+            return False
+        listed = rf"^[ \t]{{0,8}}(?:{re.escape(number)}[.):]\s|[-=*]{{3,}}[ \t]{{0,8}}$)"
+        return re.search(listed, self._sources[0].text, re.MULTILINE) is not None
 
     def _other(self, target: Target, known: str) -> str | None:
         position = int(target.value) if re.fullmatch(r"\d{1,9}", target.value) else 0

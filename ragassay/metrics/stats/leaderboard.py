@@ -196,7 +196,7 @@ class Leaderboard:
         rows: The best first; systems without a mean at the end.
         tests: Every pair of systems that have a mean, but those whose ranges overlap.
         n_questions: Questions for which some system has the score.
-        n_shared: Questions for which every system with a mean has it.
+        n_shared: Questions for which every system has it.
     """
 
     key: str
@@ -235,7 +235,9 @@ def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leader
         ),
         tests=tests,
         n_questions=len(set().union(*questions)),
-        n_shared=len(set.intersection(*map(set, questions))) if questions else 0,
+        n_shared=len(set.intersection(*map(set, questions)))
+        if questions and len(ranked) == len(systems)
+        else 0,
     )
 
 

@@ -154,10 +154,10 @@ def test_damaged_answers_are_wanted_low_and_know_their_whole_one(tools, tmp_path
     found = (
         task_of("rubric_judge", tools, TaskOptions(gold=gold, n_perturbed=6)).read(answers).items
     )
-    damaged = [item for item in found if item.whole]
+    damaged = [item for item in found if item.unperturbed]
     assert damaged and {item.right for item in damaged} <= {1.0, 3.0}
     keys = {item.key: item for item in found}
-    assert all(keys[item.whole].group == item.group for item in damaged)
+    assert all(keys[item.unperturbed].group == item.group for item in damaged)
     again = (
         task_of("rubric_judge", tools, TaskOptions(gold=gold, n_perturbed=6)).read(answers).items
     )

@@ -113,7 +113,7 @@ def test_the_same_seed_draws_the_same_examples(answers: Path) -> None:
 
 def test_there_are_words_for_every_rubric_and_every_attack_that_is_learnt_from() -> None:
     words = load_rationales()
-    assert set(words.whole) == set(load_rubrics())
+    assert set(words.unperturbed) == set(load_rubrics())
     learnt = {attack.name for attack in ATTACKS if attack.name != "retracted"}
     assert learnt <= set(words.perturbed)
     for attack in learnt:
@@ -130,7 +130,7 @@ def test_sentences_are_named_in_words() -> None:
     assert words.of_perturbed("repeat_all", [2, 4]).startswith("Sentences 2 and 4 say ")
     assert ": sentence 8 is " in words.of_perturbed("drop_last_off_topic", [8])
     assert [words.of_unperturbed("relevancy", rating) for rating in (5, 3, 2)] == [
-        words.whole["relevancy"].high,
-        words.whole["relevancy"].middle,
-        words.whole["relevancy"].low,
+        words.unperturbed["relevancy"].high,
+        words.unperturbed["relevancy"].middle,
+        words.unperturbed["relevancy"].low,
     ]
