@@ -178,7 +178,7 @@ def possible_title(kind: str, n: int = 2) -> str:
     """Return the title of a kind of finding that is worth a look.
 
     Example:
-        >>> look_title("contradicted_citation", 1), look_title("missed_nugget", 1)
+        >>> possible_title("contradicted_citation", 1), possible_title("missed_nugget", 1)
         ('Possibly contradicted citation', 'Answer that misses facts')
     """
     title = POSSIBLE[kind][n != 1] if kind in POSSIBLE else finding_title(kind, n)

@@ -10,7 +10,7 @@ from lazy import LazyModule
 from ragassay.errors import PromptTooLongError
 from ragassay.models.local import engine as engine_module
 from ragassay.models.local.engine import Engine
-from ragassay.models.local.replies import Prompt, Reply
+from ragassay.models.local.replies import GeneratedReply, Prompt
 
 torch = LazyModule("torch")
 
@@ -32,7 +32,7 @@ BATCHES = {
 }
 
 
-def check(engine: Engine, plain, prompts: list[Prompt], replies: list[Reply]) -> None:
+def check(engine: Engine, plain, prompts: list[Prompt], replies: list[GeneratedReply]) -> None:
     for prompt, reply in zip(prompts, replies, strict=True):
         tokens = engine.chat.encode(prompt.messages)
         written = plain.greedy(tuple(tokens), prompt.max_tokens)
@@ -111,7 +111,7 @@ def test_no_prompts_give_no_replies(engine: Engine) -> None:
 
 def test_different_limits_end_at_different_steps(engine: Engine, plain) -> None:
     prompts = [p for n in (1, 3, 30) for p in ask(CONTEXT + str(n), CONTEXT, n=n)]
-    seen: dict[int, Reply] = {}
+    seen: dict[int, GeneratedReply] = {}
     replies = engine.answer(prompts, seen.__setitem__)
     check(engine, plain, prompts, replies)
     assert [seen[i] for i in range(len(prompts))] == replies
@@ -139,7 +139,7 @@ def test_a_failure_in_the_middle_leaves_a_usable_engine(
 
 
 def test_a_failing_callback_leaves_a_usable_engine(engine: Engine, plain) -> None:
-    def fail(position: int, reply: Reply) -> None:
+    def fail(position: int, reply: GeneratedReply) -> None:
         raise ValueError(position)
 
     with pytest.raises(ValueError):

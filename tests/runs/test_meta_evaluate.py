@@ -290,5 +290,5 @@ def test_a_panels_errors_are_compared_where_people_rated(tmp_path):
     people.write_text("".join(json.dumps(one) + "\n" for one in given))
     command = ["meta-evaluate", str(tmp_path / "run"), "--human", str(people)]
     said = " ".join(CliRunner().invoke(app, command).stdout.split())
-    assert "a and b err alike (correlation 0.95" in said
+    assert "a and b make similar errors (correlation 0.95" in said
     assert "the 2 judges are worth 1.0 independent ones" in said

@@ -113,7 +113,7 @@ def test_every_value_of_a_scale_comes_up() -> None:
         ({"$ref": "https://example.org/schema"}, "not local"),
         ({"$ref": "#"}, "refers to itself"),
         ({"properties": {"a": {"$ref": "#"}}, "required": ["a"]}, "refers to itself"),
-        ({"properties": {"a": False}}, "no schema"),
+        ({"properties": {"a": False}}, "not a schema"),
         ({"enum": []}, "nothing to choose"),
         ({"items": {"const": 1}, "minItems": 2, "uniqueItems": True}, "found no 2 items"),
     ],
