@@ -85,4 +85,4 @@ def browse(chromium: Any) -> Iterator[Callable[..., Any]]:
     yield open_at
     for context in contexts:
         context.close()
-    assert problems == []
+    assert problems == [], problems
