@@ -71,7 +71,7 @@ def is_local(model: str) -> bool:
 
 
 def is_ours(model: str) -> bool:
-    """Return whether a model is one of ragassay's, in this process or on a server under its name.
+    """Return whether this is a ragassay model, in this process or on a server under its name.
 
     The server may stand behind a proxy. The limits of its prompts and replies are then the same,
     wherever it runs.

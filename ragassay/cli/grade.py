@@ -34,7 +34,7 @@ GradesArgument = Annotated[
     Path, Argument(metavar="GRADES", help="Graded passages, as `ragassay grade` writes them.")
 ]
 Model = Annotated[str, Option(help="Only grades of this model.")]
-PromptClass = Annotated[str, Option(help="Only grades of this class of prompts.")]
+PromptClass = Annotated[str, Option(help="Use only grades that were made with this prompt class.")]
 Items = Annotated[
     ItemKind | None, Option(help="Only grades by questions, by nuggets, or direct ones.")
 ]

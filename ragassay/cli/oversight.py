@@ -213,7 +213,7 @@ def grid(
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show the grades of a query's passages (rows) by its items (columns), the best first.
+    """Show a query's grades: one row per passage, the best first, one column per item.
 
     A cell is a rating, or whether the item is covered; "?" has no grade. --csv has the extracted
     answers and the passages too.

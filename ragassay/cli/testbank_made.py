@@ -149,7 +149,7 @@ def queries(
 
     Options:
         file: Queries, as `testbank create` reads them.
-        target: The file to write: .json.
+        target: Output file (.json).
     """
     from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries
     from ragassay.reports.text import count_text

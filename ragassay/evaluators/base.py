@@ -61,7 +61,7 @@ class Run:
     Attributes:
         rubrics: The rubrics of the run, by name.
         registered: The evaluators that there are, in dependency order.
-        arguments: What it was built from; None where somebody put it together.
+        arguments: The arguments of `build_run`; None if the run was built another way.
         judge: Answers questions and rates rubrics.
         second: The run of the second judge of a cascade; None without one.
         agents: Put the questions into words.

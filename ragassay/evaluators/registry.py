@@ -91,7 +91,7 @@ def with_own(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
     """Return ours and a user's.
 
     Raises:
-        SettingsError: Two have one name, or a user's has that of a part of ours.
+        SettingsError: Two evaluators share a name, or a custom one has the name of a built-in part.
     """
     taken = {word for one in OURS for word in (one.name, one.part, one.display.group)}
     for one in own:

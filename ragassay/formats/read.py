@@ -183,7 +183,7 @@ def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
 
 
 def answered_records(records: Iterable[Record]) -> ReadResult:
-    """Return records in memory, those without an answer as rejections; "line" counts from 1."""
+    """Split records into those with an answer and rejections; "line" counts from 1."""
     found = [(record, empty_answer(record)) for record in records]
     rejections = (
         Place("records", n, record.id, content_of(record.model_dump())).reject(problem)

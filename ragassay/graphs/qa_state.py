@@ -134,7 +134,7 @@ class QAState:
         paper, number, keywords, way, long, section_chars, rounds, max_tokens, least: The job.
         shares: Pairs to write from each part.
         queue: Parts to write from next, each with a number of pairs.
-        closed: Parts whose call failed: they are not asked for more.
+        closed: Parts whose call failed; no more pairs are requested from them.
         n_drafted: Pairs and repairs so far; numbers the next one.
         round: Rounds of repair so far.
         open: Pairs that are not settled.

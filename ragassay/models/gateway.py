@@ -70,7 +70,7 @@ Only their replies are read within bounds.
 
 @dataclass
 class Meter:
-    """A sum of the usage of the calls made while it is open."""
+    """The total usage of the calls made while the meter is active."""
 
     usage: Usage = field(default_factory=Usage)
 

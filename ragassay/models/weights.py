@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def quiet_loading() -> Iterator[None]:
-    """Silence transformers below errors and hide its progress bars; restore both afterwards."""
+    """Show only errors of transformers, without progress bars; restore both settings afterwards."""
     from transformers.utils import logging
 
     verbosity, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -188,7 +188,7 @@ class Neighbours:
         self._pieces: dict[str, list[AnswerPiece]] = {}
 
     def sentence(self, record: Record, rng: random.Random) -> AnswerPiece | None:
-        """Return a sentence of an answer to another question; None where there is none."""
+        """Return a sentence of an answer to a different question; None if there is none."""
         others = self._of_other_questions(record)
         while others:
             pieces = self._long(others.pop(rng.randrange(len(others))))

@@ -125,7 +125,7 @@ FINDINGS: dict[str, FindingDisplay] = {
     "source_speaks_to_judge": FindingDisplay(
         "Source that speaks to a judge", "Sources that speak to a judge", "caution"
     ),
-    "sources_cut": FindingDisplay("Cut source list", "Cut source lists", "caution"),
+    "sources_cut": FindingDisplay("Truncated source list", "Truncated source lists", "caution"),
     "extractive_nugget": FindingDisplay("Extractive nugget", "Extractive nuggets", "note"),
 }
 

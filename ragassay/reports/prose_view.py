@@ -120,7 +120,7 @@ class ProseBlock:
 
 
 def view_prose(evaluation: Evaluation, found: Sequence[FindingCard]) -> tuple[ProseBlock, ...]:
-    """Return an answer block by block; empty where it was not cut into statements."""
+    """Return the answer as blocks; empty if it was not split into statements."""
     cards: dict[int, list[FindingCard]] = defaultdict(list)
     for card in found:
         cards[card.sentence].append(card)

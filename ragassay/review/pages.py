@@ -40,7 +40,7 @@ class Told:
 
 @functools.cache
 def environment() -> Environment:
-    """Return the environment of the templates: they escape everything and refuse unknown names."""
+    """Return the Jinja environment: it escapes all output and raises on undefined names."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     rooms = ("ragassay.review", "ragassay.reports")

@@ -85,7 +85,7 @@ def audit_pairs(
     pair. A missing score, or an answer whose evaluation failed, is unscored.
 
     Args:
-        perturbed: Each gives a pair for each target, in their order.
+        perturbed: Perturbed answers; each gives one pair per target, in the given order.
         evaluations: Of whole and perturbed answers, by record id.
     """
     found = (

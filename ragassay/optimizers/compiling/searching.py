@@ -176,7 +176,7 @@ class Search:
 
     Attributes:
         taught: The part that gives examples and mistakes.
-        tried: The part that candidates are compared on.
+        tried: The part of the data on which candidate prompts are compared.
         n_budget: Approximate limit of calls of the agent.
         task_lm: The model that the prompt is for.
         writer: The model that writes candidates.

@@ -130,7 +130,7 @@ def cross_validate(
     """Fit without each fold of questions in turn, and predict it.
 
     Args:
-        pairs: At least two questions.
+        pairs: Labelled pairs of at least two different questions.
         labels: The task's labels.
         n_folds: Most folds; fewer where a label comes in fewer questions.
         say: Receives progress messages.
