@@ -52,7 +52,7 @@ class RacarRating(RatingVerdict):
 
 
 class IntentSimilarity(WeighedVerdict):
-    """How similar the intents of two questions are (Wan et al. 2024, appendix C).
+    """The similarity of the intents of two questions (Wan et al. 2024, appendix C).
 
     Attributes:
         second: Id of the other; behind the first in the paper's list.

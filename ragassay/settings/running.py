@@ -29,7 +29,7 @@ class RetrievalSettings(SettingsGroup):
         default=2,
         ge=0,
         le=10,
-        description="Maximum number of search rounds per sentence. After each round it "
+        description="Maximum number of search rounds per sentence. After each round, the judge "
         "says whether the passages found are enough, which ends the search. 0 searches with the "
         "sentence and its question only, and asks no model. Local judges (ragassay/...) write "
         "queries once, and the closest passages are used.",
