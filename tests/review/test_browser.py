@@ -163,6 +163,7 @@ def test_without_a_name_the_page_asks_once(run, open_page):
         page.reload()
         page.wait_for_load_state("networkidle")
         assert not page.locator("#ask").is_visible()
+        page.close()
     assert journal_of(run).read()[0].who == "Zoë Ångström"
 
 
@@ -176,6 +177,7 @@ def test_two_people_see_what_the_other_said(server, open_page, run):
         bob.keyboard.press("3")
         saved(bob)
         ann.locator(".row .others.differ").first.wait_for()
+        bob.close()
     assert {(one.who, one.value) for one in journal_of(run).read()} == {
         ("ann", "supports"),
         ("bob", "neutral"),
@@ -238,6 +240,7 @@ def test_a_long_queue_keeps_few_rows_in_the_document(tmp_path, open_page):
         assert page.locator(".row").count() < 80
         page.locator("#row-4999").click()
         until(page, "document.querySelector('article').dataset.n === '4999'")
+        page.close()  # It asks the server what is new as long as it is open.
 
 
 def test_hostile_texts_run_nothing(tmp_path, open_page):
@@ -249,3 +252,4 @@ def test_hostile_texts_run_nothing(tmp_path, open_page):
         page.wait_for_load_state("networkidle")
         assert page.locator("main img, main script, main b b, #list img").count() == 0
         assert page.evaluate("typeof window.a") == "undefined"
+        page.close()
