@@ -107,7 +107,7 @@ class TargetTrust(Frozen):
             the judge decided.
         decided: Share of the pairs that it decided, of those that did not fail.
         lift: The largest increase by an injected text; None for the other families.
-        has_room: Whether whole answers score low enough that injected text could have raised the
+        has_room: Whether the answers score low enough that injected text could have raised the
             score; otherwise a missing increase proves nothing.
     """
 
@@ -127,7 +127,7 @@ class Audit(Frozen):
     Attributes:
         judge: The names of the judge and of the rater in its place, if any.
         is_measured: Whether answers were measured before their rubrics were judged (signals).
-        n_answers: Unperturbed answers that were perturbed.
+        n_answers: Answers that were perturbed.
         pools: The source texts of the damage: "fit" or "audit".
         n_unchanged: For each attack, the number of answers that it left unchanged; they are not
             counted.

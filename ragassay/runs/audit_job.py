@@ -65,7 +65,7 @@ class AuditJob:
 
     Attributes:
         perturbed: Their perturbed forms, with the targets that apply.
-        asks: Whole and perturbed answers, each with the parts to evaluate.
+        asks: Unperturbed and perturbed answers, each with the parts to evaluate.
         options: The user's options.
         n_unchanged: For each attack, the number of answers that it left unchanged.
         paraphrases: A model's paraphrases; empty where rules are used, or before the model is
@@ -100,7 +100,7 @@ def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = 
     Args:
         job: The answers; already perturbed ones are left out.
         options: The user's options.
-        is_judged: Whether the whole answers have been judged already, as the settings request.
+        is_judged: Whether the unperturbed answers have been judged already, by the settings.
 
     Raises:
         InputError: An attack is unknown, there is no whole answer, or nothing to damage it with; or
@@ -191,10 +191,10 @@ def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
 def _read_perturbed_answers(
     records: Sequence[Record], options: AuditOptions
 ) -> tuple[list[Record], tuple[PerturbedAnswer, ...], dict[str, int]]:
-    """Return whole answers, the file's perturbed versions of them, and how many are unperturbed.
+    """Return answers, the file's perturbed versions of them, and how many of these changed nothing.
 
-    YESciEval's files have some "damaged" answers that equal the whole ones word for word: there was
-    no connective to remove, or no second sentence.
+    YESciEval's files have some "perturbed" answers that equal the original ones word for word:
+    there was no connective to remove, or no second sentence.
     """
     unperturbed = {(r.topic or r.question, r.system): r for r in records if is_whole(r)}
     hurt: dict[str, list[PerturbedAnswer]] = {}

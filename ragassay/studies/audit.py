@@ -224,7 +224,7 @@ async def audit_of_run(
 ) -> AuditResult:
     """Audit the judge of a run, and add the certificate to the run's report.
 
-    The whole answers keep their scores from the run; the perturbed ones are judged in the folder
+    The answers keep their scores from the run; the perturbed ones are judged in the folder
     `audit` inside the run's, where that has one.
 
     Raises:

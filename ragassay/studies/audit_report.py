@@ -274,7 +274,7 @@ class AttackGroup:
     Attributes:
         kind: What the bars show: shares "found", or the "lift" by injected text.
         bars: Shares found of each severity, the plainest first; or lifts, the largest first.
-        ratings: Mean ratings of whole and perturbed answers on their scale.
+        ratings: Mean ratings of unperturbed and perturbed answers on their scale.
         figures: Every attack on the target.
     """
 

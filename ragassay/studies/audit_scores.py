@@ -79,14 +79,14 @@ class PerturbedPair:
 def audit_pairs(
     perturbed: Iterable[PerturbedAnswer], evaluations: Mapping[str, Evaluation]
 ) -> tuple[PerturbedPair, ...]:
-    """Pair the scores of whole and perturbed answers.
+    """Pair the scores of unperturbed and perturbed answers.
 
     A score that does not apply to the whole answer, such as citations to one without any, makes no
     pair. A missing score, or an answer whose evaluation failed, is unscored.
 
     Args:
         perturbed: Perturbed answers; each gives one pair per target, in the given order.
-        evaluations: Of whole and perturbed answers, by record id.
+        evaluations: Of unperturbed and perturbed answers, by record id.
     """
     found = (
         _pair(perturbation, target, evaluations)

@@ -117,7 +117,7 @@ def decided_score(pairs: Sequence[PerturbedPair]) -> Score:
 
 
 def rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
-    """Return how far whole answers are below the top of their scale on average.
+    """Return how far unperturbed answers are below the top of their scale on average.
 
     In points of a rating from 1 to 5; None without a scored pair.
     """

@@ -1,4 +1,4 @@
-"""A judge's training data: whole answers with others' ratings, perturbed ones with desired ones.
+"""A judge's training data: answers with others' ratings, perturbed ones with desired ratings.
 
 YESciEval, section 5 and appendix G: one example for each rubric and answer; preference pairs of a
 desired rating and one that is too high, at most 1 for extreme damage and at most 3 for subtle.

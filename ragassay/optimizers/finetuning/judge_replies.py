@@ -157,7 +157,7 @@ def reply_examples(
         original: The whole answer that it was made of; itself for a whole one.
         replies: From `replies_of`.
         perturbed: The perturbed versions of an answer.
-        method: SFT takes the replies on whole answers, CPO pairs of all answers.
+        method: SFT takes the replies on unperturbed answers, CPO pairs of all answers.
         papers: The sources as the judge reads them; empty for none.
     """
     variant = record.metadata.get("variant", UNPERTURBED)
