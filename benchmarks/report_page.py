@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Evaluation
-from ragassay.reports import render_html
+from ragassay.reports.html import render_html
 from ragassay.runs.folder import RunFolder
 
 TEXTS = ("text", "question", "answer", "title", "nugget")

@@ -28,9 +28,7 @@ from ragassay.options import (
 )
 from ragassay.process import importing, patient_collector
 from ragassay.records import Paper, QAPair
-from ragassay.results import Results
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.gates import Threshold, thresholds_of
 from ragassay.runs.job import Job, read_job
 from ragassay.runs.progress import Presenter
 from ragassay.settings import Settings
@@ -38,9 +36,11 @@ from ragassay.settings import Settings
 if TYPE_CHECKING:
     from ragassay.evaluators.base import Run
     from ragassay.qa.evaluate import InputPairs, JudgedPairs
+    from ragassay.results import Results
     from ragassay.retrievers.literature import Literature
     from ragassay.runs.audit_job import AuditJob, AuditOptions
     from ragassay.runs.evaluate import Plan
+    from ragassay.runs.gates import Threshold
     from ragassay.studies.audit import AuditResult
     from ragassay.workbench.grading import Graded
 
@@ -70,7 +70,7 @@ class Request(Generic[T]):
 
 
 @dataclass(frozen=True)
-class EvaluationRequest(Request[Results]):
+class EvaluationRequest(Request["Results"]):
     """Answers to evaluate.
 
     Attributes:
@@ -109,6 +109,9 @@ class EvaluationRequest(Request[Results]):
         """
         job, chosen = read_input(answers, options, settings, presenter, answered=answered)
         tools = open_tools(chosen, options, presenter, job.corpus)
+        # Not earlier: it imports the evaluators, and so takes as long as the libraries.
+        from ragassay.runs.gates import thresholds_of
+
         return cls(
             job,
             tools,
@@ -134,9 +137,10 @@ class EvaluationRequest(Request[Results]):
         return found
 
     async def run(
-        self, folder: RunFolder | None, presenter: Presenter, kind: type[Results] = Results
+        self, folder: RunFolder | None, presenter: Presenter, kind: type[Results] | None = None
     ) -> Results:
         """Judge the answers, judge them again, audit the judge, and compare with the thresholds."""
+        from ragassay.results import Results
         from ragassay.runs.evaluate import run
 
         job, tools = self.job, self.tools
@@ -160,7 +164,7 @@ class EvaluationRequest(Request[Results]):
                 audit = (await audit_of_run(perturbed, found, tools, folder, listen)).audit
             presenter.show(audit)
         verdicts = [threshold.verdict(found.summary) for threshold in self.thresholds]
-        return kind(found, audit, repeats, verdicts)
+        return (kind or Results)(found, audit, repeats, verdicts)
 
 
 @dataclass(frozen=True)

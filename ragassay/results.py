@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ragassay.errors import InputError, RagassayError
-from ragassay.evaluators.registry import single_verdicts
 from ragassay.extras import need
 from ragassay.records import (
     NO_FAULT,
@@ -156,7 +155,8 @@ class Results(Sequence[Evaluation]):
         Raises:
             InputError: Another ending.
         """
-        from ragassay.reports import html_pieces, markdown_pieces
+        from ragassay.reports.html import html_pieces
+        from ragassay.reports.markdown import markdown_pieces
 
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -315,6 +315,8 @@ class UnmeasuredError(RagassayError, RuntimeError):
 
 
 def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:
+    from ragassay.evaluators.registry import single_verdicts
+
     for evaluator, verdicts in single_verdicts(evaluation).items():
         for verdict in verdicts:
             if verdict.failure is not None and verdict.failure.reason not in NO_FAULT:

@@ -94,6 +94,14 @@ def test_a_run_with_the_instruments_imports_no_client_of_models_and_no_nltk(tmp_
     assert of_rooms(loaded) <= TABLES
 
 
+def test_answers_are_read_before_the_libraries_of_a_run_are_imported():
+    program = "import json, sys, ragassay.requests; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    of_a_run = {"litellm", "openai", "dspy", "langgraph", "numpy", "jinja2"}
+    assert libraries(set(json.loads(done.stdout)), HEAVY | of_a_run) == set()
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["evaluate", "--help"]])
 def test_help_imports_no_library_of_a_run(arguments):
     loaded = loaded_by(*arguments)

@@ -34,8 +34,7 @@ from ragassay.records import (
     Record,
     RecordFailure,
 )
-from ragassay.reports import headline
-from ragassay.reports.text import count_text
+from ragassay.reports.text import count_text, headline
 from ragassay.requests import EvaluationRequest
 from ragassay.results import Result
 from ragassay.runs.evaluate import RunResult, manifest_of

@@ -43,7 +43,6 @@ from ragassay.records import (
     Repeats,
     Summary,
 )
-from ragassay.reports import html_pieces, markdown_pieces
 from ragassay.safe_text import without_secrets
 from ragassay.settings import default_of
 from ragassay.store import lock_file, storing
@@ -209,6 +208,9 @@ class RunFolder:
         self, summary: Summary, evaluations: Sequence[Evaluation] | None = None
     ) -> None:
         """Write report.md and report.html from the folder's content."""
+        from ragassay.reports.html import html_pieces
+        from ragassay.reports.markdown import markdown_pieces
+
         known = self.evaluations() if evaluations is None else evaluations
         parts = (self.manifest(), summary, known, self.failures(), self.rejections())
         measured = {"audit": self.audit(), "repeats": self.repeats()}

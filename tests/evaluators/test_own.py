@@ -20,8 +20,9 @@ from ragassay.formats import read_records
 from ragassay.metrics.stats.summary import summarize
 from ragassay.prompts import read_rubrics
 from ragassay.records import Document, OwnVerdict, Record
-from ragassay.reports import render_html, render_markdown
 from ragassay.reports.findings_view import view_open
+from ragassay.reports.html import render_html
+from ragassay.reports.markdown import render_markdown
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.audit_job import AuditOptions, audit_job
 from ragassay.runs.evaluate import job_of, plan, run

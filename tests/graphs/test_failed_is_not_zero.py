@@ -14,7 +14,7 @@ from ragassay.metrics.stats.aggregates import bounds_of
 from ragassay.process import run_sync
 from ragassay.qa.evaluate import pair_with_papers, pairs_job
 from ragassay.records import Document, Evaluation, ExamItem, Nugget, Record, Score, Summary
-from ragassay.reports import headline
+from ragassay.reports.text import headline
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import job_of, run
 from ragassay.settings import load_settings

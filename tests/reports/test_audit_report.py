@@ -16,8 +16,9 @@ from rich.console import Console
 from ragassay.perturbations import ATTACKS
 from ragassay.qa.audit import PAIR_ATTACKS
 from ragassay.records import Audit, Score, TargetTrust
-from ragassay.reports import render_html, render_markdown
 from ragassay.reports.certificate import NOT_AUDITED, trust_headline, view_certificate
+from ragassay.reports.html import render_html
+from ragassay.reports.markdown import render_markdown
 from ragassay.reports.sheets import sheet_table
 from ragassay.studies.audit_report import (
     ATTACK_TITLES,

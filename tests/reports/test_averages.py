@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragassay.records import Score
-from ragassay.reports import render_html, render_markdown
+from ragassay.reports.html import render_html
+from ragassay.reports.markdown import render_markdown
 from ragassay.reports.run_sheets import averages_sheet
 
 

@@ -22,8 +22,9 @@ from ragassay.records import (
     Summary,
     Usage,
 )
-from ragassay.reports import render_html, render_markdown
 from ragassay.reports.display import decided_text
+from ragassay.reports.html import render_html
+from ragassay.reports.markdown import render_markdown
 from ragassay.reports.panel_view import cascade_lines, usd_text, view_cascade
 
 HOSTILE = "<script>alert('x')</script> | **bold**"

@@ -19,7 +19,6 @@ from ragassay.records import (
     ModelCard,
     SentenceCorrectness,
 )
-from ragassay.reports import answer_sheet, headline, render_html, render_markdown
 from ragassay.reports.display import value_text
 from ragassay.reports.findings_view import (
     UNMEASURED,
@@ -32,7 +31,11 @@ from ragassay.reports.findings_view import (
     view_findings,
     view_open,
 )
+from ragassay.reports.html import render_html
+from ragassay.reports.markdown import render_markdown
 from ragassay.reports.marked import marked_claim, marked_passage
+from ragassay.reports.run_sheets import answer_sheet
+from ragassay.reports.text import headline
 
 DOUBT = Failure(reason="undecided", detail="leans to contradicts at 0.71; it is right only often")
 OPEN = {"confidence": 0.71, "tentative_label": "contradicts", "failure": DOUBT}

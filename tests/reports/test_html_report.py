@@ -13,9 +13,10 @@ from pages import check_inert, check_policy, check_well_formed, unfolded, unpack
 
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Document, Evaluation, Finding, Summary
-from ragassay.reports import headline, render_html
 from ragassay.reports.findings_view import lead_text
+from ragassay.reports.html import render_html
 from ragassay.reports.index import MOST_SOURCE_CHARS
+from ragassay.reports.text import headline
 
 
 @pytest.fixture

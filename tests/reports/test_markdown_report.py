@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from ragassay.records import Evaluation, Score, Summary
-from ragassay.reports import render_markdown
+from ragassay.reports.markdown import render_markdown
 from ragassay.reports.sheets import escape
 
 

@@ -19,8 +19,9 @@ from ragassay.records import (
     PanelPair,
     Score,
 )
-from ragassay.reports import render_html, render_markdown
 from ragassay.reports.findings_view import view_open
+from ragassay.reports.html import render_html
+from ragassay.reports.markdown import render_markdown
 from ragassay.reports.panel_view import alike_lines, panel_lines, view_members, view_panel
 
 HOSTILE = "<script>alert('x')</script> | **bold**"

@@ -11,7 +11,7 @@ from browsing import browse, chromium, overflow, serious_faults, until  # noqa: 
 
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Document
-from ragassay.reports import render_html
+from ragassay.reports.html import render_html
 
 pytestmark = pytest.mark.browser
 N = 61

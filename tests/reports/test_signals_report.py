@@ -7,7 +7,8 @@ from pages import unfolded
 
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import FileFingerprint, Judgment, Manifest, Signals, SourceGap
-from ragassay.reports import render_html, render_markdown
+from ragassay.reports.html import render_html
+from ragassay.reports.markdown import render_markdown
 from ragassay.reports.provenance import UNKNOWN_JUDGE, provenance_sheet, view_judges
 
 HOSTILE = "<script>alert('x')</script> | **bold**"

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from ragassay.records import Evaluation, Score, Summary
-from ragassay.reports import answer_sheet, score_sheet, sheet_table, system_sheet
+from ragassay.reports.run_sheets import answer_sheet, score_sheet, system_sheet
+from ragassay.reports.sheets import sheet_table
 
 EMPTY = Summary(n_records=0, n_evaluated=0, n_failed=0, n_rejected=0)
 

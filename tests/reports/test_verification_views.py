@@ -21,8 +21,9 @@ from ragassay.records import (
     NuggetVerdict,
     SentenceCorrectness,
 )
-from ragassay.reports import render_html, render_markdown
 from ragassay.reports.answer_view import view_gold
+from ragassay.reports.html import render_html
+from ragassay.reports.markdown import render_markdown
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import view_judges
 from ragassay.reports.sentence_view import view_sentences
