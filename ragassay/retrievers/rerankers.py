@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ragassay.errors import SettingsError
 from ragassay.extras import EXTRAS, need
@@ -133,8 +133,8 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
     known = dict(zip(unique, encode_tokens(embedder, unique), strict=True))
     asked = known[query]
     tokens = {text: known[text].tokens for text in unique[1:]}
-    # On one core: two would wait for each other at each of some hundred small products.
-    with threadpool_limits(1, "blas"):
+    # On one core: with two, the threads would wait for each other in hundreds of small products.
+    with _threads().limit(limits=1, user_api="blas"):
         matches = {text: best_matches(asked.tokens, rows) for text, rows in tokens.items()}
     rows: list[tuple[float, float, float, float]] = []
     for hit, title, found in zip(hits, titles, passages, strict=True):
@@ -145,6 +145,12 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
         late = max_sim([matches[text] for text in (title, *found) if text in matches])
         rows.append((hit.score, first or 0.0, second or 0.0, late))
     return np.array(rows, dtype=np.float64)
+
+
+@functools.cache
+def _threads() -> ThreadpoolController:
+    """Find the loaded BLAS libraries once, since each search for them is slow."""
+    return ThreadpoolController()
 
 
 def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDArray[np.floating]:
