@@ -42,7 +42,9 @@ _ITEM = re.compile(r"[\s>]{0,20}(?:[-*+\u2022\u2013\u25cf])[ \t]{1,8}(?=\S)")
 _DEFINITION = re.compile(
     r"[ \t]{0,3}\[\^[\w.-]{1,40}\]:[ \t]{0,8}\S|[ \t]{0,3}\[\d{1,3}\]:[ \t]{1,8}<?https?://"
     # "[a]: https://...", a link's definition; a label is no longer than those of marks.
-    r"|[ \t]{0,3}\[[\w.-]{1,12}\]:[ \t]{0,8}<?(?:https?://|PMID\b|doi\b|10\.\d{4})"
+    r"|[ \t]{0,3}\[[\w.-]{1,12}\]:[ \t]{0,8}<?(?:https?://|PMID\b|doi\b|10\.\d{4}"
+    r"|(?:source|document|doc|passage) ?\d{1,3}\b)",
+    re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"https?://|www\.", re.IGNORECASE)
 _IDENTIFIES = re.compile(

@@ -18,6 +18,13 @@ _IDENTIFIERS = re.compile(
     re.IGNORECASE,
 )
 _DEFINITION = re.compile(rf"\s?<?(?:doi[:\s]{{0,3}})?(?:{_IDENTIFIERS.pattern})", re.IGNORECASE)
+_POSITION = re.compile(
+    r"\W{0,4}(?:source|document|doc|passage|snippet|context|evidence|abstract|chunk)"
+    r"\s?(?:no\.?\s?|#)?(\d{1,3})(?![\w./])",
+    re.IGNORECASE,
+)
+"""A reference that begins with the position of a source, such as "Source 2"."""
+
 _HEAD_CHARS = 600
 """Characters of a source in which its authors and year are looked for."""
 
@@ -65,7 +72,7 @@ class CitationResolver:
         self._defined = {
             label
             for label, one in self._references.items()
-            if not label.isdigit() and _DEFINITION.match(one.text)
+            if not label.isdigit() and (_DEFINITION.match(one.text) or _POSITION.match(one.text))
         }
         self._by_reference: dict[str, str | None] = {}
         self._names = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
@@ -268,7 +275,12 @@ class CitationResolver:
         named = [
             s.id for s in self._sources if len(s.id) > 3 and f" {_plain_words(s.id)} " in words
         ]
-        return named[0] if len(named) == 1 else None
+        if len(named) == 1:
+            return named[0]
+        position = _POSITION.match(text)
+        if position is None or self._is_from_zero:
+            return None
+        return self._document_at(int(position[1]) - 1)
 
     def _find_by_author(self, value: str) -> str | None:
         """Return the one source, or one entry of the references, with authors and year."""

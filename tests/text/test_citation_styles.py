@@ -553,9 +553,12 @@ def test_the_last_items_of_a_list_are_statements_though_they_name_authors_and_pa
             '\n[b]: https://example.org/b "B"',
             [A, B],
         ),
+        ("It rose [a]. It fell [b].\n\n[a]: Source 2\n[b]: Source 1", [B, A]),
+        ("It rose.[^1] It fell.[^2]\n\n[^1]: Source 2\n[^2]: Document 1, a trial", [B, A]),
+        ("It rose [1]. It fell [2].\n\nReferences:\n[1] Source 2\n[2] Source 1", [B, A]),
     ],
 )
-def test_a_letter_is_a_mark_where_the_answer_defines_it(answer: str, cited: list[str]) -> None:
+def test_the_answer_defines_what_a_letter_or_number_cites(answer: str, cited: list[str]) -> None:
     sources = (
         Document(id=A, title="Trial A", text="It fell.", url="https://example.org/a"),
         Article(
