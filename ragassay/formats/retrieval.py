@@ -320,7 +320,7 @@ def _json_query(item: Item) -> tuple[str, str]:
 
 
 def _repeated_query_problem(name: str) -> Problem:
-    return Problem("", f"the query {found_text(name)} appeared before", "unique ids")
+    return Problem("", f"the query {found_text(name)} already appeared", "unique ids")
 
 
 _RANK = re.compile("[0-9]{1,9}")

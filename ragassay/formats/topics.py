@@ -83,7 +83,7 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         read=lambda item: parse(TopicRow, item.fields),
         key_of=lambda topic: topic.id,
         repeated=lambda topic, _: Problem(
-            "topic_id", f"the topic {found_text(topic.id)} appeared before", "unique ids"
+            "topic_id", f"the topic {found_text(topic.id)} already appeared", "unique ids"
         ),
     )
     if not topics:

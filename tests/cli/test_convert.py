@@ -128,7 +128,7 @@ def test_no_answer_at_all_is_written_as_none(tmp_path):
     answers.write_text('{"question": "Q"}\n')
     code, _, errors = call(answers, tmp_path / "out.jsonl")
     assert code == 1
-    assert f"{answers}: no record in it can be used" in errors
+    assert f"{answers}: no usable record" in errors
     assert not (tmp_path / "out.jsonl").exists()
 
 

@@ -105,13 +105,13 @@ def test_direct_grades_may_be_spelt_as_in_the_paper(write):
     ("line", "field", "problem"),
     [
         (["q2", [{"paragraph_id": "p"}]], "1.0.text", "missing"),
-        (["q2", [BARE, BARE]], "1.1.paragraph_id", "appeared before"),
+        (["q2", [BARE, BARE]], "1.1.paragraph_id", "already appeared"),
         (["q2", [3]], "1.0", "the number 3"),
         (["q2", [{**BARE, "exam_grades": [{"answers": [["a"]]}]}]],
          "1.0.exam_grades.0.answers.0.1", "missing"),
         (["q2", [{**BARE, "grades": [{"correctAnswered": "yes"}]}]],
          "1.0.grades.0.correctAnswered", "the text"),
-        (["q", []], "0", "appeared before"),
+        (["q", []], "0", "already appeared"),
         ({"query_id": "q"}, "", "an object"),
         (["q2"], "", "a list of 1"),
         ([" ", []], "", "a list of 2"),
@@ -204,7 +204,7 @@ def test_assignments_are_written_as_the_nuggetizer_writes_them(tmp_path: Path):
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        ([AssignedAnswer("1", "", "", "r", ())] * 2, "comes twice"),
+        ([AssignedAnswer("1", "", "", "r", ())] * 2, "occurs twice"),
         ([AssignedAnswer("", "", "", "r", ())], "no topic or no system"),
         ([AssignedAnswer("1", "", "", "r", (AssignedNugget(""),))], "no text"),
         ([AssignedAnswer("1", "\ud800", "", "r", ())], "lone surrogate"),

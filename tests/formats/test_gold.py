@@ -87,7 +87,7 @@ def test_a_failed_importance_of_a_mapping_keeps_its_nugget(write):
     assert (rejection.field, rejection.expected) == ("116.0.importance", "vital or okay")
     assert (
         rejection.problem
-        == 'found the text "failed" (and 1 more): their nuggets are kept without it'
+        == 'found the text "failed" (and 1 more): the nuggets are used without it'
     )
     write_nugget_banks((first, second), path)
     assert [json.loads(line)["nuggets"] for line in path.read_text().splitlines()] == [
@@ -282,7 +282,7 @@ def test_items_without_an_id_are_given_one(tmp_path: Path):
 @pytest.mark.parametrize(
     ("banks", "message"),
     [
-        ([RubricBank("q", "", "nuggets"), RubricBank("q", "", "nuggets")], "appeared before"),
+        ([RubricBank("q", "", "nuggets"), RubricBank("q", "", "nuggets")], "already appeared"),
         ([RubricBank(" ", "", "nuggets")], "has no query"),
         ([RubricBank("q", "", "nuggets", (BankItem("n"), BankItem("n ")))], "two items"),
         ([RubricBank("q", "", "nuggets", (BankItem(" "),))], "no text"),

@@ -204,6 +204,6 @@ def without_repeats(bank: RubricBank) -> tuple[RubricBank, Problem | None]:
     if not repeated:
         return bank, None
     more = f" (and {len(repeated) - 1} more)" if len(repeated) > 1 else ""
-    text = f"its id appeared before in the bank{more}: it was merged, or has an id of its own now"
+    text = f"its id already appeared in the bank{more}: it was merged, or has an id of its own now"
     problem = Problem(repeated[0], text, "an id for each item")
     return replace(bank, items=tuple(items.values())), problem

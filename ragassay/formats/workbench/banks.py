@@ -380,7 +380,7 @@ def write_test_banks(banks: Iterable[RubricBank], path: AnyPath) -> None:
     rows: list[JsonRow] = []
     for bank in banks:
         if not bank.query_id.strip() or bank.key in seen:
-            problem = "appeared before" if bank.key in seen else "has no query"
+            problem = "already appeared" if bank.key in seen else "has no query"
             raise InputError(f"the test bank {bank.query_id!r} cannot be written: it {problem}")
         seen.add(bank.key)
         rows.append(_bank_row(bank))

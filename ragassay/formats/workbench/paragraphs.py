@@ -235,7 +235,7 @@ def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
         if isinstance(query, Rejection):
             rejections.append(query)
         elif query.query_id in queries:
-            text = f"the query {found_text(query.query_id)} appeared before"
+            text = f"the query {found_text(query.query_id)} already appeared"
             expected = "all paragraphs of a query on one line"
             rejections.append(place.reject(Problem("0", text, expected)))
         else:
@@ -285,7 +285,7 @@ def _read_paragraphs(
     for i, fields in enumerate(rows):
         paragraph = _paragraph(fields)
         if isinstance(paragraph, GradedParagraph) and paragraph.paragraph_id in paragraphs:
-            text = f"the id {found_text(paragraph.paragraph_id)} appeared before"
+            text = f"the id {found_text(paragraph.paragraph_id)} already appeared"
             paragraph = Problem("paragraph_id", text, "each paragraph of a query once")
         if isinstance(paragraph, Problem):
             own = replace(place, content=content_of(fields), path=f"1.{i}")

@@ -96,7 +96,7 @@ def test_a_truncated_gzip_file_gives_what_it_holds(put):
         (b"", "the file is empty"),
         (b" \n ", "the file is empty"),
         (gzip.compress(b"", mtime=0), "the file is empty"),
-        (b"\x1f\x8b\x08\x00 no gzip", "truncated or is damaged"),
+        (b"\x1f\x8b\x08\x00 no gzip", "truncated or damaged"),
         (b"PK\x03\x04\x00\x00", "the file is not text"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "the file is not text"),
         ("5 \u00b0C on a line\n".encode("latin-1"), "not UTF-8: byte 0xb0 on line 1"),
