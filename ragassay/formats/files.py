@@ -280,7 +280,7 @@ class RawLine:
 
     @property
     def blank(self) -> bool:
-        """Whether the line is blank."""
+        """Return whether the line is blank."""
         return not self.problem and not self.data.strip()
 
 

@@ -205,7 +205,7 @@ class _Lines:
 
     @property
     def has_text(self) -> bool:
-        """Whether the current row contains any text."""
+        """Return whether the current row contains any text."""
         return any(line.strip() for line in self._row)
 
     def start_row(self) -> int:

@@ -111,7 +111,7 @@ def test_a_bad_line_is_named_and_the_rest_is_written(tmp_path):
         (["missing.jsonl", "out"], "missing.jsonl does not exist"),
         (["{sample}", "out", "--to", "bibtex"], "choose one of ragassay, biogen-2024"),
         (["{sample}", "nowhere/out"], "cannot be written"),
-        (["{sample}", "out", "--questions", "{sample}"], "includes its questions"),
+        (["{sample}", "out", "--questions", "{sample}"], "already contains the questions"),
     ],
 )
 def test_a_mistake_is_one_clear_line(arguments, said, sample, tmp_path, monkeypatch):

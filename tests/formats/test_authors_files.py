@@ -111,7 +111,7 @@ def test_a_folder_of_workbooks_has_each_answer_once(tmp_path):
     found = read_records(tmp_path)
     assert len(found.records) == 3
     assert [(r.file, r.problem) for r in found.rejections] == [
-        (str(tmp_path / "scores.csv"), "no workbook of YESciEval")
+        (str(tmp_path / "scores.csv"), "not a YESciEval workbook")
     ]
     assert {one.record_id for one in read_labels(tmp_path).labels} == {
         f"row-1/{GENERATOR}/benign",
@@ -130,7 +130,7 @@ def test_an_excel_workbook_of_yescieval_is_read(tmp_path):
 
 
 def test_a_folder_without_tables_says_so(tmp_path):
-    with pytest.raises(InputError, match="is a folder without a workbook"):
+    with pytest.raises(InputError, match="is a folder without workbooks"):
         read_records(tmp_path)
 
 
@@ -293,7 +293,7 @@ def test_pubmedqa_is_read_as_questions_with_a_reference(write):
         ({"doi": "x", "Q&A": [{"Q": "Q?", "A": "A."}]}, "ragassay qa evaluate"),
         (FINDING, "ragassay finetune verifier"),
         ({"claim": "c", "evidence": "e", "label": "NEI"}, "ragassay finetune verifier"),
-        ({"id": "q", "question": "Q?", "papers": []}, "name the file of their answers"),
+        ({"id": "q", "question": "Q?", "papers": []}, "pass the file of their answers"),
     ],
 )
 def test_a_file_that_holds_something_else_is_sent_elsewhere(row, hint, write):

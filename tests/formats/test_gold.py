@@ -219,7 +219,7 @@ def test_test_banks_of_nuggets_and_questions_are_read(write):
     ("change", "field", "problem"),
     [
         ({"items": [{"query_id": "1"}]}, "items.0", "neither a nugget nor a question"),
-        ({"items": [*BANK["items"], *QUESTIONS["items"]]}, "items.0", "beside questions"),
+        ({"items": [*BANK["items"], *QUESTIONS["items"]]}, "items.0", "both nuggets and questions"),
         ({"items": [{"nugget_text": ""}]}, "items.0.nugget_text", "empty text"),
         ({"items": {}}, "items", "empty object"),
         ({"query_id": " "}, "query_id", "empty id"),

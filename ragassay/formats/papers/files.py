@@ -1,13 +1,14 @@
-"""Read papers from a file or a folder of files: JATS XML, PDF, plain text, JSON.
+"""Read papers from JATS XML, PDF, plain text or JSON files, or from folders of such files.
 
-A form is recognised by a file's content, never by its name. What cannot be read is a rejection, and
-the rest is read. JSON objects are ragassay's own, or SciQAG's:
+Formats are recognized by content. Unreadable parts are rejected, and the rest is read. JSON objects
+have ragassay's own format or SciQAG's:
 
     {"id", "title", "sections": [{"title", "text", "kind"}], "keywords", "journal", "licence"}
     {"doi", "journal", "keywords", "Q&A": [{"Q", "A"}], "txt"}                           SciQAG
     {"id", "question", "answer", "paper", "system", "sources": [text]}                   a pair
 
-SciQAG names a paper by a file's name ("10.1016-j.ab.2008.07.041.json"): its DOI is made of that.
+SciQAG identifies a paper by a file name such as "10.1016-j.ab.2008.07.041.json", which is converted
+to a DOI.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
-"""More than this, unpacked, is not one file of papers and would fill the memory."""
+"""Maximum unpacked size of a file, which is loaded into memory."""
 
-_FORMS = "JATS XML, PDF, plain text in UTF-8, SciQAG's JSON, or JSON lines of papers"
+_FORMS = "JATS XML, PDF, plain text in UTF-8, SciQAG's JSON or JSON lines of papers"
 _ENDINGS = (".gz", ".xml", ".nxml", ".txt", ".pdf", ".jsonl", ".json", ".md")
 _BINARY = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\x1b")
 
@@ -71,7 +72,7 @@ class PairRow(Row):
 
 
 class PaperRow(Row):
-    """A paper, with its pairs if any."""
+    """A paper, possibly with question-answer pairs."""
 
     id: IdText | None = Field(
         default=None, validation_alias=AliasChoices("id", "doi", "pmcid", "pmid")
@@ -110,45 +111,46 @@ PAIR = Format(
 
 @dataclass(frozen=True)
 class PaperFile:
-    """The papers of a file or folder, by name and place, each id once; what could not be read."""
+    """Papers of a file or folder, with unique ids, and rejections of unreadable parts."""
 
     papers: tuple[Paper, ...]
     rejections: tuple[Rejection, ...]
 
 
 def read_papers(path: AnyPath) -> PaperFile:
-    """Read papers from a file, or from all files of a folder and the folders in it.
+    """Read papers from a file, or from all files in a folder and its subfolders.
 
     Args:
-        path: Any file may be gzip. Hidden files of a folder are left out. A paper without an id of
-            its own gets the file's name, in a folder the path from there, without its ending.
+        path: A file or folder. Files may be compressed with gzip. Hidden files in a folder are
+            ignored. Papers without an id are identified by file name, or by path within the folder,
+            without extension.
 
     Returns:
-        The papers; a file or a line that cannot be read, and an id's second paper, is a rejection.
+        The papers, and a rejection for each unreadable file or line and each repeated id.
 
     Raises:
-        InputError: the path does not exist, may not be opened, or is a folder without files.
+        InputError: The path does not exist, cannot be opened, or is a folder without files.
     """
     path = Path(path)
     papers: dict[str, Paper] = {}
     rejections: list[Rejection] = []
     places: dict[str, Place] = {}
     for file, name in files_of(path):
-        for one, place in _read_file(file, name):
-            if isinstance(one, Rejection):
-                rejections.append(one)
-            elif one.id in papers:
-                rejections.append(place.reject(_repeated_paper_problem(one, places[one.id])))
+        for paper, place in _read_file(file, name):
+            if isinstance(paper, Rejection):
+                rejections.append(paper)
+            elif paper.id in papers:
+                rejections.append(place.reject(_repeated_paper_problem(paper, places[paper.id])))
             else:
-                papers[one.id], places[one.id] = one, place
+                papers[paper.id], places[paper.id] = paper, place
     return PaperFile(tuple(papers.values()), tuple(rejections))
 
 
 def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
-    """Write papers as JSON lines; `read_papers` returns equal ones.
+    """Write papers as JSON lines, from which `read_papers` returns equal papers.
 
     Raises:
-        InputError: a text cannot be written as UTF-8, or the file cannot be written.
+        InputError: A text is not valid UTF-8, or the file cannot be written.
     """
     path = Path(path)
     rows = (paper.model_dump(mode="json", exclude_defaults=True) for paper in papers)
@@ -156,22 +158,22 @@ def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
 
 
 def files_of(path: Path) -> list[tuple[Path, str]]:
-    """Return the files to read with the name of each, sorted by path.
+    """Return the files to read, sorted by path, with the default id of their papers.
 
     Raises:
-        InputError: the path is a folder without files.
+        InputError: The path is a folder without files.
     """
     if not path.is_dir():
         return [(path, _stem(path.name))]
     inside = sorted(file for file in path.rglob("*") if file.is_file())
-    shown_paths = [(file, file.relative_to(path)) for file in inside]
+    relative_paths = [(file, file.relative_to(path)) for file in inside]
     files = [
-        (file, _stem(below.as_posix()))
-        for file, below in shown_paths
-        if not any(part.startswith(".") for part in below.parts)
+        (file, _stem(relative.as_posix()))
+        for file, relative in relative_paths
+        if not any(part.startswith(".") for part in relative.parts)
     ]
     if not files:
-        raise InputError(f"{path} is a folder without files: expected papers in it ({_FORMS})")
+        raise InputError(f"{path} is a folder without files: expected papers ({_FORMS})")
     return files
 
 
@@ -210,7 +212,7 @@ def _head(path: Path) -> bytes | Problem:
         with open_binary(path) as handle:
             head = handle.read(1024)
     except DAMAGE as error:
-        return Problem("", damage_text(error), "a whole file")
+        return Problem("", damage_text(error), "a complete file")
     if not head.strip():
         return Problem("", "the file is empty", _FORMS)
     return head
@@ -228,14 +230,14 @@ def _is_utf16_xml(head: bytes) -> bool:
 
 
 def read_bytes(path: Path) -> bytes | Problem:
-    """Return a file's bytes, unpacked; a problem where it is damaged or far too long."""
+    """Return the unpacked content of a file, or a problem if it is damaged or too large."""
     try:
         with open_binary(path) as handle:
             data = handle.read(MAX_FILE_BYTES + 1)
     except DAMAGE as error:
-        return Problem("", damage_text(error), "a whole file")
+        return Problem("", damage_text(error), "a complete file")
     if len(data) > MAX_FILE_BYTES:
-        return Problem("", f"the file has more than {MAX_FILE_BYTES:,} bytes", "one of papers")
+        return Problem("", f"the file has more than {MAX_FILE_BYTES:,} bytes", "a smaller file")
     return data
 
 
@@ -247,8 +249,8 @@ def _read_json(path: Path, name: str) -> _Read:
             continue
         count += 1
         own = name if count == 1 else f"{name}-{count}"
-        read = read_item(partial(_json_paper, name=own), item)
-        yield item.place.reject(read) if isinstance(read, Problem) else read, item.place
+        paper = read_item(partial(_json_paper, name=own), item)
+        yield item.place.reject(paper) if isinstance(paper, Problem) else paper, item.place
 
 
 def _json_paper(item: Item, name: str) -> Paper:
@@ -259,10 +261,10 @@ def _json_paper(item: Item, name: str) -> Paper:
 
 
 def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
-    """Turn a JSON object into a paper with the pairs that it brings."""
+    """Convert a JSON object to a paper with its pairs."""
     row = parse(PaperRow, item.fields)
-    read = read_prose(row.text or "") if row.sections is None else None
-    sections = read.sections if read else _sections(row.sections or ())
+    prose = read_prose(row.text or "") if row.sections is None else None
+    sections = prose.sections if prose else _sections(row.sections or ())
     if not any(section.text.strip() for section in sections):
         field = "sections" if row.sections is not None else "txt"
         raise ProblemError(field, "the paper has no text", "its full text")
@@ -270,7 +272,7 @@ def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
         id=plain_id(row.id or name),
         title=row.title,
         sections=sections,
-        keywords=tuple(split_keywords(row.keywords)) or (read.keywords if read else ()),
+        keywords=tuple(split_keywords(row.keywords)) or (prose.keywords if prose else ()),
         journal=row.journal,
         licence=row.licence,
     )
@@ -303,20 +305,20 @@ def _decode_text(data: bytes) -> str | Problem:
     try:
         text = data.decode(encoding)
         if "\x00" in text:
-            return Problem("", "the file has NUL characters in it: it is not text", _FORMS)
+            return Problem("", "the file contains NUL characters, so it is not text", _FORMS)
         return text
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         text = f"not {encoding.removesuffix('-sig').upper()}: byte 0x{data[error.start]:02x}"
-        return Problem("", f"{text} on line {line}", "text in UTF-8: save it so")
+        return Problem("", f"{text} on line {line}", "text in UTF-8: convert the file")
 
 
 def _text_paper(text: str, name: str) -> Paper | Problem:
-    read = read_prose(text, may_have_title=True)
-    if not read.sections:
-        return Problem("", "the file has no text but a title", "the paper's text")
+    prose = read_prose(text, may_have_title=True)
+    if not prose.sections:
+        return Problem("", "the file has no text except a title", "the text of the paper")
     return Paper(
-        id=plain_id(name), title=read.title, sections=read.sections, keywords=read.keywords
+        id=plain_id(name), title=prose.title, sections=prose.sections, keywords=prose.keywords
     )
 
 

@@ -1,4 +1,4 @@
-"""Read papers from JATS, the XML of PubMed Central: one article, or a stream of them."""
+"""Read papers from JATS, the XML format of PubMed Central, as single or several articles."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ragassay.formats.problems import Problem, found_text
 from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind
 
-WHOLE_FILE = "a whole file: fetch or unpack it again"
+WHOLE_FILE = "a complete file: download or unpack it again"
 _MAX_LINE = 65_535
 
 
 def not_xml(error: XMLSyntaxError) -> Problem:
-    """Return the problem of a file that stops being XML."""
-    # "…, line 5, column 7" is at the end; the line has a field of its own.
+    """Return the problem with a file that is not well-formed XML from some point on."""
+    # The message ends with "line 5, column 7". The line is reported separately.
     message, _, where = error.msg.partition(", line ")
     column = where.partition("column ")[2]
     text = f"not XML from here on: {message}" + (f", column {column}" if column else "")
@@ -31,24 +31,24 @@ def not_xml(error: XMLSyntaxError) -> Problem:
 
 
 def line_of(element: Element) -> int:
-    """Return the line that an element starts on; 0 where unknown."""
+    """Return the line on which an element starts, or 0 if unknown."""
     if (element.sourceline or 0) < _MAX_LINE:
         return element.sourceline or 0
-    # libxml2 has higher line numbers only for text, namely the line on which the text ends.
-    for one in element.iter("*"):
-        if one.text:
-            return one.sourceline - one.text.count("\n")
+    # libxml2 reports higher line numbers only for text, as the line on which the text ends.
+    for descendant in element.iter("*"):
+        if descendant.text:
+            return descendant.sourceline - descendant.text.count("\n")
     return 0
 
 
 def declares_entities(element: Element) -> bool:
-    """Return whether the document around an element declares entities of its own."""
+    """Return whether an element's document declares entities in an internal DTD."""
     declared = element.getroottree().docinfo.internalDTD
     return declared is not None and next(iter(declared.iterentities()), None) is not None
 
 
 def forget(element: Element) -> None:
-    """Free a record that was read, and everything before it."""
+    """Free the memory of an element and all preceding elements."""
     element.clear(keep_tail=False)
     parent = element.getparent()
     while parent is not None:
@@ -65,18 +65,18 @@ _MAX_LICENCE_CHARS = 300
 
 
 def read_jats(article: Element, name: str) -> Paper | Problem:
-    """Turn an `article` into a paper.
+    """Convert an `article` element to a paper.
 
     Args:
-        article: The element, whole; its tags lose their namespaces.
-        name: The paper's id where the article has neither DOI, PMCID nor PMID.
+        article: Complete element, from which namespaces are removed.
+        name: Id to use if the article has no DOI, PMCID or PMID.
     """
     for element in article.iter("*"):
         element.tag = QName(element).localname
     meta = article.find("front/article-meta")
     sections = tuple(_sections(article, meta))
     if not sections:
-        return Problem("article", "neither an abstract nor a body", "an article with its text")
+        return Problem("article", "neither an abstract nor a body", "an article with text")
     return Paper(
         id=_id(meta) or plain_id(name),
         title=text_of(_find(meta, "title-group/article-title")),
@@ -121,23 +121,23 @@ def _keywords(meta: Element | None) -> tuple[str, ...]:
 
 
 def _licence(meta: Element | None) -> str:
-    """Return the licence's address, else its words, else its type."""
+    """Return the URL of the license, or else its text or type."""
     licence = _find(meta, "permissions/license")
     if licence is None:
         return ""
     links = (_attribute(one, "href") for one in licence.iter("ext-link", "uri"))
-    told = (
+    candidates = (
         _attribute(licence, "href"),
         text_of(licence.find(".//license_ref")),
         next((link for link in links if "creativecommons.org" in link), ""),
         text_of(licence),
         licence.get("license-type") or "",
     )
-    return next((one for one in told if one), "")[:_MAX_LICENCE_CHARS]
+    return next(filter(None, candidates), "")[:_MAX_LICENCE_CHARS]
 
 
 def _attribute(element: Element, name: str) -> str:
-    """Return an attribute by its name without a namespace."""
+    """Return the attribute with this local name, or an empty string."""
     return next((str(v) for k, v in element.attrib.items() if QName(k).localname == name), "")
 
 
@@ -156,7 +156,7 @@ def _sections(article: Element, meta: Element | None) -> Iterator[PaperSection]:
 def _read_article(
     element: Element | None, path: tuple[str, ...], kind: SectionKind
 ) -> Iterator[PaperSection]:
-    """Return the sections of an element: its own text, its tables and figures, those below."""
+    """Yield the sections of an element: its own text, tables and figures, and subsections."""
     if element is None:
         return
     title = element.find("title")
@@ -208,7 +208,7 @@ _NAMES = {"table-wrap": "Table", "fig": "Figure"}
 
 
 def _float(element: Element) -> Iterator[PaperSection]:
-    """Return the caption, with the notes below, and the rows of a table."""
+    """Yield the caption with notes, and the rows if the element is a table."""
     if element.tag in ("table-wrap-group", "fig-group"):
         yield from _floats(element)
         return
@@ -216,10 +216,10 @@ def _float(element: Element) -> Iterator[PaperSection]:
         str(element.tag), "Supplement"
     )
     notes = [line for one in element.iter("table-wrap-foot") for line in _foot_lines(one)]
-    told = element.find("caption")
-    if told is None and element.tag not in _NAMES:
-        told = element
-    caption = [*lines_of(told), *notes]
+    captioned = element.find("caption")
+    if captioned is None and element.tag not in _NAMES:
+        captioned = element
+    caption = [*lines_of(captioned), *notes]
     if caption:
         yield PaperSection(title=label, text="\n".join(caption), kind="caption")
     rows = table_text(element) if element.tag == "table-wrap" else ""
@@ -254,32 +254,32 @@ def _reference(ref: Element) -> str:
 
 
 def _has_own_text(element: Element) -> bool:
-    """Return whether there is text, if only a comma, between the parts of an element."""
+    """Return whether an element has text, such as a comma, between its children."""
     between = (element.text, *(child.tail for child in element))
     return any(text and text.strip() for text in between)
 
 
 def _join_with_spaces(element: Element) -> str:
-    """Return the texts of an element whose parts have no punctuation between them."""
+    """Return the texts of an element's descendants joined with spaces."""
     return flat(" ".join(flat(text) for text in element.itertext() if text.strip()))
 
 
 MAX_ARTICLE_BYTES = 64 * 1024 * 1024
-"""More than this without the end of an article is no file of papers, and would fill the memory."""
+"""Maximum number of bytes without the end of an article, which bounds the memory."""
 
 _CHUNK_BYTES = 64 * 1024
-_EXPECTED = "an article of JATS, or a set of them"
+_EXPECTED = "a JATS article or a set of articles"
 
 
 def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]]:
-    """Read a file of JATS, plain or gzip.
+    """Yield the articles of a JATS file, optionally compressed with gzip.
 
     Args:
-        name: The id of an article that has none; for the second one "NAME-2".
+        name: Id of an article without one. The second such article is "NAME-2".
 
     Yields:
-        Papers and rejections, with their places. A bad article does not stop the others; where the
-        file is truncated or stops being XML, a last rejection says so.
+        Papers and rejections with their positions. Invalid articles do not stop reading. If the
+        file is truncated or not well-formed, the last item is a rejection.
     """
     parser = XMLPullParser(
         events=("end",),
@@ -299,10 +299,10 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
                 yield place.reject(_entities()), place
                 return
             count += 1
-            read = _replace_entities(element) or read_jats(
+            paper = _replace_entities(element) or read_jats(
                 element, name if count == 1 else f"{name}-{count}"
             )
-            yield place.reject(read) if isinstance(read, Problem) else read, place
+            yield place.reject(paper) if isinstance(paper, Problem) else paper, place
             forget(element)
         if trouble is not None and not (count and trouble[1].field == "root"):
             place = Place(str(path), trouble[0], name, "")
@@ -310,7 +310,7 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
 
 
 def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Problem] | None]:
-    """Feed a file to a parser piece by piece; at the end give what is wrong, if anything."""
+    """Feed a file to a parser, and yield None after each chunk and the line and problem if any."""
     n_lines, n_pending = 1, 0
     try:
         with open_binary(path) as handle:
@@ -320,28 +320,28 @@ def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Probl
                 n_pending = 0 if b"</article>" in chunk else n_pending + len(chunk)
                 if n_pending > MAX_ARTICLE_BYTES:
                     text = f"no article ends within {MAX_ARTICLE_BYTES:,} bytes"
-                    yield n_lines, Problem("", text, "articles of ordinary length")
+                    yield n_lines, Problem("", text, "shorter articles")
                     return
                 yield None
-            yield 1, _of_root(parser.close())
+            yield 1, _root_problem(parser.close())
     except XMLSyntaxError as error:
         yield error.lineno or n_lines, not_xml(error)
     except DAMAGE as error:
         yield n_lines, Problem("", damage_text(error), WHOLE_FILE)
 
 
-def _of_root(root: Element) -> Problem:
-    """Return what is wrong with a file that has no article."""
+def _root_problem(root: Element) -> Problem:
+    """Return the problem with a file that contains no article."""
     if declares_entities(root):
         return _entities()
     message = " ".join(" ".join(map(str, root.itertext())).split())
-    told = f", which says {found_text(message)}" if message else ""
-    return Problem("root", f"the root element is {found_text(root.tag)}{told}", _EXPECTED)
+    content = f" with the text {found_text(message)}" if message else ""
+    return Problem("root", f"the root element is {found_text(root.tag)}{content}", _EXPECTED)
 
 
 def _entities() -> Problem:
-    text = "the file declares entities of its own; nothing in it was read"
-    return Problem("", text, "a file as PubMed Central distributes it")
+    text = "the file declares its own entities and was not read"
+    return Problem("", text, "a file as distributed by PubMed Central")
 
 
 def _place(path: Path, element: Element) -> Place:
@@ -351,13 +351,13 @@ def _place(path: Path, element: Element) -> Place:
 
 
 def _replace_entities(article: Element) -> Problem | None:
-    """Put characters in the place of their names; return a problem where one is unknown."""
+    """Replace named entities by their characters, or return a problem if a name is unknown."""
     for entity in list(article.iter(Entity)):
         character = html5.get(f"{entity.name};")
         parent = entity.getparent()
         if character is None or parent is None:
-            text = f"a reference to the entity {found_text(entity.text)}, which is not expanded"
-            return Problem("", text, "characters themselves")
+            text = f"the entity {found_text(entity.text)} is unknown"
+            return Problem("", text, "characters instead of entities")
         before, text = entity.getprevious(), character + (entity.tail or "")
         if before is None:
             parent.text = (parent.text or "") + text
