@@ -81,7 +81,7 @@ class FindingRow(Row):
 
 @dataclass(frozen=True)
 class FactCheck:
-    """A claim, a document id, and the label that the collection gives the pair."""
+    """A claim and a document id, with the label of the pair in the collection."""
 
     claim: str
     document: str
@@ -205,7 +205,6 @@ def _finding_claims(item: Item, related: _RelatedFiles) -> Iterator[Item]:
 
 
 def _add_finding_prompt(fields: Mapping[str, object], related: _RelatedFiles) -> dict[str, object]:
-    """Join annotations with their prompt to a finding."""
     name = str(fields["PromptID"])
     prompt = related.prompts.get(name)
     if prompt is None:
@@ -218,7 +217,6 @@ def _add_finding_prompt(fields: Mapping[str, object], related: _RelatedFiles) ->
 
 
 def _cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Rejection]:
-    """Yield a claim with each of its cited documents."""
     row = parse(CitingRow, item.fields)
     for name in dict.fromkeys((*row.cited_doc_ids, *row.evidence)):
         document = related.documents.get(name)

@@ -30,7 +30,7 @@ from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.rows import as_text
 from ragassay.formats.sniff import Format
 from ragassay.formats.source_values import n_texts, source_rows
-from ragassay.formats.values import literal
+from ragassay.formats.values import parse_text
 from ragassay.records import Record, Rejection, Turn
 
 ROOTS = (
@@ -207,14 +207,13 @@ def _record(
 
 def _earlier_turns(fields: Mapping[str, object], path: str, question: str) -> tuple[Turn, ...]:
     """Return the turns before the question if the question is in a list of messages."""
-    messages = _parse_literal(value_at(fields, path))
+    messages = parse_text(value_at(fields, path))
     turns = (read_history(messages) if is_list(messages) else None) or ()
     asked = [n for n, turn in enumerate(turns) if turn.role == "user" and turn.text == question]
     return turns[: asked[-1]] if asked else ()
 
 
 def _metadata(fields: Mapping[str, object]) -> dict[str, str]:
-    """Return the texts and numbers of a record as metadata."""
     plain = {n: v for n, v in fields.items() if isinstance(v, str | int | float) and n not in _OWN}
     return {name: as_text(value) for name, value in plain.items()}
 
@@ -229,7 +228,7 @@ def _first(
 ) -> tuple[str, str] | None:
     """Return the first text found at one of the paths, with its path."""
     texts = (
-        _text(_parse_literal(value_at(fields, path)), names, role, path, _MAX_LEVELS, lone)
+        _text(parse_text(value_at(fields, path)), names, role, path, _MAX_LEVELS, lone)
         for path in paths
     )
     return next((text for text in texts if text is not None), None)
@@ -256,7 +255,7 @@ def _text(
     texts = [name for name, part in value.items() if isinstance(part, str) and part.strip()]
     inner += texts if lone and len(texts) == 1 and len(value) <= 2 else []
     for name in inner:
-        part = _parse_literal(value[name])
+        part = parse_text(value[name])
         found = _text(part, names, role, f"{path}.{name}", levels - 1, lone)
         if found is not None:
             return found
@@ -295,20 +294,10 @@ def _block_text(block: Mapping[str, object]) -> object:
     return block.get("text") if is_text else None
 
 
-def _parse_literal(value: object) -> object:
-    """Parse a JSON list or object, and return other text unchanged."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return literal(str(value))
-        except ValueError:
-            return value
-    return value
-
-
 def _sources(fields: Mapping[str, object], shape: ExportShape) -> tuple[str, list[object]]:
     """Return the path and the rows of the first sources found, or nothing if there are none."""
     for path in shape.sources:
-        value = _parse_literal(value_at(fields, path))
+        value = parse_text(value_at(fields, path))
         sources_path, rows = _find_sources(value, path, _MAX_LEVELS)
         if rows:
             return sources_path, rows
@@ -320,7 +309,7 @@ def _find_sources(value: object, path: str, levels: int) -> tuple[str, list[obje
         return path, []
     if is_list(value):
         spans = [one for one in value if is_object(one) and _output_of(one) is not None]
-        retrieved = [_parse_literal(_output_of(one)) for one in spans if _is_retriever(one)]
+        retrieved = [parse_text(_output_of(one)) for one in spans if _is_retriever(one)]
         if spans:
             lists = (_find_sources(output, "", levels - 1)[1] for output in retrieved)
             return path, [row for rows in lists for row in rows]
@@ -333,7 +322,7 @@ def _find_sources(value: object, path: str, levels: int) -> tuple[str, list[obje
         rows = source_rows(value[name])
         return f"{path}.{name}", rows if is_list(rows) else []
     for key in _INNER:
-        inner = _parse_literal(value.get(key))
+        inner = parse_text(value.get(key))
         inner_path, rows = _find_sources(inner, f"{path}.{key}", levels - 1)
         if rows:
             return inner_path, rows
@@ -374,9 +363,8 @@ def _guess(fields: Mapping[str, object], paths: tuple[str, ...], name: str) -> s
 
 
 def _texts_in(fields: Mapping[str, object], paths: Iterable[str]) -> Iterator[str]:
-    """Yield the paths of text fields in the objects at the given paths."""
     for path in paths:
-        value = _parse_literal(value_at(fields, path))
+        value = parse_text(value_at(fields, path))
         named = list(value.items())[:_MOST_NAMED] if is_object(value) else []
         yield from (f"{path}.{name}" for name, part in named if isinstance(part, str))
 
@@ -408,7 +396,7 @@ def _merge_rows(rows: list[Item], spans: Spans) -> Item:
     documents: list[object] = []
     for row in rows:
         if row is not root and _is_kind(row, spans):
-            values = (_parse_literal(_value(row, (path,))) for path in spans.documents)
+            values = (parse_text(_value(row, (path,))) for path in spans.documents)
             lists = (_find_sources(value, "", _MAX_LEVELS)[1] for value in values)
             documents += next((found for found in lists if found), [])
     return replace(root, fields=root.fields | {"retrieved": documents}) if documents else root

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 
 from ragassay.formats.problems import is_list, is_object
-from ragassay.formats.values import literal
+from ragassay.formats.values import parse_text
 
 QUESTION_NAMES = (
     *("question", "query", "user_input", "user_query", "user_question", "input", "prompt"),
@@ -195,8 +195,7 @@ def value_at(fields: Mapping[str, object], path: str) -> object:
 def _follow(value: object, parts: Sequence[str]) -> object:
     if not parts:
         return value
-    if isinstance(value, str):
-        value = _parse_literal(value)
+    value = parse_text(value)
     if is_list(value):
         return _in_list(value, parts)
     if not is_object(value):
@@ -218,13 +217,6 @@ def _in_list(value: list[object], parts: Sequence[str]) -> object:
         return None
     index = int(parts[0])
     return _follow(value[index], parts[1:]) if -len(value) <= index < len(value) else None
-
-
-def _parse_literal(text: str) -> object:
-    try:
-        return literal(str(text))
-    except ValueError:
-        return None
 
 
 def nested_fields(fields: Mapping[str, object], roots: Sequence[str]) -> dict[str, object]:

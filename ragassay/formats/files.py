@@ -285,7 +285,7 @@ class RawLine:
 
 
 def too_long(number: int, data: bytes, limit: int, what: str = "line") -> RawLine:
-    """Return a line with a problem and the start of its data because it exceeds the limit."""
+    """Return the start of a line that exceeds the limit, with a problem."""
     return RawLine(
         number,
         data[:_CONTENT_BYTES],
@@ -298,9 +298,6 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
     """Yield the lines of a file. If reading fails, the last line has a problem.
 
     Blank lines and a leading byte order mark are skipped.
-
-    Raises:
-        InputError: The file cannot be opened, see `open_binary`.
     """
     limit = max_line_bytes()
     with open_binary(path) as handle:

@@ -27,7 +27,7 @@ from ragassay.records import Rejection
 
 MAX_JUNK = 10_000
 MAX_JUNK_SHARE = 0.9
-"""Reading stops once more lines than `MAX_JUNK` and this share of the file are unreadable."""
+"""Reading stops if at least `MAX_JUNK` lines and more than this share of lines are unreadable."""
 
 T = TypeVar("T")
 
@@ -46,14 +46,12 @@ class JunkCount:
         self.n_bad += is_bad
         if not is_bad or self.n_bad < MAX_JUNK or self.n_bad <= MAX_JUNK_SHARE * self.n_lines:
             return None
+        problem = f"{self.n_bad:,} of {self.n_lines:,} lines cannot be read: "
         return Rejection(
             file=str(self.path),
             line=line + 1,
-            field="",
-            problem=f"{self.n_bad:,} of {self.n_lines:,} lines cannot be read: the rest of the "
-            "file is skipped",
+            problem=f"{problem}the rest of the file is skipped",
             expected="a file of records",
-            content="",
         )
 
 
@@ -138,9 +136,6 @@ def iter_items(path: Path) -> Iterator[Item | Rejection]:
     """Yield the items of a table, JSON lines, a JSON array or a JSON document with a list of rows.
 
     If nearly all lines are unreadable, reading stops with a final rejection that says so.
-
-    Raises:
-        InputError: The file does not exist, is a folder or cannot be opened.
     """
     yield from until_junk(_iter_all(path), path)
 
@@ -182,14 +177,13 @@ def _table_items(rows: Iterable[TableRow], file: str) -> Iterator[Item | Rejecti
         value = plain_row(row.cells, MAX_DEPTH)
         # Empty columns are kept because column names identify the format.
         columns: dict[str, object] = {name: None for name in row.cells}
-        yield (
-            place.reject(value) if isinstance(value, Problem) else as_item(place, columns | value)
-        )
+        item = value if isinstance(value, Problem) else as_item(place, columns | value)
+        yield place.reject(item) if isinstance(item, Problem) else item
 
 
 def _document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
     document = cut_document(lines)
-    header = _header(document, lines[0].number, file) if document else None
+    header = document and _header(document, lines[0].number, file)
     if document is None or header is None:
         yield from _whole_or_lines(lines, file)
     else:
@@ -199,12 +193,11 @@ def _document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejectio
 def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejection]:
     """Yield the item on a line, or the rows if the line is a document."""
     document = cut_document([line]) if may_be_document(line) else None
-    header = _header(document, line.number, file) if document else None
-    is_json = document is not None and not isinstance(parse_json(document.header), Problem)
-    if document is None or header is None or not is_json:
-        yield from _spread(parse_line(line, file, label))
-    else:
+    header = document and _header(document, line.number, file)
+    if document and header and not isinstance(parse_json(document.header), Problem):
         yield from _document_rows(document, header, file, label)
+    else:
+        yield from _spread(parse_line(line, file, label))
 
 
 def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
@@ -250,12 +243,8 @@ def parse_line(line: RawLine, file: str, label: str, path: str = "") -> Item | R
     """Parse a line into an item."""
     text = line.data[: 4 * MAX_CONTENT].decode("utf-8", "backslashreplace")
     place = Place(file, line.number, label, shorten_text(text), path)
-    if line.problem:
-        return place.reject(Problem("", line.problem, line.expected))
-    value = parse_json(line.data)
-    if isinstance(value, Problem):
-        return place.reject(value)
-    return as_item(place, value)
+    value = Problem("", line.problem, line.expected) if line.problem else parse_json(line.data)
+    return place.reject(value) if isinstance(value, Problem) else as_item(place, value)
 
 
 def as_item(place: Place, value: object) -> Item | Rejection:

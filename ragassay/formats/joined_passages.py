@@ -16,7 +16,7 @@ MOST_PASSAGES = 1_000
 
 _WORD = r"(?:document|doc|source|passage|context|chunk|snippet|article|reference|ref|result)"
 _HEADING = "(?:document|doc|source|passage|context|chunk|snippet)"
-"""Words that may precede a number without brackets. Laws also have an "Article 1"."""
+"""Words recognized before a number without brackets, except "article", which laws use too."""
 _MARKS = tuple(
     re.compile(
         rf"^[ \t]{{0,8}}(?:[\#=-]{{1,6}}[ \t])?(?:\*\*)?{mark}", re.IGNORECASE | re.MULTILINE
@@ -71,14 +71,12 @@ def split_passages(text: str) -> list[dict[str, object]]:
 
 
 def _split_numbered(text: str, mark: re.Pattern[str]) -> list[dict[str, object]]:
-    """Return the passages after marks that are numbered from 1."""
     marks = list(mark.finditer(text))
     is_numbered = [int(match["n"]) for match in marks] == list(range(1, len(marks) + 1))
     return _between(text, marks) if is_numbered else []
 
 
 def _by_pmid(text: str) -> list[dict[str, object]]:
-    """Return the passages that each start with a different PMID."""
     marks = list(_PMID.finditer(text))
     ids = [match["id"] for match in marks]
     rows = _between(text, marks) if len(set(ids)) == len(ids) else []
@@ -106,7 +104,6 @@ def _row(text: str) -> dict[str, object]:
 
 
 def _elements(text: str) -> list[dict[str, object]]:
-    """Return the passages of a text that consists only of elements."""
     wrapped = _WRAPPER.fullmatch(text)
     inside = wrapped["text"] if wrapped else text
     rows, position = list[dict[str, object]](), 0

@@ -44,7 +44,7 @@ from ragassay.records import (
 )
 
 RELEVANCE_ITEM = "relevance"
-"""Rubric name of the relevance grade of a response."""
+"""Rubric name for relevance grades of responses."""
 
 LABELS_OF_TASK: Mapping[LabelTask, tuple[str, ...]] = {
     "accuracy": ("yes", "no"),

@@ -313,8 +313,8 @@ class _MedaesqaSentence(BaseModel):
         return system, int(number)
 
 
-class _ClustersFile(RootModel[dict[str, dict[str, dict[str, list[_MedaesqaSentence]]]]]):
-    """Sentences by question, kind of cluster and cluster name."""
+# Sentences by question, kind of cluster and cluster name.
+_ClustersFile = RootModel[dict[str, dict[str, dict[str, list[_MedaesqaSentence]]]]]
 
 
 def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int], str]]]:

@@ -124,7 +124,7 @@ def has_one_text(fields: Mapping[str, object], name: str) -> bool:
 
 @dataclass
 class FieldTally:
-    """Counts how often each field of a file was read as each field of ragassay's format."""
+    """Counts the original names that were read as each field of ragassay's format."""
 
     names: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
 
@@ -150,8 +150,7 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
     """Return notes on how the input was read, to be shown with the results.
 
     Args:
-        fields: The fields of other names, by the field of ours that they were read as.
-        records: The records that were read.
+        fields: Original field names, by the field of ragassay's format.
 
     Example:
         >>> input_notes({"answer": "output", "sources": "docs"}, [])

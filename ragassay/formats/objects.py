@@ -169,7 +169,6 @@ def _row(row: Any) -> Any:
 
 
 def _plain_objects(row: Mapping[Any, Any]) -> Any:
-    """Convert replies and messages in a row to dicts."""
     plain: dict[Any, Any] = {}
     for name in (*REPLY_FIELDS, *_MESSAGES):
         value = row.get(name)
@@ -184,9 +183,6 @@ def response_parts(response: Any) -> ResponseParts:
 
     Args:
         response: Text, a LlamaIndex response, or a provider's reply as an object or a dict.
-
-    Raises:
-        InputError: The type is not supported.
     """
     if isinstance(response, str):
         return ResponseParts(response)
@@ -211,7 +207,10 @@ def _has(value: Any, names: Iterable[str]) -> bool:
 
 
 def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
-    lists = {str(name): _to_list(values) for name, values in columns.items()}
+    lists = {
+        str(name): values.tolist() if hasattr(values, "tolist") else values
+        for name, values in columns.items()
+    }
     if not all(is_sequence(values) for values in lists.values()):
         names = ", ".join(map(str, columns))
         raise InputError(
@@ -222,10 +221,6 @@ def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
         lengths = ", ".join(f"{name} has {len(values)}" for name, values in lists.items())
         raise InputError(f"columns differ in length: {lengths}")
     return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
-
-
-def _to_list(values: Any) -> Any:
-    return values.tolist() if hasattr(values, "tolist") else values
 
 
 def source_objects(sources: Iterable[Any]) -> list[Any]:

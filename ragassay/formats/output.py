@@ -40,11 +40,7 @@ class WriteResult:
 
 @contextmanager
 def whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
-    """Open a file that replaces its target when complete, compressed if the name ends in `.gz`.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
+    """Open a file that replaces its target when complete, compressed if the name ends in `.gz`."""
     part = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         with part.open("xb") as handle:
@@ -69,11 +65,7 @@ def json_bytes(value: object) -> bytes:
 
 
 def write_values(values: Iterable[object], path: Path) -> None:
-    """Write values as JSON lines.
-
-    Raises:
-        InputError: A value is not valid JSON, or the file cannot be written.
-    """
+    """Write values as JSON lines."""
     with whole_file(path) as handle:
         for number, value in enumerate(values, start=1):
             problem = find_bad_value(value)
@@ -90,11 +82,7 @@ def unwritable(record: Record, field: str, found: str, expected: str) -> InputEr
 
 
 def team_and_run(record: Record) -> tuple[str, str]:
-    """Split a record's system into team and run.
-
-    Raises:
-        InputError: The system does not have the form `team_id/run_id`.
-    """
+    """Split a record's system, which must be `team_id/run_id`, into team and run."""
     team, slash, run = (record.system or "").partition("/")
     if not (team.strip() and slash and run.strip()):
         raise unwritable(record, "system", f"found {record.system!r}", "team_id/run_id")
@@ -102,11 +90,7 @@ def team_and_run(record: Record) -> tuple[str, str]:
 
 
 def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
-    """Return the sentences of an answer, with source ids instead of positions as citations.
-
-    Raises:
-        InputError: The answer is plain text.
-    """
+    """Return the sentences of an answer, with source ids instead of positions as citations."""
     if isinstance(record.answer, str):
         raise unwritable(record, "answer", "found plain text", "sentences with citations")
     return tuple(

@@ -108,11 +108,7 @@ def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Prob
 
 
 def parse(model: type[_Model], fields: Mapping[str, object], where: str = "") -> _Model:
-    """Validate fields with a model; `where` is the path of the fields within their item.
-
-    Raises:
-        ProblemError: The fields do not fit the model.
-    """
+    """Validate fields with a model, or raise a problem with `where` as the path of the fields."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:

@@ -113,7 +113,10 @@ def _record(
         "ideal_answer": row.ideal_answer[1:],
     }
     metadata = {n: as_text(value) for n, value in known.items() if value not in (None, "", [])}
-    names = [_name(snippet.document) for snippet in row.snippets]
+    names = [
+        match[1] if (match := _PMID.search(snippet.document)) else snippet.document
+        for snippet in row.snippets
+    ]
     return Record(
         id=f"{system}/{row.id}" if system else row.id,
         question=question,
@@ -127,11 +130,6 @@ def _record(
         topic=row.id,
         metadata=kept_fields(row) | metadata,
     )
-
-
-def _name(document: str) -> str:
-    match = _PMID.search(document)
-    return match[1] if match else document
 
 
 class DecidedRow(Row):

@@ -240,11 +240,7 @@ def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
 
     Sources become `retrieved_contexts`, with `retrieved_context_ids` unless their ids are their
     positions. Source titles, nuggets, system, topic and date are not written. Answers in sentences
-    become text with citations in brackets.
-
-    Args:
-        records: Records to write. CSV requires at least one because it needs a header.
-        path: Path of the file, which is overwritten if it exists.
+    become text with citations in brackets. CSV requires at least one record.
 
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.
@@ -258,11 +254,8 @@ def write_deepeval(records: Iterable[Record], path: Path) -> WriteResult:
     Sources become `retrieval_context`, and their titles the sources of the passages. Metadata
     without a DeepEval field goes into `additional_metadata`. Ids, nuggets, system, topic and date
     are not written. Answers in sentences become text with citations in brackets. CSV joins passages
-    with `|`, so that a passage containing `|` is read back as two and counted as changed.
-
-    Args:
-        records: See `write_ragas`.
-        path: Path of the file, which is overwritten if it exists.
+    with `|`, so that a passage containing `|` is read back as two and counted as changed. It
+    requires at least one record.
 
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.

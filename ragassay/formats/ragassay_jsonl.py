@@ -58,7 +58,7 @@ _OWN_SHAPES = {
     "turns": frozenset({"role", "text"}),
     "unread": frozenset[str](),
 }
-"""Object keys of lists whose field names are also used by other programs; empty for texts."""
+"""Keys of the objects in these lists, or none for texts. Other tools use the same field names."""
 
 
 def _branch(value: object) -> str | None:
@@ -123,8 +123,6 @@ class RecordRow(Row):
 
 
 class _Sources(Row):
-    """Model that validates sources alone."""
-
     sources: Annotated[list[SourceEntry], BeforeValidator(_readable_sources)]
 
 
@@ -194,7 +192,7 @@ def _documents(rows: list[SourceRow]) -> tuple[Document, ...]:
 
 
 def _own_parts(fields: dict[str, object]) -> tuple[dict[str, object], dict[str, str]]:
-    """Return the fields, and as text those with the name but not the structure of our fields."""
+    """Separate fields that have one of our names but another structure, and return them as text."""
     other: dict[str, str] = {}
     for name, keys in _OWN_SHAPES.items():
         value = fields.get(name)

@@ -114,7 +114,6 @@ def read_records(
     """
     path = Path(path)
     questions = None if questions is None else Path(questions)
-    nuggets = None if nuggets is None else Path(nuggets)
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: pass at least 1, or None to read all")
     reading = _RecordReading(str(path), path, questions, answered, columns)
@@ -138,21 +137,14 @@ def records_from_rows(
 ) -> ReadResult:
     """Read answers from dicts, or from a frame's `to_dict("records")`, like `read_records`.
 
-    Args:
-        rows: Rows in any known format. NaN, NA and NaT count as absent. Rejections have the file
-            name "rows" and the row number as line.
-        questions: See `read_records`. Required for YESciEval answers.
-        nuggets: See `read_records`.
-        answered: See `read_records`.
-        columns: See `read_records`.
-        only_questions: See `read_records`.
+    NaN, NA and NaT count as absent. YESciEval answers require `questions`. Rejections have the file
+    name "rows" and the row number as line.
 
     Raises:
         InputError: There are no rows, or their format is unknown.
         NoRecordError: See `read_records`.
     """
     questions = None if questions is None else Path(questions)
-    nuggets = None if nuggets is None else Path(nuggets)
     reading = _RecordReading(ROWS_NAME, None, questions, answered, columns)
     match, items = reading.recognise(iter_rows(rows), only_questions)
     return with_gold(reading.read(items, match, None), nuggets)
@@ -194,8 +186,6 @@ def answered_records(records: Iterable[Record]) -> ReadResult:
 
 @dataclass
 class _RecordReading:
-    """State of reading the answers of a file or a list."""
-
     name: str
     path: Path | None
     questions: Path | None

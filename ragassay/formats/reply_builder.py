@@ -77,7 +77,7 @@ def get_list(fields: Any, *names: str) -> list[Any]:
 
 
 def get_text(fields: Any, *names: str) -> str:
-    """Return the first field that is a text or a whole number as text, or an empty string."""
+    """Return the first field that is text or a whole number, as text, or an empty string."""
     for name in names:
         value = get(fields, name)
         if isinstance(value, str) and value:
@@ -205,7 +205,7 @@ class ReplyBuilder:
     """Collects the text, sources and citations of a reply."""
 
     def __init__(self) -> None:
-        """Create an empty builder."""
+        """Start with an empty reply."""
         self._texts: list[str] = []
         self._length = 0
         self._sources: list[_Source] = []

@@ -104,17 +104,14 @@ def read_quote(citation: Fields, reply: ReplyBuilder) -> int:
         position = get_number(inner, "document_index", "search_result_index")
     title = get_text(citation, "document_title", "title")
     name = get_text(citation, "file_id", "url", "source") or get_text(inner, "url", "source")
-    quoted = get_text(citation, "cited_text") or _join_parts(get_list(citation, "source_content"))
+    parts = (get_text(part, "text") for part in each_object(get(citation, "source_content")))
+    quoted = get_text(citation, "cited_text") or "".join(parts)
     kind = "search" if get_number(citation, "search_result_index") is not None else "document"
     if position is None:
         return reply.add_source(name, title=title, text=quoted)
     label = name or title or f"{kind}-{position + 1}"
     key = f"{kind} {position}"
     return reply.add_source(label, key=key, title=title, text=quoted, position=position)
-
-
-def _join_parts(parts: list[Any]) -> str:
-    return "".join(get_text(part, "text") for part in each_object(parts))
 
 
 def read_annotations(

@@ -51,7 +51,7 @@ def _join_sentences(value: object) -> object:
 
 
 class DocumentRow(Row):
-    """A line of a corpus, whose id is preferably the PMID."""
+    """A line of a corpus. The PMID takes precedence over other ids."""
 
     id: IdText = Field(validation_alias=AliasChoices(*_DOCUMENT_ID_KEYS))
     text: Annotated[str, BeforeValidator(_join_sentences)] = Field(
@@ -104,11 +104,7 @@ def read_corpus(path: AnyPath) -> CorpusResult:
 
 
 def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
-    """Yield the documents of a corpus one at a time, and keep only their ids in memory.
-
-    Raises:
-        InputError: The file is missing or empty, or contains no documents.
-    """
+    """Yield the documents of a corpus one at a time, and keep only their ids in memory."""
     _, items = sniff(iter_items(path), (CORPUS,), str(path))
     lines: dict[str, int] = {}
     for item in items:
@@ -152,9 +148,6 @@ def read_columns(
 
     Returns:
         A rejection for each line with a problem.
-
-    Raises:
-        InputError: The file cannot be opened.
     """
     rejections: list[Rejection] = []
     junk = JunkCount(path)
@@ -183,22 +176,14 @@ def _columns(line: RawLine, separator: str | None) -> list[str] | Problem:
 
 
 def write_columns(rows: Iterable[Sequence[str]], path: Path) -> None:
-    """Write rows of columns separated by spaces.
-
-    Raises:
-        InputError: A cell is empty or contains whitespace, or the file cannot be written.
-    """
+    """Write rows of columns separated by spaces. Cells must not be empty or contain whitespace."""
     with whole_file(path) as handle:
         for row in rows:
             for cell in row:
-                if len(cell.split()) != 1 or cell.split()[0] != cell or not _is_plain(cell):
+                if cell.split() != [cell] or find_bad_value(cell) or cell.startswith("\ufeff"):
                     problem = f"{cell!r} is empty or contains whitespace, or is not valid text"
                     raise InputError(f"{path} cannot be written: {problem}")
             handle.write(" ".join(row).encode("utf-8") + b"\n")
-
-
-def _is_plain(cell: str) -> bool:
-    return find_bad_value(cell) is None and not cell.startswith("\ufeff")
 
 
 _QUERY_ID_KEYS = ("id", "_id", "query_id", "qid", "topic_id")
@@ -246,12 +231,9 @@ def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection
 
 
 def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: AnyPath) -> None:
-    """Write relevance grades in trec_eval's format.
+    """Write relevance grades in trec_eval's format, compressed if the name ends in `.gz`.
 
-    Args:
-        qrels: Grades of documents by query. Queries without documents are not written.
-        path: Path of the file, which is overwritten if it exists, and compressed if the name ends
-            in `.gz`.
+    Queries without documents are not written.
 
     Raises:
         InputError: An id is empty or contains whitespace, or the file cannot be written.

@@ -250,11 +250,7 @@ class ReviewedRun:
 
 
 def read_answers(path: Path) -> ReadResult:
-    """Read answers in any known format, or the answers of a reviewed run.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """Read answers in any known format, or the answers of a reviewed run."""
     file = path / FILE if path.is_dir() else reviews_file(path)
     if file is None:
         return read_records(path)
@@ -262,21 +258,13 @@ def read_answers(path: Path) -> ReadResult:
 
 
 def claim_items(path: Path) -> Iterator[Item | Rejection]:
-    """Yield labeled claims from a file, or from the reviewed verdicts of a run.
-
-    Raises:
-        InputError: The file cannot be opened.
-    """
+    """Yield labeled claims from a file, or from the reviewed verdicts of a run."""
     file = reviews_file(path)
     yield from ReviewedRun(file).claims() if file else iter_claims(path)
 
 
 def nugget_items(path: Path) -> Iterator[Item | Rejection]:
-    """Yield sentences with nuggets from a file, or those approved in the reviews of a run.
-
-    Raises:
-        InputError: The file cannot be opened.
-    """
+    """Yield sentences with nuggets from a file, or those approved in the reviews of a run."""
     file = reviews_file(path)
     yield from ReviewedRun(file).nuggets() if file else iter_items(path)
 

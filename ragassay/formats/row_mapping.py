@@ -147,7 +147,6 @@ def _rename_fields(
 
 
 def _plain_text(field: str, value: object) -> object:
-    """Return the text of a question or answer that is a list of messages or blocks."""
     role = MESSAGE_ROLES.get(field)
     if role is None or not is_list(value) or not all(map(is_object, value)):
         return value
@@ -199,7 +198,8 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
             else:
                 yield item
             continue
-        row = _passage(item)
+        rows = rename_fields(item.fields).fields.get("sources")
+        row = rows[0] if is_list(rows) and len(rows) == 1 else rows
         group = groups.get(key)
         if group is None:
             groups[key] = group = _ColumnGroup(item, [row], {as_text(row)}, _answer_of(item.fields))
@@ -240,11 +240,6 @@ def _without_answer(fields: Mapping[str, object]) -> dict[str, object]:
 def _answer_of(fields: Mapping[str, object]) -> tuple[str, object] | None:
     name = find_name(fields, ANSWER_NAMES)
     return (name, fields[name]) if name is not None else None
-
-
-def _passage(item: Item) -> object:
-    rows = rename_fields(item.fields).fields.get("sources")
-    return rows[0] if is_list(rows) and len(rows) == 1 else rows
 
 
 def _merge_group(group: _ColumnGroup) -> Item:

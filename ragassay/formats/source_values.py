@@ -1,7 +1,7 @@
 """Read the sources of an answer from any common structure.
 
-Supported are lists of texts or objects, a single text, JSON text, `{id: text}`,
-`{"documents": [...]}`, Chroma's columns, pairs of document and score, and passages joined in one
+The value may be a list of texts or objects, a single text, JSON text, `{id: text}`,
+`{"documents": [...]}`, Chroma's columns, pairs of document and score, or passages joined in one
 text. The result is a list of objects with `text` and, if available, `id` and `title`. Unreadable
 values are returned unchanged, so that errors can quote them.
 """
@@ -28,7 +28,7 @@ from ragassay.formats.fields import (
 )
 from ragassay.formats.joined_passages import split_passages
 from ragassay.formats.problems import Problem, is_list, is_object
-from ragassay.formats.values import literal
+from ragassay.formats.values import parse_text
 
 MAX_LEVELS = 4
 """Maximum nesting level that is searched for sources."""
@@ -42,6 +42,7 @@ _BLOB_WORDS = 40
 _WRAPPERS = (*SOURCE_NAMES, "data", "items", "value", "values", "list", "contents", "texts")
 _ADDRESS = re.compile(r"(https?://|www\.|/|10\.\d{4,9}/)?[^\s]{1,2000}")
 _WEB = re.compile(r"https?://|www\.", re.IGNORECASE)
+_NOT_PROSE = re.compile(r"^\d+$|[/_]")
 _DIGIT = re.compile(r"\d")
 _NO_SOURCES = frozenset(map(fold, NO_SOURCE_NAMES))
 _METADATA_IDS = ("id", "pmid", "doi", "source", *SOURCE_ID_NAMES)
@@ -50,7 +51,7 @@ _UNKNOWN_KEYS = frozenset(map(fold, (*TEXT_NAMES, *INNER_NAMES, *SOURCE_ID_NAMES
 
 def source_rows(value: object) -> object:
     """Convert sources to a list of objects, or return the value unchanged if it has no text."""
-    rows = _rows(_parse_text(value), MAX_LEVELS)
+    rows = _rows(parse_text(value), MAX_LEVELS)
     return value if rows is None else rows
 
 
@@ -60,7 +61,7 @@ def n_texts(value: object, name: str = "") -> int:
     Args:
         name: Field name. For names in `LISTED_NAMES`, short plain texts are not counted.
     """
-    value = _parse_text(value)
+    value = parse_text(value)
     rows = _rows(value, MAX_LEVELS)
     plain = isinstance(value, str) or (is_list(value) and any(isinstance(v, str) for v in value))
     is_doubtful = plain and fold(name) in {fold(one) for one in LISTED_NAMES}
@@ -68,7 +69,7 @@ def n_texts(value: object, name: str = "") -> int:
     named = [text for text in texts if isinstance(text, str) and text.strip()]
     if is_doubtful:
         named = [text for text in named if len(text.split()) >= _LONG_WORDS]
-    elif named and all(_ADDRESS.fullmatch(text) and _is_bare(text) for text in named):
+    elif named and all(_ADDRESS.fullmatch(text) and _NOT_PROSE.search(text) for text in named):
         return 0
     return len(named)
 
@@ -77,7 +78,7 @@ def unread_paths(value: object, name: str, *, long_text: bool) -> list[str]:
     """Return the paths of unread text in a field: several sources, or one long text."""
     if fold(name.rpartition(".")[2]) in _NO_SOURCES:
         return []
-    value = _parse_text(value)
+    value = parse_text(value)
     if isinstance(value, str):
         return [name] if long_text and len(value.split()) >= _BLOB_WORDS else []
     by_id = is_object(value) and len(value) > 1 and all(map(_DIGIT.search, value))
@@ -90,21 +91,6 @@ def unread_paths(value: object, name: str, *, long_text: bool) -> list[str]:
         inner = (unread_paths(part, f"{name}.{key}", long_text=False) for key, part in entries)
         return [path for paths in inner for path in paths]
     return []
-
-
-def _is_bare(text: str) -> bool:
-    """Return whether a text without spaces is a URL, a path or a number."""
-    return text.isdigit() or "/" in text or "_" in text
-
-
-def _parse_text(value: object) -> object:
-    """Parse a list or object written as text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return literal(str(value))
-    except ValueError:
-        return str(value)
 
 
 def _rows(value: object, levels: int) -> list[object] | None:
@@ -227,7 +213,6 @@ def _id_of(part: dict[str, object]) -> object:
 
 
 def _title_of(part: dict[str, object], levels: int) -> str:
-    """Return the title of a source from the object, its metadata or a nested object."""
     title = _scalar(part, TITLE_NAMES)
     if isinstance(title, str):
         return str(title)
@@ -237,7 +222,6 @@ def _title_of(part: dict[str, object], levels: int) -> str:
 
 
 def _url_of(part: dict[str, object]) -> str:
-    """Return the URL of a source from the object or its metadata, or an empty string."""
     objects = (part, part.get("metadata"))
     values = (_scalar(one, URL_NAMES) for one in objects if is_object(one))
     return next((str(v) for v in values if isinstance(v, str) and _WEB.match(v)), "")

@@ -60,11 +60,7 @@ class TableRow:
 
 
 def table_kind(path: Path) -> TableKind | None:
-    """Return the kind of table in a file, or None if the file is not a table.
-
-    Raises:
-        InputError: The file cannot be opened.
-    """
+    """Return the kind of table in a file, or None if the file is not a table."""
     if _delimiter(list(islice(iter_lines(path), 2))):
         return "csv"
     with path.open("rb") as handle:
@@ -75,11 +71,7 @@ def table_kind(path: Path) -> TableKind | None:
 
 
 def _is_workbook(path: Path) -> bool:
-    """Return whether a file is an Excel workbook.
-
-    Raises:
-        InputError: The workbook is a decompression bomb.
-    """
+    """Return whether a file is an Excel workbook, and raise an error for a decompression bomb."""
     try:
         with ZipFile(path) as packed:
             parts = {part.filename: part for part in packed.infolist()}
@@ -95,11 +87,7 @@ def _is_workbook(path: Path) -> bool:
 
 
 def iter_table(path: Path, kind: TableKind) -> Iterator[TableRow]:
-    """Read a table row by row.
-
-    Raises:
-        InputError: A column name occurs twice, the file is damaged, or a library is missing.
-    """
+    """Read a table row by row."""
     readers = {"csv": _csv_rows, "parquet": _parquet_rows, "excel": _excel_rows}
     return readers[kind](path)
 
@@ -286,7 +274,6 @@ def _refuse_parquet_bomb(path: Path, metadata: Any) -> None:
 
 
 def _excel_rows(path: Path) -> Iterator[TableRow]:
-    """Yield the rows of all sheets. Each sheet has its own header."""
     need("openpyxl")
     excel = import_module("openpyxl")
     try:

@@ -93,11 +93,7 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
 
 
 def question_of(given: str | None, topic: str, questions: Mapping[str, str], field: str) -> str:
-    """Return the question of an answer, by default from the topics file.
-
-    Raises:
-        ProblemError: The question is missing.
-    """
+    """Return the question of an answer, by default from the topics, or raise a problem."""
     question = given or questions.get(topic)
     if question is not None:
         return question
@@ -110,11 +106,7 @@ def question_of(given: str | None, topic: str, questions: Mapping[str, str], fie
 
 
 def whole_bytes(path: Path) -> bytes:
-    """Read a small file into memory, with normalized line ends.
-
-    Raises:
-        InputError: The file cannot be opened, is empty or is damaged.
-    """
+    """Read a small file into memory, with normalized line ends. It must not be empty."""
     lines = list(iter_lines(path))
     if not lines:
         raise InputError(f"{path} is empty")
@@ -130,7 +122,8 @@ def _topics(path: Path) -> Iterator[Item | Rejection]:
     if not data.lstrip().startswith((b"{", b"[")):
         return _csv_topics(path, data) if _is_table(data) else _tab_topics(path)
     value = parse_json(data)
-    if isinstance(value, Problem) and sum(map(_opens_object, data.splitlines())) > 1:
+    n_objects = sum(line.startswith(b"{") and b":" in line for line in data.splitlines())
+    if isinstance(value, Problem) and n_objects > 1:
         return iter_items(path)
     if isinstance(value, Problem):
         raise InputError(f"{path}: {value.text}; expected {_SHAPES}")
@@ -164,10 +157,6 @@ def _tab_topics(path: Path) -> Iterator[Item | Rejection]:
             yield as_item(place, {"id": name.strip(), "question": question.strip()})
         else:
             yield place.reject(Problem("", "no id, tab and question", "id TAB question"))
-
-
-def _opens_object(line: bytes) -> bool:
-    return line.startswith(b"{") and b":" in line
 
 
 def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:

@@ -233,11 +233,7 @@ def _pmids(text: str) -> list[str]:
 
 
 def biogen_2024_run(record: Record) -> JsonRow:
-    """Return the run of a record without its results.
-
-    Raises:
-        InputError: The system of the record is not `team_id/run_name`.
-    """
+    """Return the run of a record, whose system must be `team_id/run_name`, without its results."""
     team, run = team_and_run(record)
     run_fields = {
         name.removeprefix(RUN_FIELD): text
@@ -304,11 +300,7 @@ def _check_pmids(record: Record, pmids: Sequence[str], n_present: int) -> None:
 
 
 def biogen_2025_a_row(record: Record) -> JsonRow:
-    """Convert a record to a line for task A.
-
-    Raises:
-        InputError: The record does not fit the format.
-    """
+    """Convert a record to a line for task A."""
     metadata = _metadata_row(record, "qa_id")
     sentences = sentences_of(record)
     contradicted = _read_contradicted(record, len(sentences))
@@ -354,11 +346,7 @@ def _bad_contradicted(record: Record, problem: str) -> InputError:
 
 
 def biogen_2025_b_row(record: Record) -> JsonRow:
-    """Convert a record to a line for task B.
-
-    Raises:
-        InputError: The record does not fit the format.
-    """
+    """Convert a record to a line for task B."""
     metadata = _metadata_row(record, "topic_id")
     if "answer" in record.metadata:
         metadata["answer"] = record.metadata["answer"]

@@ -42,7 +42,6 @@ def _citation(value: object) -> object:
 
 
 def _by_confidence(value: object) -> object:
-    """Sort ids with a confidence in descending order."""
     if not is_object(value):
         return value
 
@@ -302,7 +301,6 @@ def _sources(row: ReportRow) -> tuple[Document, ...]:
 
 
 def _document_fields(row: ReportRow) -> dict[str, str]:
-    """Return the unknown fields of the documents, like `kept_fields`."""
     return {
         f"documents.{name}.{field}": as_text(value)
         for name, document in row.documents.items()
@@ -312,11 +310,7 @@ def _document_fields(row: ReportRow) -> dict[str, str]:
 
 
 def rag_2024_row(record: Record) -> JsonRow:
-    """Convert a record to a line of a 2024 run.
-
-    Raises:
-        InputError: The record does not fit the format.
-    """
+    """Convert a record to a line of a 2024 run."""
     if not (record.system or "").strip():
         raise unwritable(record, "system", f"found {record.system!r}", "the name of the run")
     references, sentences = _numbered_sentences(record, ids_allowed=False)
@@ -334,11 +328,7 @@ def rag_2024_row(record: Record) -> JsonRow:
 
 
 def rag_2025_row(record: Record) -> JsonRow:
-    """Convert a record to a line of a 2025 run.
-
-    Raises:
-        InputError: The record does not fit the format.
-    """
+    """Convert a record to a line of a 2025 run."""
     team, run = team_and_run(record)
     references, sentences = _numbered_sentences(record, ids_allowed=True)
     row: JsonRow = {

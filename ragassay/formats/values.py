@@ -17,6 +17,7 @@ from uuid import UUID
 from ragassay.formats.files import encoding_note
 from ragassay.formats.problems import (
     Problem,
+    ProblemError,
     describe_value,
     found_text,
     is_list,
@@ -32,21 +33,14 @@ MAX_DEPTH = 100
 _MAX_BITS = 4_096
 
 
-class _RepeatedNameError(Exception):
-    """A JSON object repeats a field name, which most parsers silently accept."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-
 def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise _RepeatedNameError(name)
+                text = f"the field {found_text(name)} occurs twice in one object"
+                raise ProblemError("", text, "each field once")
             seen.add(name)
     return fields
 
@@ -65,9 +59,8 @@ def parse_json(data: bytes) -> object | Problem:
         return json.loads(
             data.decode("utf-8"), parse_constant=_Constant, object_pairs_hook=_object_of
         )
-    except _RepeatedNameError as error:
-        text = f"the field {found_text(error.name)} occurs twice in one object"
-        return Problem("", text, "each field once")
+    except ProblemError as error:
+        return error.problem
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"
         text = f"not UTF-8: byte {byte} at byte {error.start + 1}"
@@ -88,17 +81,14 @@ def find_bad_value(value: object) -> Problem | None:
         if len(path) > MAX_DEPTH:
             return Problem(join_path(path[:3]), "nested too deeply", f"at most {MAX_DEPTH} levels")
         if is_object(part):
-            for key in part:
-                problem = _bad_text(path, str(key), "a field name")
-                if problem is not None:
-                    return problem
+            problems = (_bad_text(path, str(key), "a field name") for key in part)
+            if (problem := next(filter(None, problems), None)) is not None:
+                return problem
             stack.extend(((*path, key), part[key]) for key in reversed(part))
         elif is_list(part):
             stack.extend(((*path, i), part[i]) for i in reversed(range(len(part))))
-        else:
-            problem = _bad_scalar(path, part)
-            if problem is not None:
-                return problem
+        elif (problem := _bad_scalar(path, part)) is not None:
+            return problem
     return None
 
 
@@ -162,7 +152,6 @@ def convert_cell(cell: TableCell, annotation: object, joint: str = "") -> object
 
 
 def _kinds(annotation: Any) -> list[object]:
-    """Return the types that an annotation accepts."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _kinds(get_args(annotation)[0])
@@ -190,6 +179,16 @@ def literal(text: str) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
+def parse_text(value: object) -> object:
+    """Parse a list or object written as text, and return any other value unchanged."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return literal(str(value))
+    except ValueError:
+        return str(value)
+
+
 def _with_commas(text: str) -> str:
     """Insert commas between adjacent strings, which NumPy prints without them."""
     tokens: list[tokenize.TokenInfo] = []
@@ -209,21 +208,13 @@ PASSAGE_IDS = ("id", "pmid", "doi", "source")
 _ABSENT_TYPES = frozenset({"NAType", "NaTType"})
 
 
-class _UnreadableError(Exception):
-    """A value that JSON cannot represent."""
-
-    def __init__(self, path: _Path, text: str, expected: str) -> None:
-        super().__init__(text)
-        self.problem = Problem(join_path(path), text, expected)
-
-
 def plain_row(row: object, max_depth: int) -> dict[str, object] | Problem:
     """Convert a row to plain values, and drop fields that are NaN, NA or NaT."""
     if not is_mapping(row):
         return Problem("", f"found {describe_value(row)}", "a mapping from field names to values")
     try:
         return _plain_mapping(row, (), max_depth)
-    except _UnreadableError as error:
+    except ProblemError as error:
         return error.problem
 
 
@@ -234,7 +225,7 @@ def _plain_mapping(row: Mapping[object, object], path: _Path, depth: int) -> dic
 
 def _plain(value: object, path: _Path, depth: int) -> object:
     if depth == 0:
-        raise _UnreadableError(path[:3], "nested too deeply", "fewer levels")
+        raise ProblemError(join_path(path[:3]), "nested too deeply", "fewer levels")
     if value is None or type(value).__name__ in _ABSENT_TYPES:
         return None
     if isinstance(value, float):
@@ -259,7 +250,8 @@ def _plain_container(value: object, path: _Path, depth: int) -> object:
     if passage is not None:
         return _plain_mapping(passage, path, depth - 1)
     kind = type(value).__name__
-    raise _UnreadableError(path, f"found a value of type {kind}", "text, numbers, lists or dicts")
+    text = f"found a value of type {kind}"
+    raise ProblemError(join_path(path), text, "text, numbers, lists or dicts")
 
 
 def passage_fields(value: Any) -> dict[object, object] | None:

@@ -154,7 +154,6 @@ def _by_topic(records: Iterable[Record]) -> list[Record]:
 
 
 def _merged_sources(known: Sequence[Document], record: Record) -> tuple[Document, ...]:
-    """Return the distinct sources of a topic and another record."""
     merged = [one.model_copy(update={"id": original_id(one)}) for one in known]
     for source in record.sources:
         source = source.model_copy(update={"id": original_id(source)})

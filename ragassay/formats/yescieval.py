@@ -96,11 +96,7 @@ class SynthesisQuestion:
 
 
 def find_questions(answers: Path) -> Path:
-    """Return the questions file that belongs to an answers file.
-
-    Raises:
-        InputError: The folder of the answers file contains no matching questions file.
-    """
+    """Return the questions file that belongs to an answers file."""
     stem, separator, end = answers.name.rpartition(_ANSWERS)
     advice = "pass the YESciEval questions file as `questions`"
     if not separator:
@@ -119,9 +115,6 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
 
     Returns:
         The questions by id, and the rejected lines.
-
-    Raises:
-        InputError: The file cannot be opened, or contains no questions.
     """
     rows, rejections = read_once(
         iter_items(path),
@@ -139,7 +132,6 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
 
 
 def _papers(rows: Iterable[SourcePaperRow]) -> tuple[Document, ...]:
-    """Return papers as sources with the numbers by which answers cite them."""
     return tuple(
         Document(id=str(i), text=paper.abstract, title=paper.title)
         for i, paper in enumerate(rows, start=1)
@@ -400,7 +392,6 @@ def _sheet_papers(fields: Mapping[str, object]) -> tuple[Document, ...]:
 
 
 def _other_fields(row: SheetRow, generators: set[str]) -> dict[str, str]:
-    """Return the fields of a row other than answers, papers and ratings."""
     return {
         name: as_text(value)
         for name, value in (row.model_extra or {}).items()

@@ -252,7 +252,7 @@ def test_annotations_are_joined_with_the_prompts_beside_them(tmp_path):
         row | {"Valid Label": "0"},
         row | {"PromptID": "8"},
     )
-    with pytest.raises(InputError, match="needs prompts_merged.csv"):
+    with pytest.raises(InputError, match=r"needs prompts_merged\.csv"):
         claims(path)
     sheet(tmp_path / "prompts_merged.csv", prompt | {"Comparator": "placebo"})
     assert claims(path) == (WANTED, [(3, "Valid Label"), (4, "PromptID")])
@@ -263,7 +263,7 @@ def test_claims_that_cite_documents_are_joined_with_the_corpus_beside_them(write
     path = write(
         claim | {"evidence": {"5": [{"sentences": [1, 0], "label": "REFUTE"}]}}, name="claims.jsonl"
     )
-    with pytest.raises(InputError, match="needs corpus.jsonl"):
+    with pytest.raises(InputError, match=r"needs corpus\.jsonl"):
         claims(path)
     documents = [{"doc_id": n, "title": "T", "abstract": ["One. ", "Two."]} for n in (5, 6)]
     corpus = write(*documents, name="corpus.jsonl")

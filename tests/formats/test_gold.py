@@ -86,8 +86,7 @@ def test_a_failed_importance_of_a_mapping_keeps_its_nugget(write):
     assert second.metadata == {"nuggets.0.note": "x"}
     assert (rejection.field, rejection.expected) == ("116.0.importance", "vital or okay")
     assert (
-        rejection.problem
-        == 'found the text "failed" (and 1 more): the nuggets are used without it'
+        rejection.problem == 'found the text "failed" (and 1 more): the nuggets are used without it'
     )
     write_nugget_banks((first, second), path)
     assert [json.loads(line)["nuggets"] for line in path.read_text().splitlines()] == [

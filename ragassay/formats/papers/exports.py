@@ -104,7 +104,6 @@ def _write_document(rows: Sequence[JsonRow], path: Path, opening: bytes, closing
 
 
 def _origin(pair: QAPair, paper: Paper) -> JsonRow:
-    """Return the paper, journal, license and generator of a pair."""
     origin = {
         "paper": paper.id,
         "journal": paper.journal,

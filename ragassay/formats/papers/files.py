@@ -14,7 +14,7 @@ to a DOI.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -55,6 +55,10 @@ class SectionRow(Row):
     title: str = ""
     text: str
     kind: SectionKind = "body"
+
+    def to_section(self) -> PaperSection:
+        """Return the section as a record."""
+        return PaperSection(title=self.title, text=self.text, kind=self.kind)
 
 
 class PairRow(Row):
@@ -158,11 +162,7 @@ def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
 
 
 def files_of(path: Path) -> list[tuple[Path, str]]:
-    """Return the files to read, sorted by path, with the default id of their papers.
-
-    Raises:
-        InputError: The path is a folder without files.
-    """
+    """Return the files to read, sorted by path, with the default id of their papers."""
     if not path.is_dir():
         return [(path, _stem(path.name))]
     inside = sorted(file for file in path.rglob("*") if file.is_file())
@@ -264,7 +264,7 @@ def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
     """Convert a JSON object to a paper with its pairs."""
     row = parse(PaperRow, item.fields)
     prose = read_prose(row.text or "") if row.sections is None else None
-    sections = prose.sections if prose else _sections(row.sections or ())
+    sections = prose.sections if prose else tuple(one.to_section() for one in row.sections or ())
     if not any(section.text.strip() for section in sections):
         field = "sections" if row.sections is not None else "txt"
         raise ProblemError(field, "the paper has no text", "its full text")
@@ -280,10 +280,6 @@ def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
         pair.model_copy(update={"system": pair.system or row.system}) for pair in row.pairs
     )
     return paper, pairs
-
-
-def _sections(rows: Sequence[SectionRow]) -> tuple[PaperSection, ...]:
-    return tuple(PaperSection(title=one.title, text=one.text, kind=one.kind) for one in rows)
 
 
 def _read_text(path: Path, name: str) -> _Read:

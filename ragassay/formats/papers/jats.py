@@ -137,7 +137,6 @@ def _licence(meta: Element | None) -> str:
 
 
 def _attribute(element: Element, name: str) -> str:
-    """Return the attribute with this local name, or an empty string."""
     return next((str(v) for k, v in element.attrib.items() if QName(k).localname == name), "")
 
 
@@ -168,7 +167,8 @@ def _read_article(
     if name and name.casefold() != (path[-1].casefold() if path else ""):
         path = (*path, name)
     if element.tag in ("sec", "ack", "notes") and len(path) == 1:
-        is_back = kind_of_heading(name) == "back" or _sec_type(element) in _BACK_TYPES
+        sec_type = (element.get("sec-type") or "").lower()
+        is_back = kind_of_heading(name) == "back" or sec_type in _BACK_TYPES
         kind = "back" if is_back else kind
     if lines:
         yield PaperSection(title=" / ".join(path), text="\n".join(lines), kind=kind)
@@ -180,10 +180,6 @@ def _read_article(
         else:
             yield from _read_article(one, path, "body" if one.tag == "app" else kind)
     yield from _notes(flow.notes, path)
-
-
-def _sec_type(element: Element) -> str:
-    return (element.get("sec-type") or "").lower()
 
 
 def _notes(notes: list[Element], path: tuple[str, ...]) -> Iterator[PaperSection]:
@@ -310,7 +306,7 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
 
 
 def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Problem] | None]:
-    """Feed a file to a parser, and yield None after each chunk and the line and problem if any."""
+    """Feed a file to a parser. Yield None after each chunk, and finally the line and problem."""
     n_lines, n_pending = 1, 0
     try:
         with open_binary(path) as handle:
@@ -331,7 +327,6 @@ def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Probl
 
 
 def _root_problem(root: Element) -> Problem:
-    """Return the problem with a file that contains no article."""
     if declares_entities(root):
         return _entities()
     message = " ".join(" ".join(map(str, root.itertext())).split())

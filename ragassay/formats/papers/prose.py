@@ -240,7 +240,6 @@ def _is_title(block: list[str], width: int) -> bool:
 
 
 def _cut_at_headings(block: list[str]) -> Iterator[list[str]]:
-    """Split a block at its headings."""
     part: list[str] = []
     for line in block:
         heading = read_heading(line)
@@ -261,7 +260,6 @@ def _words_of(text: str) -> Counter[str]:
 
 
 def _join_lines(lines: list[str], width: int, words: Counter[str]) -> Iterator[str]:
-    """Yield paragraphs with their lines joined."""
     part: list[str] = []
     for line in lines:
         if part and _begins_paragraph(line, part[-1], width):
@@ -297,8 +295,6 @@ def _join_broken_words(lines: list[str], words: Counter[str]) -> str:
 
 @dataclass
 class _Sections:
-    """State of reading the sections of a text."""
-
     path: list[Heading] = field(default_factory=list[Heading])
     kind: SectionKind = "body"
     lines: list[str] = field(default_factory=list[str])

@@ -22,7 +22,7 @@ _OURS = {"secret", "history", "info"}
 
 
 class NotesRow(Row):
-    """An info field with ragassay's notes. Original info that is not an object is in "info"."""
+    """Notes that ragassay stores in an info field. Other info may be nested under "info"."""
 
     secret: bool | None = None
     history: list[Review] = Field(default_factory=list[Review])
@@ -33,7 +33,7 @@ class BankNotes:
     """Content of an info field.
 
     Attributes:
-        info: Info of other tools as JSON, or an empty string.
+        info: Info from other tools as JSON, or an empty string.
         is_secret: Whether systems under evaluation must not see the item.
         history: Changes by reviewers, oldest first.
     """
@@ -44,7 +44,7 @@ class BankNotes:
 
 
 def read_notes(value: object) -> BankNotes:
-    """Parse an info field. Without ragassay's notes, it is all info of other tools."""
+    """Split an info field into ragassay's notes and the info of other tools."""
     row = _notes(value)
     if row is None or not is_object(value):
         return BankNotes("" if value is None else json.dumps(value, ensure_ascii=False))
@@ -55,11 +55,7 @@ def read_notes(value: object) -> BankNotes:
 
 
 def written_notes(info: str, history: Sequence[Review] = (), is_secret: bool = False) -> JsonRow:
-    """Return the `info` field from which `read_notes` returns the same content.
-
-    Raises:
-        InputError: The info is not JSON.
-    """
+    """Return an `info` field with ragassay's notes, which `read_notes` can read."""
     own = parse_value(info) if info else None
     is_ours = _notes(own) is not None  # Info that looks like notes must be nested in them.
     if not (history or is_secret or is_ours):
@@ -73,11 +69,7 @@ def written_notes(info: str, history: Sequence[Review] = (), is_secret: bool = F
 
 
 def parse_value(text: str) -> object:
-    """Parse JSON text.
-
-    Raises:
-        InputError: The text is not JSON.
-    """
+    """Parse JSON text."""
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -157,7 +157,7 @@ def _item_row(entry: object, key: str, kind: _BankKind) -> JsonRow | None:
 
 
 def _answers_by_text(answers: object) -> dict[str, object]:
-    """Return answers, an object by text or a list of objects or texts, as objects by text."""
+    """Convert answers, which may be an object or a list, to objects by text."""
     listed = list(answers.values()) if is_object(answers) else answers
     by_text: dict[str, object] = {}
     for answer in listed if is_list(listed) else []:
@@ -168,7 +168,6 @@ def _answers_by_text(answers: object) -> dict[str, object]:
 
 
 def _digest(text: str) -> str:
-    """Return the id that AutoJudge assigns to a text."""
     return hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
 

@@ -197,11 +197,7 @@ class ParagraphResult:
 
 
 def is_paragraph_file(path: Path) -> bool:
-    """Return whether the first line of a file is a query with its paragraphs.
-
-    Raises:
-        InputError: The file cannot be opened.
-    """
+    """Return whether the first line of a file is a query with its paragraphs."""
     return any(_parts(line) is not None for line in islice(iter_lines(path), 1))
 
 
@@ -350,11 +346,7 @@ def system_of(paragraph: GradedParagraph) -> str | None:
 
 
 def iter_responses(path: Path) -> Iterator[Item | Rejection]:
-    """Yield each paragraph once for each of its systems, without judgments and grades.
-
-    Raises:
-        InputError: The file cannot be opened.
-    """
+    """Yield each paragraph once for each of its systems, without judgments and grades."""
     for query, place in _iter_queries(path):
         if isinstance(query, Rejection):
             yield query
