@@ -52,10 +52,8 @@ class AssignedAnswer:
     """An answer or retrieved passage with nugget assignments.
 
     Attributes:
-        topic: Id of the question.
         answer: Text of the answer or passage.
         system: Run that generated the answer. Empty for a passage.
-        nuggets: Nuggets in the order of the bank.
         n_words: Answer length from the file, or None if it equals the number of words.
         document: Id of the passage. Empty for an answer.
         metadata: Other fields of the file as text, by dotted path.
@@ -101,11 +99,10 @@ class NuggetScores:
 
 
 def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
-    """Read the output of the nuggetizer's `assign` for answers or retrieved passages.
+    """Read the output of the nuggetizer's `assign` for answers or passages, and its rejected lines.
 
-    Returns:
-        The answers in file order and the rejected lines. Failed labels are None. Answers with
-        unknown labels are kept, and a rejection reports how many labels are unknown.
+    Failed labels are None. Answers with unknown labels are kept, and a rejection reports how many
+    labels are unknown.
 
     Raises:
         InputError: The file cannot be opened, is empty, or has another format.

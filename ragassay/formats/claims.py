@@ -206,8 +206,7 @@ def _finding_claims(item: Item, related: _RelatedFiles) -> Iterator[Item]:
 
 def _add_finding_prompt(fields: Mapping[str, object], related: _RelatedFiles) -> dict[str, object]:
     name = str(fields["PromptID"])
-    prompt = related.prompts.get(name)
-    if prompt is None:
+    if (prompt := related.prompts.get(name)) is None:
         raise ProblemError("PromptID", f"the prompts have no {name}", "the id of a prompt")
     if str(fields.get("Valid Label")) in _REFUSED:
         raise ProblemError("Valid Label", "the label was rejected by the verifier", "1")

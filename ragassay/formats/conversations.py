@@ -76,7 +76,6 @@ class Conversation:
         answer: Last assistant message that contains text.
         turns: User and assistant messages before the question.
         sources: Tool results.
-        system: System prompts.
         n_after: Number of messages after the answer, which are not read.
     """
 
@@ -104,11 +103,9 @@ def read_messages(messages: Sequence[object]) -> Conversation | Problem:
             expected = "a message with a role (user, assistant, system, tool) and a content"
             return Problem(str(n), message, expected)
         read.append(message)
-    answer = _last(read, len(read), "assistant")
-    if answer is None:
+    if (answer := _last(read, len(read), "assistant")) is None:
         return Problem("", "no assistant message contains text", "an answer to evaluate")
-    question = _last(read, answer, "user")
-    if question is None:
+    if (question := _last(read, answer, "user")) is None:
         return Problem("", "no user message precedes the last answer", "a question")
     return Conversation(
         question=read[question].reply.text.strip(),
@@ -121,14 +118,8 @@ def read_messages(messages: Sequence[object]) -> Conversation | Problem:
 
 
 def _last(messages: Sequence[_Message], end: int, role: Role) -> int | None:
-    return next(
-        (
-            n
-            for n in range(end - 1, -1, -1)
-            if messages[n].role == role and messages[n].reply.text.strip()
-        ),
-        None,
-    )
+    texts = enumerate(one.reply.text.strip() if one.role == role else "" for one in messages[:end])
+    return max((n for n, text in texts if text), default=None)
 
 
 def _read_one(message: object) -> _Message | str:
@@ -224,8 +215,7 @@ def _passages(value: object) -> list[Mapping[str, Any]]:
         return _passages(value[inner]) if inner else []
     if not is_list(value):
         return []
-    passages = [_passage(one) for one in value]
-    return [one for one in passages if free_text(one).strip()]
+    return [one for one in map(_passage, value) if free_text(one).strip()]
 
 
 def _passage(value: object) -> Mapping[str, Any]:
@@ -234,8 +224,7 @@ def _passage(value: object) -> Mapping[str, Any]:
     if not is_mapping(value):
         return {}
     fields = {str(name): part for name, part in value.items()}
-    inner = get_fields(fields, "document", "node", "metadata")
-    return inner | fields
+    return get_fields(fields, "document", "node", "metadata") | fields
 
 
 def read_conversation(item: Item) -> Sequence[Record | Problem]:

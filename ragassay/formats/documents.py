@@ -16,14 +16,10 @@ _OPENS_ITEM = (b"[", b"{", b",")
 
 
 def is_array(head: Sequence[RawLine]) -> bool:
-    """Return whether a file is a single JSON array rather than JSON lines.
+    """Return whether a file with these first two lines is a single JSON array.
 
-    Args:
-        head: First two non-blank lines of the file, or fewer if the file is shorter.
-
-    Returns:
-        False if the first line is a complete array and more lines follow, because then the file is
-        JSON lines with an invalid first line.
+    If the first line is a complete array and another line follows, the file is JSON lines with an
+    invalid first line.
     """
     if not head or head[0].problem or not head[0].data.lstrip().startswith(b"["):
         return False
@@ -135,11 +131,7 @@ def column_rows(fields: Mapping[str, object]) -> list[dict[str, object]] | None:
 
 
 def is_document(head: Sequence[RawLine]) -> bool:
-    """Return whether a file is a single JSON object that spans several lines.
-
-    Returns:
-        False for JSON lines with a truncated first line.
-    """
+    """Return whether a file is a JSON object on several lines, not JSON lines with a broken one."""
     if len(head) < 2 or any(line.problem for line in head):
         return False
     first, second = head[0].data.strip(), head[1].data.strip()

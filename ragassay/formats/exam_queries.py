@@ -46,9 +46,7 @@ class QueryFile:
     """Queries of a file.
 
     Attributes:
-        queries: Queries in file order.
         records: Answers that contain the queries. Empty if the file contains only queries.
-        rejections: Lines that could not be read.
     """
 
     queries: tuple[ExamQuery, ...]
@@ -148,8 +146,7 @@ def _topics(text: str) -> Iterator[tuple[int, str]]:
     """Yield each topic with the number of its first line."""
     line, position = 1, 0
     while opening := _OPENING.search(text, position):
-        closing = _CLOSING.search(text, opening.end())
-        if closing is None:
+        if (closing := _CLOSING.search(text, opening.end())) is None:
             return
         line += text.count("\n", position, opening.start())
         yield line, text[opening.start() : closing.end()]

@@ -130,8 +130,7 @@ def _is_packed(value: object) -> bool:
 
 def export_format(fields: Mapping[str, object]) -> ShapeFormat | None:
     """Return the format of an exported record, or None if it matches no shape."""
-    shape = shape_of(fields)
-    if shape is None:
+    if (shape := shape_of(fields)) is None:
         return None
     return ShapeFormat(shape.name, ((shape.name,),), frozenset(), "", shape.tool, shape=shape)
 
@@ -151,8 +150,7 @@ _RETRIEVERS = ("retriev", "search", "rerank")
 
 def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
     """Convert an exported record to records."""
-    shape = shape_of(item.fields)
-    if shape is None:
+    if (shape := shape_of(item.fields)) is None:
         if any(mark in item.fields for mark in _NO_ANSWERS):
             return []
         text, expected = "the record matches no known export", "the structure of the first line"
@@ -317,8 +315,7 @@ def _find_sources(value: object, path: str, levels: int) -> tuple[str, list[obje
         return path, rows if is_list(rows) else []
     if not is_object(value):
         return path, []
-    name = find_sources(value)
-    if name is not None:
+    if (name := find_sources(value)) is not None:
         rows = source_rows(value[name])
         return f"{path}.{name}", rows if is_list(rows) else []
     for key in _INNER:

@@ -128,7 +128,7 @@ def _fold(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _fold_all(names: tuple[str, ...]) -> dict[str, int]:
-    """Return the rank of each normalized name; 0 is the best."""
+    """Return the rank of each normalized name, starting at 0 for the best."""
     return {name: rank for rank, name in enumerate(dict.fromkeys(map(fold, names)))}
 
 
@@ -203,8 +203,7 @@ def _follow(value: object, parts: Sequence[str]) -> object:
     for n in range(len(parts), 0, -1):
         name = ".".join(parts[:n])
         if name in value:
-            found = _follow(value[name], parts[n:])
-            if found is not None:
+            if (found := _follow(value[name], parts[n:])) is not None:
                 return found
     return None
 

@@ -60,8 +60,7 @@ def guess_encoding(data: bytes) -> str | None:
 
 def encoding_note(data: bytes) -> str:
     """Describe the likely encoding and how to convert it, or return "" if it is unclear."""
-    name = guess_encoding(data)
-    if name is None:
+    if (name := guess_encoding(data)) is None:
         return ""
     return f"; it looks like {name}: {SAVE_AS_UTF8.format(iconv=name.upper())}"
 
@@ -84,7 +83,7 @@ class BombError(OSError):
 
 
 class Unpacked(io.RawIOBase):
-    """Raw stream that decompresses a gzip file in small windows; wrap it in a `BufferedReader`.
+    """Raw stream that decompresses a gzip file in small windows, for use in a `BufferedReader`.
 
     Reading raises `BombError`, `EOFError` for a truncated file, or `zlib.error` for a damaged one,
     after all preceding content was returned.

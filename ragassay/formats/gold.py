@@ -66,9 +66,7 @@ class NuggetBank:
     """Gold nuggets of a question.
 
     Attributes:
-        topic: Id of the question.
         question: Text of the question. Empty if the file does not contain it.
-        nuggets: Nuggets in file order.
         metadata: Other fields of the file as text, by dotted path.
     """
 
@@ -106,15 +104,11 @@ class _Gold:
 
 
 def read_nugget_banks(path: AnyPath) -> tuple[tuple[NuggetBank, ...], tuple[Rejection, ...]]:
-    """Read gold nuggets with their questions from a file in any known format.
+    """Read gold nuggets with their questions, and the rejected lines.
 
-    Args:
-        path: JSON or JSON lines, optionally compressed with gzip: `{topic_id: [text]}`, output of
-            the nuggetizer's `create` or `assign`, or a test bank of the Rubric workbench.
-
-    Returns:
-        The banks in file order, one per topic, and the rejected lines. Nuggets with an unknown
-        importance are kept without it, and a rejection reports how many there are.
+    The file is JSON or JSON lines, optionally compressed with gzip: `{topic_id: [text]}`, output of
+    the nuggetizer's `create` or `assign`, or a test bank of the Rubric workbench. Nuggets with an
+    unknown importance are kept without it, and a rejection reports how many there are.
 
     Raises:
         InputError: The file cannot be opened, is empty, or has an unknown format.

@@ -83,7 +83,6 @@ class Place:
     """Location of an item in its file.
 
     Attributes:
-        file: File name as given by the user.
         line: 1-based line number, or 0 if unknown.
         label: Unique label of the item within the file, such as "line-3", "item-3" or "row-3".
         content: Text of the item, cut to 2,000 characters.
@@ -316,15 +315,11 @@ def read_once(
     key_of: Callable[[_Read], Hashable],
     repeated: Callable[[_Read, int], Problem],
 ) -> tuple[tuple[_Read, ...], list[Rejection]]:
-    """Read items that must have unique keys.
+    """Read items, and reject those that are unreadable or have a duplicate key.
 
     Args:
-        items: Items of the file.
         key_of: Function that returns the key of a value.
         repeated: Function that describes a duplicate, from the value and the line of the first.
-
-    Returns:
-        The values, and a rejection for each unreadable or duplicate item.
     """
     values: dict[Hashable, _Read] = {}
     lines: dict[Hashable, int] = {}

@@ -1,8 +1,8 @@
 """Split text that contains several passages, as in a prompt.
 
-Passages are recognized by "[1] ...", "Document 2: ..." or "Document [3](Title: ...): ..." at the
-start of lines, numbered from 1 without gaps; by distinct PMIDs at the start of lines; or by
-elements such as `<document index="1">`. Ambiguous text is not split.
+Passages start with "[1] ...", "Document 2: ..." or "Document [3](Title: ...): ..." on a new line,
+numbered from 1 without gaps. They may also start with distinct PMIDs, or be elements such as
+`<document index="1">`. Ambiguous text is not split.
 """
 
 from __future__ import annotations

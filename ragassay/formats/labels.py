@@ -90,8 +90,6 @@ class LabelResult:
     """Labels of a file, and its rejected lines.
 
     Attributes:
-        labels: Labels in file order.
-        rejections: Labels that could not be read.
         format: "ragassay-labels", "ragassay-reviews", "rubric-workbench" or a format of answers.
         n_other: Number of reviews that belong to no labeling task.
     """
@@ -132,13 +130,9 @@ def read_labels(path: AnyPath) -> LabelResult:
 
 def _read_workbench(path: Path) -> LabelResult:
     result = read_graded_paragraphs(path)
-    labels = [
-        label
-        for query in result.queries
-        for paragraph in query.paragraphs
-        for label in _judgments(query.query_id, paragraph)
-    ]
-    return LabelResult(tuple(labels), result.rejections, RESPONSES.name)
+    pairs = ((query.query_id, one) for query in result.queries for one in query.paragraphs)
+    labels = tuple(label for pair in pairs for label in _judgments(*pair))
+    return LabelResult(labels, result.rejections, RESPONSES.name)
 
 
 def _judgments(query: str, paragraph: GradedParagraph) -> Iterator[HumanLabel]:

@@ -318,11 +318,9 @@ _ClustersFile = RootModel[dict[str, dict[str, dict[str, list[_MedaesqaSentence]]
 
 
 def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int], str]]]:
-    """Read the clusters of the answer sentences of each question.
+    """Read the cluster of each answer sentence, by question id and kind of cluster.
 
-    Returns:
-        Cluster of each sentence, by question id and kind of cluster. Sentences are identified by
-        system and 1-based number.
+    Sentences are identified by system and 1-based number.
 
     Raises:
         InputError: The file cannot be read, or has an invalid structure at the reported position.

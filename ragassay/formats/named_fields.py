@@ -51,8 +51,7 @@ def rename_fields(raw_fields: Mapping[str, object]) -> NamedFields:
         if name in raw_fields and name not in names.values():
             names[own] = name
     left = {key: value for key, value in raw_fields.items() if key not in names.values()}
-    source = find_sources(left)
-    if source is not None:
+    if (source := find_sources(left)) is not None:
         names["sources"] = source
     own_names = {name: own for own, name in names.items()}
     rest = {key: value for key, value in raw_fields.items() if key not in own_names}
@@ -167,8 +166,8 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
     for name, n in counts.items():
         answers = "1 answer has" if n == 1 else f"{n:,} answers have"
         notes.append(
-            f"{answers} texts in `{_escape_name(name)}` that were not read; "
-            f"name it with --map sources={_escape_name(name)}"
+            f"{answers} text in `{_escape_name(name)}` that was not read; "
+            f"to read it as sources, pass --map sources={_escape_name(name)}"
         )
     notes += filter(None, [turns_note(sum(bool(record.turns) for record in rows))])
     return tuple(notes)

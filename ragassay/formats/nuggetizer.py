@@ -157,14 +157,10 @@ CREATE_INPUT = Format(
 
 
 def drop_judged_below(record: Record, least: int) -> Record:
-    """Return a question without the candidates whose judgment is below a grade.
+    """Return a question without the candidates whose judgment is below the least grade.
 
     The nuggetizer's `create` also excludes them (`min_judgment`). Candidates without a judgment are
     kept.
-
-    Args:
-        record: Record from `read_create_input`.
-        least: Lowest accepted grade.
     """
     judged = [record.metadata.get(f"candidates.{i}.judgment") for i in range(len(record.sources))]
     kept = tuple(
@@ -208,11 +204,9 @@ def problems_of(odd: Sequence[OddLabel]) -> list[Problem]:
     if not odd:
         return []
     first = odd[0]
-    text = (
-        f"found {describe_value(first.given)}"
-        if first.given
-        else "the field is missing, null or empty"
-    )
+    text = "the field is missing, null or empty"
+    if first.given:
+        text = f"found {describe_value(first.given)}"
     more = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
     nuggets = "the nugget is" if len(odd) == 1 else "the nuggets are"
     problem = f"{text}{more}: {nuggets} used without it"

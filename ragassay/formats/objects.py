@@ -189,8 +189,7 @@ def response_parts(response: Any) -> ResponseParts:
     if _has(response, _RESPONSE):
         nodes = source_objects(response.source_nodes or ())
         return ResponseParts(str(response.response or ""), nodes)
-    reply = read_structured_reply(response)
-    if reply is None:
+    if (reply := read_structured_reply(response)) is None:
         raise InputError(
             f"the answer has the type {type(response).__name__}: pass text, a LlamaIndex response "
             "or a reply of a provider (OpenAI, Anthropic, Cohere, Gemini, ...)"

@@ -68,8 +68,7 @@ def write_values(values: Iterable[object], path: Path) -> None:
     """Write values as JSON lines."""
     with whole_file(path) as handle:
         for number, value in enumerate(values, start=1):
-            problem = find_bad_value(value)
-            if problem is not None:
+            if (problem := find_bad_value(value)) is not None:
                 raise InputError(
                     f"line {number} of {path} cannot be written: {problem.field}: {problem.text}"
                 )

@@ -147,16 +147,11 @@ def _describe_error(detail: ErrorDetails) -> tuple[str, str]:
 
 
 def missing_words(name: str, parent: object) -> tuple[str, str]:
-    """Describe a missing field, and suggest a similar field that is present.
-
-    Returns:
-        The problem and the expected content.
-    """
+    """Describe a missing field and the expected one, with a similar field if there is any."""
     names = " or ".join(f'"{one}"' for one in (name, *_ALTERNATIVES.get(name, ())))
     text = "the field is missing, or null"
     keys = [str(key) for key in parent] if is_mapping(parent) else []
-    close = close_name(name, keys)
-    if close is not None:
+    if (close := close_name(name, keys)) is not None:
         text = f"{text}; found '{close[:_MAX_SHOWN]}'"
     elif keys:
         text = f"{text}; found the fields {_list_keys(keys)}"

@@ -132,8 +132,7 @@ def _passages(value: object) -> object:
 def _text_as_context(value: object) -> object:
     if not isinstance(value, str):
         return value
-    match = _SOURCE.fullmatch(value)
-    if match is None:
+    if (match := _SOURCE.fullmatch(value)) is None:
         return {"context": value}
     return {"context": match["text"], "source": match["source"]}
 

@@ -267,8 +267,7 @@ def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
         raise ProblemError("scores", f"found {describe_value(scores)}", "an object: {…}")
     labels: list[HumanLabel | Problem] = []
     for field, mean in scores.items():
-        rubric = _AVERAGED.get(field)
-        if rubric is None:
+        if (rubric := _AVERAGED.get(field)) is None:
             known = " or ".join(_AVERAGED)
             labels.append(Problem(f"scores.{field[:60]}", "not a metric of USR", known))
         elif mean is not None:

@@ -90,9 +90,9 @@ def read_records(
     """Read answers from a file in any known format.
 
     Args:
-        path: JSON lines, a JSON array or document, CSV or TSV, optionally compressed with gzip;
-            Parquet; an Excel workbook; or a folder with YESciEval's workbooks of one split. The
-            format is recognized by the content.
+        path: JSON lines, a JSON array or document, CSV or TSV, all optionally compressed with gzip.
+            Also a Parquet file, an Excel workbook, or a folder with the YESciEval workbooks of one
+            split. The format is recognized by the content.
         limit: Maximum number of records, or None to read all.
         questions: Topics for TREC runs without questions, or the questions file of YESciEval
             answers if it is in another folder.
@@ -210,11 +210,10 @@ class _RecordReading:
 
     def _questions(self, items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
         """Yield the items, with an empty answer added to questions without an answer."""
-        pairs = (("question", "answer"), ("user_input", "response"))
+        pairs = [("question", "answer"), ("user_input", "response")]
         if self.columns:
-            pairs = (
-                (self.columns.get("question", "question"), self.columns.get("answer", "answer")),
-            )
+            question, answer = pairs[0]
+            pairs = [(self.columns.get(question, question), self.columns.get(answer, answer))]
         for item in items:
             if isinstance(item, Rejection):
                 yield item
@@ -319,11 +318,7 @@ def named_format(item: Item) -> Format | None:
 def _add_named_sources(
     record: Record, fields: Mapping[str, object], form: Format
 ) -> tuple[Record, dict[str, str]]:
-    """Add sources from a field that is not part of the record's format.
-
-    Returns:
-        The record, with the unread fields that contain text, and the name of the sources field.
-    """
+    """Add sources and unread fields that are not part of the format, and return their names."""
     others = {key: value for key, value in fields.items() if key not in form.fields}
     name = None if record.sources else find_sources(others)
     sources = read_sources(others.pop(name)) if name is not None else ()

@@ -55,14 +55,15 @@ def _each_has(name: str, inner: str) -> Callable[[Fields], bool]:
     return lambda fields: any(get_fields(one, inner) for one in each_object(get(fields, name)))
 
 
-def _first(values: list[Any], noun: str, reply: ReplyBuilder) -> Fields:
+def _first(fields: Fields, name: str, reply: ReplyBuilder) -> Fields:
+    values = get_list(fields, name)
     if len(values) > 1:
-        reply.report(f"only the first of {len(values)} {noun} is read")
+        reply.report(f"only the first of {len(values)} {name} is read")
     return next(each_object(values), {})
 
 
 def _read_choices(fields: Fields, reply: ReplyBuilder) -> None:
-    choice = _first(get_list(fields, "choices"), "choices", reply)
+    choice = _first(fields, "choices", reply)
     read_message(get_fields(choice, "message", "delta"), reply, fields)
 
 
@@ -81,10 +82,6 @@ def _output_messages(fields: Fields) -> list[Fields]:
 def _read_output(fields: Fields, reply: ReplyBuilder) -> None:
     for item in _output_messages(fields):
         read_content(get(item, "content"), reply)
-
-
-def _read_candidates(fields: Fields, reply: ReplyBuilder) -> None:
-    read_candidate(_first(get_list(fields, "candidates"), "candidates", reply), reply)
 
 
 def _read_thread(fields: Fields, reply: ReplyBuilder) -> None:
@@ -138,10 +135,6 @@ def _is_knowledge_base(fields: Fields) -> bool:
     return bool(get_text(get_fields(fields, "output"), "text")) and (has_parts or not cited)
 
 
-def _read_constructor(fields: Fields, reply: ReplyBuilder) -> None:
-    read_message(get_fields(fields, "kwargs", "data"), reply)
-
-
 def _is_constructor(fields: Fields) -> bool:
     inner = get_fields(fields, "kwargs", "data")
     return get(inner, "content") is not None and (
@@ -179,7 +172,7 @@ SHAPES: tuple[ReplyShape, ...] = (
     ReplyShape(
         "generate content (Gemini)",
         _each_has("candidates", "content"),
-        _read_candidates,
+        lambda fields, reply: read_candidate(_first(fields, "candidates", reply), reply),
         ("candidates",),
     ),
     ReplyShape(
@@ -209,13 +202,13 @@ SHAPES: tuple[ReplyShape, ...] = (
     ReplyShape(
         "serialized message (LangChain)",
         _is_constructor,
-        _read_constructor,
+        lambda fields, reply: read_message(get_fields(fields, "kwargs", "data"), reply),
         ("kwargs", "data", "lc"),
     ),
     ReplyShape(
         "message (Anthropic, OpenAI, LangChain)",
         _is_message,
-        lambda fields, reply: read_message(fields, reply),
+        read_message,
         ("content", "annotations", "citations", "context"),
     ),
     ReplyShape(

@@ -128,7 +128,6 @@ class StructuredReply:
     """Text, citations and sources of a provider's reply.
 
     Attributes:
-        text: Text of the answer.
         citations: Cited spans of the text with source ids.
         sources: Sources in the order of the reply. Their text is empty if the reply omits it.
         positions: 0-based positions of documents in the request, by source id.
@@ -241,8 +240,7 @@ class ReplyBuilder:
         Args:
             name: Id or URL from the provider. Defaults to the title, or else to a number.
             key: Key that identifies the source. Defaults to the name, or else to the title.
-            title: Title, or an empty string.
-            text: Text or quote from the source, or an empty string.
+            text: Text or quote from the source, if any.
             position: 0-based position among the documents of the request, if any.
             is_new: Whether to add a new source even if the key is known.
 
@@ -272,8 +270,8 @@ class ReplyBuilder:
     ) -> None:
         """Cite sources for a span of a block.
 
-        Without offsets, the whole block is cited; with only one, a single position. Spans beyond
-        the text are cut, and reported as a problem.
+        Without offsets, the whole block is cited. A single offset cites a position. Spans beyond
+        the text are cut and reported as a problem.
         """
         numbers = dict.fromkeys(sources)
         if not numbers:
@@ -288,7 +286,11 @@ class ReplyBuilder:
             first, last = max(first, 0), min(last, n_characters)
             if first > last or first >= n_characters:
                 return
-        self._add_span((block.start + first, block.start + last), numbers)
+        span = (block.start + first, block.start + last)
+        if span in self._spans or len(self._spans) < MAX_SPANS:
+            self._spans.setdefault(span, {}).update(numbers)
+        else:
+            self._n_too_many += 1
 
     def _span(
         self, block: ReplyBlock, start: int | None, end: int | None, quoted: str, unit: Unit
@@ -299,18 +301,12 @@ class ReplyBuilder:
         first = start if start is not None else 0
         return block.locate(first, end if end is not None else first, quoted, unit)
 
-    def _add_span(self, span: tuple[int, int], numbers: Iterable[int]) -> None:
-        if span not in self._spans and len(self._spans) >= MAX_SPANS:
-            self._n_too_many += 1
-            return
-        self._spans.setdefault(span, {}).update(dict.fromkeys(numbers))
-
     def report(self, problem: str) -> None:
         """Record a problem with the reply."""
         self._problems.append(problem)
 
     def build(self) -> StructuredReply:
-        """Return the reply, with distinct ids and with citations in text order."""
+        """Return the reply, with unique source ids and citations in text order."""
         if self._n_too_many:
             self.report(f"{self._n_too_many} citations more than {MAX_SPANS:,} were not read")
         names = [source.name for source in self._sources]

@@ -20,6 +20,7 @@ from ragassay.formats.reply_builder import (
 )
 from ragassay.formats.values import parse_json
 
+_POSITION_NAMES = ("document_index", "search_result_index")
 _NO_EVIDENCE = frozenset({"file_path"})
 """Types of annotations that refer to a file written by the model."""
 
@@ -57,8 +58,7 @@ def _read_block(part: Fields, reply: ReplyBuilder, before: list[ReplyBlock]) -> 
     if kind in ("thinking", "reasoning", "redacted_thinking") or get(part, "thought") is True:
         return []
     if is_mapping(text):  # OpenAI Assistants
-        value = get_text(text, "value")
-        notes = get(text, "annotations")
+        value, notes = get_text(text, "value"), get(text, "annotations")
     else:
         value, notes = get_text(part, "text", "refusal"), get(part, "annotations")
     if not value:
@@ -81,13 +81,8 @@ def _read_reference(part: Fields, before: list[ReplyBlock], reply: ReplyBuilder)
     ids = [str(one) for one in get_list(part, "reference_ids") if isinstance(one, int | str)]
     sources = [reply.add_source(name) for name in ids]
     if not ids and get_text(part, "url", "title"):
-        sources = [
-            reply.add_source(
-                get_text(part, "url"),
-                title=get_text(part, "title"),
-                text=get_text(part, "description"),
-            )
-        ]
+        title, text = get_text(part, "title"), get_text(part, "description")
+        sources = [reply.add_source(get_text(part, "url"), title=title, text=text)]
     if before:
         end = len(before[-1].text)
         reply.cite(before[-1], sources, end, end)
@@ -99,9 +94,8 @@ def read_quote(citation: Fields, reply: ReplyBuilder) -> int:
     """Add the source of an Anthropic or Bedrock citation, with the quoted text."""
     location = get_fields(citation, "location")
     inner = next((part for part in location.values() if is_mapping(part)), location)
-    position = get_number(citation, "document_index", "search_result_index")
-    if position is None:
-        position = get_number(inner, "document_index", "search_result_index")
+    positions = (get_number(one, *_POSITION_NAMES) for one in (citation, inner))
+    position = next((position for position in positions if position is not None), None)
     title = get_text(citation, "document_title", "title")
     name = get_text(citation, "file_id", "url", "source") or get_text(inner, "url", "source")
     parts = (get_text(part, "text") for part in each_object(get(citation, "source_content")))
@@ -152,7 +146,7 @@ def _add_annotated(
     excerpt = get_text(fields, "cited_text", "quote") or source_text({**fields, "text": None})
     if start is not None and end is not None and block.text[start:end] == excerpt:
         excerpt = ""  # LangChain's Gemini integration quotes the answer, not the source.
-    position = get_number(get_fields(fields, "extras"), "document_index", "search_result_index")
+    position = get_number(get_fields(fields, "extras"), *_POSITION_NAMES)
     key = f"document {position}" if position is not None and not name else ""
     source = reply.add_source(name, key=key, title=title, text=excerpt, position=position)
     return source, start, end

@@ -86,13 +86,9 @@ class CorpusResult:
 def read_corpus(path: AnyPath) -> CorpusResult:
     """Read a corpus from JSON lines or a JSON array, optionally compressed with gzip.
 
-    Args:
-        path: Objects with `pmid`, `id` or `docid`; `abstract`, `text` or `contents`; and optionally
-            `title` and the fields of an `Article`. A text may be a list of sentences. Other fields
-            are ignored.
-
-    Returns:
-        The documents, and a rejection for each line that is unreadable or repeats an id.
+    Documents have `pmid`, `id` or `docid`; `abstract`, `text` or `contents`; and optionally `title`
+    and the fields of an `Article`. A text may be a list of sentences. Other fields are ignored.
+    Lines that repeat an id are rejected.
 
     Raises:
         InputError: The file is missing or empty, or contains no documents.
@@ -139,15 +135,11 @@ def _document(item: Item, lines: dict[str, int]) -> Document:
 def read_columns(
     path: Path, add: Callable[[int, list[str]], Problem | None], separator: str | None = None
 ) -> list[Rejection]:
-    """Split each line of a file into columns, and pass them to a function.
+    """Pass the columns of each line to a function, and return the rejected lines.
 
     Args:
-        path: Text file, optionally compressed with gzip.
         add: Function of a line's number and columns that returns a problem or None.
         separator: Column separator. Defaults to whitespace.
-
-    Returns:
-        A rejection for each line with a problem.
     """
     rejections: list[Rejection] = []
     junk = JunkCount(path)
@@ -192,15 +184,11 @@ _GRADE = re.compile("-?[0-9]{1,9}")
 
 
 def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection]]:
-    """Read the relevance grades of documents by query.
+    """Read the relevance grades of documents by query, and the rejected lines.
 
-    Args:
-        path: Text file with trec_eval's columns `qid 0 docid grade`, or with the columns
-            `qid docid grade` and an optional header (BEIR); optionally compressed with gzip.
-
-    Returns:
-        The grades, and the rejected lines. If a document has several grades, the first is used and
-        the others are rejected.
+    The file has trec_eval's columns `qid 0 docid grade`, or BEIR's columns `qid docid grade` with
+    an optional header, and may be compressed with gzip. If a document has several grades, the first
+    is used and the others are rejected.
 
     Raises:
         InputError: The file cannot be opened, or contains no judgments.
@@ -217,8 +205,7 @@ def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection
             if number == 1 and len(columns) == 3 and grade.isalpha():
                 return None  # header
             return Problem("grade", f"found {describe_value(grade)}", "a whole number")
-        first = grades.get(query, {}).get(document)
-        if first is not None:
+        if (first := grades.get(query, {}).get(document)) is not None:
             text = f"{found_text(document)} already has the grade {first} for {found_text(query)}"
             return Problem("docid", text, "one grade for each document")
         grades.setdefault(query, {})[document] = int(grade)
@@ -238,28 +225,19 @@ def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: AnyPath) -> None:
     Raises:
         InputError: An id is empty or contains whitespace, or the file cannot be written.
     """
-    path = Path(path)
-    write_columns(
-        ((query, "0", name, str(grade)) for query in qrels for name, grade in qrels[query].items()),
-        path,
-    )
+    rows = ((query, "0", name, str(n)) for query in qrels for name, n in qrels[query].items())
+    write_columns(rows, Path(path))
 
 
 def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read the texts of queries.
+    """Read the texts of queries by id, and the rejected lines.
 
-    Args:
-        path: JSON lines with an id (`id`, `_id`, `query_id`, `qid`) and a text (`text`, `query`,
-            `claim`, `question`), or lines `qid TAB text`; optionally compressed with gzip.
-
-    Returns:
-        The texts by id, and the rejected lines.
+    The file contains lines `qid TAB text`, or JSON lines with an id (`id`, `_id`, `query_id` or
+    `qid`) and a text (`text`, `query`, `claim` or `question`), and may be compressed with gzip.
 
     Raises:
         InputError: The file cannot be opened, or contains no queries.
     """
-    if ".json" in path.name:
-        return _json_queries(path)
     queries: dict[str, str] = {}
 
     def add(number: int, columns: list[str]) -> Problem | None:
@@ -270,22 +248,19 @@ def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         queries[columns[0]] = columns[1]
         return None
 
-    rejections = read_columns(path, add, "\t")
+    if ".json" in path.name:
+        pairs, rejections = read_once(
+            iter_items(path),
+            read=_json_query,
+            key_of=lambda query: query[0],
+            repeated=lambda query, _: _repeated_query_problem(query[0]),
+        )
+        queries.update(pairs)
+    else:
+        rejections = read_columns(path, add, "\t")
     if not queries:
         raise nothing_in(path, "queries", rejections)
     return queries, rejections
-
-
-def _json_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    queries, rejections = read_once(
-        iter_items(path),
-        read=_json_query,
-        key_of=lambda query: query[0],
-        repeated=lambda query, _: _repeated_query_problem(query[0]),
-    )
-    if not queries:
-        raise nothing_in(path, "queries", rejections)
-    return dict(queries), rejections
 
 
 def _json_query(item: Item) -> tuple[str, str]:
@@ -333,11 +308,9 @@ class RetrievalRun:
 
 
 def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
-    """Read rankings in TREC run format, optionally compressed with gzip.
+    """Read rankings in TREC run format, optionally compressed with gzip, and the rejected lines.
 
-    Returns:
-        The rankings, and the rejected lines. Lines with another tag than the first line, and
-        repeated documents of a query, are rejected.
+    Lines with another tag than the first line, and repeated documents of a query, are rejected.
 
     Raises:
         InputError: The file cannot be opened, or contains no rankings.
@@ -353,8 +326,7 @@ def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
         query, _, name, rank, score, own_tag = columns
         if not _RANK.fullmatch(rank):
             return Problem("rank", f"found {describe_value(rank)}", "a whole number")
-        number = _score(score)
-        if number is None:
+        if (number := _score(score)) is None:
             return Problem("score", f"found {describe_value(score)}", "a finite number")
         if name in rankings.get(query, {}):
             text = f"{found_text(query)} already ranks {found_text(name)}"

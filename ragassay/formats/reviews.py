@@ -159,8 +159,7 @@ class ReviewedRun:
         sentence, _, rest = review.item.partition("/")
         item = {"relevance": "", "citation": rest, "racar": sentence}.get(task, review.item)
         if task == "nugget":
-            nugget = self._gold_nugget(review)
-            if nugget is None:
+            if (nugget := self._gold_nugget(review)) is None:
                 return None
             item = nugget
         return HumanLabel(
@@ -192,13 +191,11 @@ class ReviewedRun:
             sentence = _sentence(verdict, evaluation)
             if isinstance(span, EvidenceSpan) and sentence and review.value in get_args(Verdict):
                 yield self._row(
-                    review,
+                    *(review, evaluation),
                     claim=sentence.text,
                     evidence=span.text,
                     title=span.title,
                     label=review.value,
-                    question=evaluation.question,
-                    topic=evaluation.topic,
                 )
 
     def nuggets(self) -> Iterator[Item]:
@@ -211,13 +208,7 @@ class ReviewedRun:
             elif review.value is not True:
                 continue
             if sentence and all(texts) and texts:
-                yield self._row(
-                    review,
-                    sentence=sentence.text,
-                    nuggets=texts,
-                    question=evaluation.question,
-                    topic=evaluation.topic,
-                )
+                yield self._row(review, evaluation, sentence=sentence.text, nuggets=texts)
 
     def matches(self) -> dict[str, frozenset[tuple[int, int]]]:
         """Return the matched nuggets of each record whose gold nuggets were all reviewed.
@@ -243,8 +234,9 @@ class ReviewedRun:
                 if evaluation and verdict.item == item:
                     yield review, verdict, evaluation
 
-    def _row(self, review: Review, **fields: object) -> Item:
+    def _row(self, review: Review, evaluation: Evaluation, **fields: object) -> Item:
         line = self._lines[review.id]
+        fields |= {"question": evaluation.question, "topic": evaluation.topic}
         place = Place(str(self.file), line, f"line-{line}", review.model_dump_json())
         return Item(place, {name: one for name, one in fields.items() if one is not None})
 

@@ -93,7 +93,6 @@ def with_columns(
     in `OWN_NAMES` by their own name. All other columns become metadata.
 
     Args:
-        items: Items of a file or a list.
         columns: Column of each field, or a path to its value such as `inputs.question`.
         name: File name for error messages.
         tally: Counter of the fields recognized by common names.
@@ -111,11 +110,9 @@ def with_columns(
             keys = dict.fromkeys(key for fields in rows for key in _shown_keys(fields))
             raise InputError(f"{name} has no column {column!r}: it has {', '.join(keys) or 'none'}")
     for item in chain(head, stream):
-        yield (
-            replace(item, fields=_rename_fields(item.fields, columns, tally))
-            if isinstance(item, Item)
-            else item
-        )
+        if isinstance(item, Item):
+            item = replace(item, fields=_rename_fields(item.fields, columns, tally))
+        yield item
 
 
 def _shown_keys(fields: Mapping[str, object]) -> Iterator[str]:
@@ -174,7 +171,6 @@ class _ColumnGroup:
     """Rows of the same answer.
 
     Attributes:
-        first: First row.
         rows: One source per row.
         seen: Sources as text, to recognize duplicates.
         answer: Name and value of the first answer that is not empty.
@@ -200,8 +196,7 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
             continue
         rows = rename_fields(item.fields).fields.get("sources")
         row = rows[0] if is_list(rows) and len(rows) == 1 else rows
-        group = groups.get(key)
-        if group is None:
+        if (group := groups.get(key)) is None:
             groups[key] = group = _ColumnGroup(item, [row], {as_text(row)}, _answer_of(item.fields))
             order.append(group)
         elif as_text(row) in group.seen:

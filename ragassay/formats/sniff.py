@@ -124,13 +124,10 @@ def sniff(
     name: str,
     by_shape: Callable[[Item], Format | None] = lambda item: None,
 ) -> tuple[Format, Iterator[Item | Rejection]]:
-    """Determine the format from the first matching object among the first 1,000.
+    """Return the format of the first matching object among the first 1,000, and all items.
 
     Args:
         by_shape: Fallback that determines the format of an object from its structure.
-
-    Returns:
-        The format, and an iterator over all items.
 
     Raises:
         InputError: There are no items, or none has a known format.

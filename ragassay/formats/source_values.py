@@ -169,8 +169,7 @@ def _named_text(part: dict[str, object]) -> dict[str, object] | None:
 def _text_of(part: dict[str, object], levels: int) -> tuple[str | None, str]:
     """Return the text of a source and its key."""
     for key in find_all(part, TEXT_NAMES):
-        text = _join_texts(part[key])
-        if text is not None:
+        if (text := _join_texts(part[key])) is not None:
             return text, key
     for name in INNER_NAMES if levels else ():
         inner = part.get(name)
@@ -239,8 +238,7 @@ def _scalar(part: Mapping[str, object], names: tuple[str, ...]) -> object:
 def _object_rows(value: dict[str, object], levels: int) -> list[object] | None:
     wrapped = find_name(value, _WRAPPERS)
     if wrapped and (is_list(value[wrapped]) or is_object(value[wrapped])):
-        rows = _rows(value[wrapped], levels - 1)
-        if rows is not None:
+        if (rows := _rows(value[wrapped], levels - 1)) is not None:
             return _with_ids(rows, value.get("ids"), value.get("metadatas"))
     row = source_row(value)
     if is_object(row) and "text" in row:

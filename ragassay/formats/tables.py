@@ -108,7 +108,6 @@ def _delimiter(head: Sequence[RawLine]) -> str:
         return ""
     try:
         text = head[0].data.decode("utf-8")
-        split = {mark: next(csv.reader([text], delimiter=mark), []) for mark in _DELIMITERS}
         split = {char: next(csv.reader([text], delimiter=char), []) for char in _DELIMITERS}
     except (UnicodeDecodeError, csv.Error):
         return ""
@@ -214,16 +213,12 @@ def _cells(columns: Sequence[str], values: Sequence[object]) -> dict[str, object
         return Problem("", f"found {len(values)} cells", f"{len(columns)}, as in the first row")
     named = [(name, value) for name, value in zip(columns, values, strict=True) if name]
     for name, value in named:
-        if (
-            isinstance(value, str)
-            and not value.isascii()
-            and (wrong := _describe_bad_encoding(value))
-        ):
-            return Problem(name, wrong, "text in UTF-8")
+        if isinstance(value, str) and not value.isascii() and (error := _encoding_error(value)):
+            return Problem(name, error, "text in UTF-8")
     return {name: _cell(value) for name, value in named}
 
 
-def _describe_bad_encoding(text: str) -> str:
+def _encoding_error(text: str) -> str:
     """Describe the encoding error in a cell, or return an empty string if there is none."""
     try:
         text.encode("utf-8")

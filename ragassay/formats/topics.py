@@ -70,10 +70,7 @@ class TopicRow(Row):
 
 
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read the questions of topics from CSV, TSV, JSON or JSON lines, recognized by content.
-
-    Returns:
-        The questions by topic id, and the rejected topics.
+    """Read the questions by topic id, and the rejected topics, from CSV, TSV, JSON or JSON lines.
 
     Raises:
         InputError: The file cannot be opened, or contains no topics.

@@ -47,6 +47,7 @@ from ragassay.formats.trec_rag import (
     REFERENCES,
     RunMetadataRow,
     kept_references,
+    metadata_row,
     references_of,
     run_record,
 )
@@ -262,20 +263,17 @@ def biogen_2024_row(record: Record) -> JsonRow:
 
 
 def _text(record: Record) -> str:
+    """Return the text of an answer, in which sources are cited by id."""
     if not isinstance(record.answer, str):
         return " ".join(_mark_sentence(record, sentence) for sentence in record.answer)
-    uncut = record.metadata.get(UNCUT, "")
-    return uncut if cut_lists(uncut) == record.answer else _by_id(record)
 
-
-def _by_id(record: Record) -> str:
-    """Return the text of an answer with cited positions of sources replaced by their ids."""
-
-    def by_id(match: re.Match[str]) -> str:
+    def replace_positions(match: re.Match[str]) -> str:
         pmids = document_ids(_split(match[1]), record.sources)
         return f"[{', '.join(pmids)}]" if pmids != _split(match[1]) else match[0]
 
-    return _MARKER.sub(by_id, str(record.answer))
+    uncut = record.metadata.get(UNCUT, "")
+    is_uncut = cut_lists(uncut) == record.answer
+    return uncut if is_uncut else _MARKER.sub(replace_positions, record.answer)
 
 
 def _mark_sentence(record: Record, sentence: SentenceInput) -> str:
@@ -301,7 +299,7 @@ def _check_pmids(record: Record, pmids: Sequence[str], n_present: int) -> None:
 
 def biogen_2025_a_row(record: Record) -> JsonRow:
     """Convert a record to a line for task A."""
-    metadata = _metadata_row(record, "qa_id")
+    metadata = metadata_row(record, "qa_id", "question")
     sentences = sentences_of(record)
     contradicted = _read_contradicted(record, len(sentences))
     row: JsonRow = {
@@ -316,16 +314,6 @@ def biogen_2025_a_row(record: Record) -> JsonRow:
         ],
     }
     return restore_metadata(row, record.metadata, {CONTRADICTED})
-
-
-def _metadata_row(record: Record, topic: str) -> JsonRow:
-    team, run = team_and_run(record)
-    return {
-        "team_id": team,
-        "run_id": run,
-        topic: record.topic or record.id,
-        "question": record.question,
-    }
 
 
 def _read_contradicted(record: Record, n_sentences: int) -> Sequence[object]:
@@ -347,7 +335,7 @@ def _bad_contradicted(record: Record, problem: str) -> InputError:
 
 def biogen_2025_b_row(record: Record) -> JsonRow:
     """Convert a record to a line for task B."""
-    metadata = _metadata_row(record, "topic_id")
+    metadata = metadata_row(record, "topic_id", "question")
     if "answer" in record.metadata:
         metadata["answer"] = record.metadata["answer"]
     row: JsonRow = {

@@ -329,19 +329,17 @@ def rag_2024_row(record: Record) -> JsonRow:
 
 def rag_2025_row(record: Record) -> JsonRow:
     """Convert a record to a line of a 2025 run."""
-    team, run = team_and_run(record)
+    metadata = metadata_row(record, "narrative_id", "narrative")
     references, sentences = _numbered_sentences(record, ids_allowed=True)
-    row: JsonRow = {
-        "metadata": {
-            "team_id": team,
-            "run_id": run,
-            "narrative_id": record.topic or record.id,
-            "narrative": record.question,
-        },
-        "references": references,
-        "answer": sentences,
-    }
+    row: JsonRow = {"metadata": metadata, "references": references, "answer": sentences}
     return restore_metadata(row, record.metadata, {REFERENCES})
+
+
+def metadata_row(record: Record, topic: str, question: str) -> JsonRow:
+    """Return the metadata of an answer, with the given names for topic and question."""
+    team, run = team_and_run(record)
+    ids = {"team_id": team, "run_id": run}
+    return ids | {topic: record.topic or record.id, question: record.question}
 
 
 def _numbered_sentences(record: Record, *, ids_allowed: bool) -> tuple[list[str], list[JsonRow]]:

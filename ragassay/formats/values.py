@@ -173,8 +173,7 @@ def literal(text: str) -> object:
             value = ast.literal_eval(_with_commas(stripped))
         except (ValueError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
             return text
-    problem = find_bad_value(value)
-    if problem is not None:
+    if (problem := find_bad_value(value)) is not None:
         raise wrong(problem.text, problem.expected)
     return list(value) if isinstance(value, tuple) else value
 
@@ -246,8 +245,7 @@ def _plain_container(value: object, path: _Path, depth: int) -> object:
     tolist: Callable[[], object] | None = getattr(value, "tolist", None)
     if callable(tolist):
         return _plain(tolist(), path, depth - 1)
-    passage = passage_fields(value)
-    if passage is not None:
+    if (passage := passage_fields(value)) is not None:
         return _plain_mapping(passage, path, depth - 1)
     kind = type(value).__name__
     text = f"found a value of type {kind}"

@@ -111,11 +111,7 @@ def find_questions(answers: Path) -> Path:
 
 
 def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejection]]:
-    """Read a questions file.
-
-    Returns:
-        The questions by id, and the rejected lines.
-    """
+    """Read a questions file, and return the questions by id and the rejected lines."""
     rows, rejections = read_once(
         iter_items(path),
         read=lambda item: parse(QuestionRow, item.fields),
@@ -189,8 +185,7 @@ class _SynthesisRow:
 def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Record:
     """Convert an answer to a record with the id `question_id/generator/variant[/target_rubric]`."""
     row = parse(RatedAnswerRow, item.fields)
-    question = questions.get(row.question_id)
-    if question is None:
+    if (question := questions.get(row.question_id)) is None:
         text = f"the questions file has no {found_text(row.question_id)}"
         raise ProblemError("question_id", text, "the id of a question in it")
     return _of_rated(row).record(question.text, question.sources, kept_fields(row))

@@ -250,9 +250,11 @@ def test_how_the_input_was_read_is_noted_for_the_run():
     rows = [{"query": "Q?", "output": "A.", "blob": ["Drug A lowered pressure by far."]}] * 2
     assert read_job(rows).notes == (
         "Read `query` as question, `output` as answer.",
-        "2 answers have texts in `blob` that were not read; name it with --map sources=blob",
+        "2 answers have text in `blob` that was not read; "
+        "to read it as sources, pass --map sources=blob",
     )
     assert read_job(ROWS).notes == ("Read `ground_truth` as reference, `contexts` as sources.",)
     assert read_job(read_job(rows).records).notes == (
-        "2 answers have texts in `blob` that were not read; name it with --map sources=blob",
+        "2 answers have text in `blob` that was not read; "
+        "to read it as sources, pass --map sources=blob",
     )

@@ -165,7 +165,7 @@ def test_what_was_read_as_what_and_what_was_not_read_is_said(tmp_path):
     code, _, told = call(path, out)
     assert code == 0
     assert "Read `query` as question, `output` as answer." in told
-    assert "1 answer has texts in `blob` that were not read" in told
+    assert "1 answer has text in `blob` that was not read" in told
     assert call(path, out, "--map", "sources=blob")[0] == 0
     (record,) = read_records(out).records
     assert [one.text for one in record.sources] == row["blob"]

@@ -195,10 +195,10 @@ _ROWS: Mapping[str, Callable[[QAPair, Paper], JsonRow]] = {
 
 
 def _by_paper(pairs: Sequence[QAPair]) -> dict[str, list[QAPair]]:
-    found: dict[str, list[QAPair]] = {}
+    by_paper: dict[str, list[QAPair]] = {}
     for pair in pairs:
-        found.setdefault(pair.paper, []).append(pair)
-    return found
+        by_paper.setdefault(pair.paper, []).append(pair)
+    return by_paper
 
 
 def _write_banks(pairs: Sequence[QAPair], papers: Mapping[str, Paper], path: Path) -> int:

@@ -124,13 +124,8 @@ class PaperFile:
 def read_papers(path: AnyPath) -> PaperFile:
     """Read papers from a file, or from all files in a folder and its subfolders.
 
-    Args:
-        path: A file or folder. Files may be compressed with gzip. Hidden files in a folder are
-            ignored. Papers without an id are identified by file name, or by path within the folder,
-            without extension.
-
-    Returns:
-        The papers, and a rejection for each unreadable file or line and each repeated id.
+    Files may be compressed with gzip. Hidden files in a folder are ignored. The id of a paper
+    defaults to the file name, or the path within the folder, without extension.
 
     Raises:
         InputError: The path does not exist, cannot be opened, or is a folder without files.
@@ -165,11 +160,10 @@ def files_of(path: Path) -> list[tuple[Path, str]]:
     """Return the files to read, sorted by path, with the default id of their papers."""
     if not path.is_dir():
         return [(path, _stem(path.name))]
-    inside = sorted(file for file in path.rglob("*") if file.is_file())
-    relative_paths = [(file, file.relative_to(path)) for file in inside]
+    inside = {file: file.relative_to(path) for file in path.rglob("*") if file.is_file()}
     files = [
         (file, _stem(relative.as_posix()))
-        for file, relative in relative_paths
+        for file, relative in sorted(inside.items())
         if not any(part.startswith(".") for part in relative.parts)
     ]
     if not files:
@@ -193,7 +187,9 @@ _Read = Iterator[tuple[Paper | Rejection, Place]]
 
 
 def _read_file(path: Path, name: str) -> _Read:
-    head = _head(path)
+    head = _read_start(path, 1024)
+    if isinstance(head, bytes) and not head.strip():
+        head = Problem("", "the file is empty", _FORMS)
     if isinstance(head, Problem):
         place = Place(str(path), 0, name, "")
         yield place.reject(head), place
@@ -207,15 +203,12 @@ def _read_file(path: Path, name: str) -> _Read:
         yield from _read_text(path, name)
 
 
-def _head(path: Path) -> bytes | Problem:
+def _read_start(path: Path, n_bytes: int) -> bytes | Problem:
     try:
         with open_binary(path) as handle:
-            head = handle.read(1024)
+            return handle.read(n_bytes)
     except DAMAGE as error:
         return Problem("", damage_text(error), "a complete file")
-    if not head.strip():
-        return Problem("", "the file is empty", _FORMS)
-    return head
 
 
 def _opens_json(head: bytes) -> bool:
@@ -231,12 +224,8 @@ def _is_utf16_xml(head: bytes) -> bool:
 
 def read_bytes(path: Path) -> bytes | Problem:
     """Return the unpacked content of a file, or a problem if it is damaged or too large."""
-    try:
-        with open_binary(path) as handle:
-            data = handle.read(MAX_FILE_BYTES + 1)
-    except DAMAGE as error:
-        return Problem("", damage_text(error), "a complete file")
-    if len(data) > MAX_FILE_BYTES:
+    data = _read_start(path, MAX_FILE_BYTES + 1)
+    if isinstance(data, bytes) and len(data) > MAX_FILE_BYTES:
         return Problem("", f"the file has more than {MAX_FILE_BYTES:,} bytes", "a smaller file")
     return data
 

@@ -73,13 +73,14 @@ def read_jats(article: Element, name: str) -> Paper | Problem:
     """
     for element in article.iter("*"):
         element.tag = QName(element).localname
-    meta = article.find("front/article-meta")
+    if (meta := article.find("front/article-meta")) is None:
+        meta = article.makeelement("article-meta")
     sections = tuple(_sections(article, meta))
     if not sections:
         return Problem("article", "neither an abstract nor a body", "an article with text")
     return Paper(
         id=_id(meta) or plain_id(name),
-        title=text_of(_find(meta, "title-group/article-title")),
+        title=text_of(meta.find("title-group/article-title")),
         sections=sections,
         keywords=_keywords(meta),
         journal=text_of(article.find("front/journal-meta//journal-title")),
@@ -87,12 +88,8 @@ def read_jats(article: Element, name: str) -> Paper | Problem:
     )
 
 
-def _find(element: Element | None, path: str) -> Element | None:
-    return None if element is None else element.find(path)
-
-
-def _id(meta: Element | None) -> str:
-    ids = {one.get("pub-id-type"): text_of(one) for one in _all(meta, "article-id")}
+def _id(meta: Element) -> str:
+    ids = {one.get("pub-id-type"): text_of(one) for one in meta.findall("article-id")}
     kind = next((kind for kind in _ID_TYPES if ids.get(kind)), None)
     if kind is None:
         return ""
@@ -101,29 +98,20 @@ def _id(meta: Element | None) -> str:
     return plain_id(ids[kind])
 
 
-def _all(element: Element | None, path: str) -> list[Element]:
-    return [] if element is None else element.findall(path)
-
-
-def _keywords(meta: Element | None) -> tuple[str, ...]:
-    groups = [
-        group
-        for group in _all(meta, "kwd-group")
-        if "abbr" not in (group.get("kwd-group-type") or "").lower()
-    ]
+def _keywords(meta: Element) -> tuple[str, ...]:
+    groups = meta.findall("kwd-group")
+    groups = [one for one in groups if "abbr" not in (one.get("kwd-group-type") or "").lower()]
     english = [group for group in groups if (_attribute(group, "lang") or "en").startswith("en")]
-    names = (
-        text_of(kwd)
-        for group in english or groups
-        for kwd in group.iter("kwd", "compound-kwd-part")
+    keywords = (
+        one for group in english or groups for one in group.iter("kwd", "compound-kwd-part")
     )
-    return tuple(dict.fromkeys(name.strip(" .,;") for name in names if name.strip(" .,;")))
+    names = (text_of(keyword).strip(" .,;") for keyword in keywords)
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
-def _licence(meta: Element | None) -> str:
+def _licence(meta: Element) -> str:
     """Return the URL of the license, or else its text or type."""
-    licence = _find(meta, "permissions/license")
-    if licence is None:
+    if (licence := meta.find("permissions/license")) is None:
         return ""
     links = (_attribute(one, "href") for one in licence.iter("ext-link", "uri"))
     candidates = (
@@ -140,14 +128,14 @@ def _attribute(element: Element, name: str) -> str:
     return next((str(v) for k, v in element.attrib.items() if QName(k).localname == name), "")
 
 
-def _sections(article: Element, meta: Element | None) -> Iterator[PaperSection]:
-    abstracts = _all(meta, "abstract")
+def _sections(article: Element, meta: Element) -> Iterator[PaperSection]:
+    abstracts = meta.findall("abstract")
     main = [one for one in abstracts if not one.get("abstract-type")] or abstracts
     for one in main:
         yield from _read_article(one, ("Abstract",), "abstract")
     yield from _read_article(article.find("body"), (), "body")
     yield from _floats(article.find("floats-group"))
-    for one in (*(one for one in abstracts if one not in main), *_all(meta, "trans-abstract")):
+    for one in (*(one for one in abstracts if one not in main), *meta.findall("trans-abstract")):
         yield from _read_article(one, ("Abstract",), "back")
     yield from _read_article(article.find("back"), (), "back")
 
@@ -183,16 +171,13 @@ def _read_article(
 
 
 def _notes(notes: list[Element], path: tuple[str, ...]) -> Iterator[PaperSection]:
-    lines = [line for note in notes for line in _note_lines(note)]
+    single = (
+        one for note in notes for one in (note.iter("fn") if note.tag == "fn-group" else [note])
+    )
+    lines = [line for one in single for line in lines_of(one)]
     if lines:
         title = " / ".join((*path, "Notes"))
         yield PaperSection(title=title, text="\n".join(lines), kind="back")
-
-
-def _note_lines(note: Element) -> list[str]:
-    if note.tag != "fn-group":
-        return lines_of(note)
-    return [line for one in note.iter("fn") for line in lines_of(one)]
 
 
 def _floats(group: Element | None) -> Iterator[PaperSection]:
@@ -215,8 +200,7 @@ def _float(element: Element) -> Iterator[PaperSection]:
     captioned = element.find("caption")
     if captioned is None and element.tag not in _NAMES:
         captioned = element
-    caption = [*lines_of(captioned), *notes]
-    if caption:
+    if caption := [*lines_of(captioned), *notes]:
         yield PaperSection(title=label, text="\n".join(caption), kind="caption")
     rows = table_text(element) if element.tag == "table-wrap" else ""
     if rows:
@@ -224,13 +208,8 @@ def _float(element: Element) -> Iterator[PaperSection]:
 
 
 def _foot_lines(foot: Element) -> list[str]:
-    notes = [line for one in foot.iter("fn") for line in _label_note(one)]
-    return [*lines_of(foot), *notes]
-
-
-def _label_note(note: Element) -> list[str]:
-    label, text = text_of(note.find("label")), text_of(note)
-    return [f"{label} {text}".strip()] if text else []
+    notes = ((text_of(one.find("label")), text_of(one)) for one in foot.iter("fn"))
+    return [*lines_of(foot), *(f"{label} {text}".strip() for label, text in notes if text)]
 
 
 def _references(element: Element) -> Iterator[PaperSection]:
@@ -242,26 +221,21 @@ def _references(element: Element) -> Iterator[PaperSection]:
 
 def _reference(ref: Element) -> str:
     label = text_of(ref.find("label")).strip("[].()")
-    texts = [
-        text_of(one) if _has_own_text(one) else _join_with_spaces(one)
-        for one in ref.iter("mixed-citation", "element-citation", "nlm-citation", "note")
-    ]
+    citations = ref.iter("mixed-citation", "element-citation", "nlm-citation", "note")
+    texts = map(_citation_text, citations)
     return flat(f"{label}. {'; '.join(texts)}" if label else "; ".join(texts))
 
 
-def _has_own_text(element: Element) -> bool:
-    """Return whether an element has text, such as a comma, between its children."""
+def _citation_text(element: Element) -> str:
+    """Return the text of a citation, with its parts joined if nothing separates them."""
     between = (element.text, *(child.tail for child in element))
-    return any(text and text.strip() for text in between)
-
-
-def _join_with_spaces(element: Element) -> str:
-    """Return the texts of an element's descendants joined with spaces."""
+    if any(text and text.strip() for text in between):
+        return text_of(element)
     return flat(" ".join(flat(text) for text in element.itertext() if text.strip()))
 
 
 MAX_ARTICLE_BYTES = 64 * 1024 * 1024
-"""Maximum number of bytes without the end of an article, which bounds the memory."""
+"""Maximum number of bytes without the end of an article, which limits the memory use."""
 
 _CHUNK_BYTES = 64 * 1024
 _EXPECTED = "a JATS article or a set of articles"
@@ -288,7 +262,7 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
         remove_pis=True,
     )
     count = 0
-    for trouble in _feed_parser(path, parser):
+    for failure in _feed_parser(path, parser):
         for _, element in parser.read_events():
             place = _place(path, element)
             if declares_entities(element):
@@ -300,9 +274,9 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
             )
             yield place.reject(paper) if isinstance(paper, Problem) else paper, place
             forget(element)
-        if trouble is not None and not (count and trouble[1].field == "root"):
-            place = Place(str(path), trouble[0], name, "")
-            yield place.reject(trouble[1]), place
+        if failure is not None and not (count and failure[1].field == "root"):
+            place = Place(str(path), failure[0], name, "")
+            yield place.reject(failure[1]), place
 
 
 def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Problem] | None]:

@@ -66,8 +66,7 @@ class Flow:
 
     def end_line(self) -> None:
         """Finish the current paragraph."""
-        line = flat("".join(self._parts))
-        if line:
+        if line := flat("".join(self._parts)):
             self.lines.append(line)
         self._parts, self._last = [], ""
 
@@ -150,8 +149,7 @@ def _formula(element: Element) -> str:
     for alternative in element.iter("alt-text"):
         if text := flat(alternative.text or ""):
             return text
-    math = next(element.iter("math"), None)
-    if math is not None:
+    if (math := next(element.iter("math"), None)) is not None:
         return flat("".join(_math(math)))
     tex = next(element.iter("tex-math"), None)
     return _plain_tex("".join(tex.itertext())) if tex is not None else text_of(element)

@@ -47,16 +47,13 @@ class PairFile:
 
 
 def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
-    """Read question-answer pairs.
+    """Read question-answer pairs, with the default id `{paper}/{n}`.
 
     Args:
         path: A file, optionally compressed with gzip, or a folder of files. The format is
             recognized by the content.
         papers: Papers that the pairs may refer to. If there is exactly one, it is the default. If
             there are none, the papers of pairs are not checked.
-
-    Returns:
-        The pairs. A pair without an id gets `{paper}/{n}`, with n counting the pairs of the paper.
 
     Raises:
         InputError: The path does not exist, cannot be opened, is empty, or contains no pairs in a
@@ -93,8 +90,7 @@ def write_pairs(pairs: Iterable[QAPair], path: AnyPath) -> None:
 
 
 def _items(path: Path) -> Iterator[Item | Rejection]:
-    head = next(iter_lines(path), None)
-    if head is None:
+    if (head := next(iter_lines(path), None)) is None:
         raise InputError(f"{path} is empty; expected:\n{SHAPES}")
     start = head.data.lstrip()
     if head.problem or start.startswith((b"{", b"[")):

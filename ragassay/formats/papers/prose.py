@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from ragassay.records.qa import PaperSection, SectionKind
 
@@ -85,11 +86,7 @@ class Heading:
 
 
 def read_heading(line: str) -> Heading | None:
-    """Parse a line as a heading.
-
-    Returns:
-        None if the line has no known heading and no number or markup before it.
-    """
+    """Parse a line as a heading, or return None if it has no known title, number or markup."""
     line = line.strip()
     match = _LINE.fullmatch(line) if len(line) <= _MOST_CHARS else None
     if match is None:
@@ -111,14 +108,10 @@ def _without_end(title: str) -> str:
 
 
 def _looks_like_title(title: str, line: str) -> bool:
-    ends = line.endswith((".", ",", ";", "!", "?"))
-    letters = sum(c.isalpha() for c in title)
-    return (
-        not ends
-        and title[0].isupper()
-        and len(title.split()) <= _MOST_WORDS
-        and letters >= max(3, len(title) // 2)
-    )
+    if line.endswith((".", ",", ";", "!", "?")) or not title[0].isupper():
+        return False
+    n_letters = sum(c.isalpha() for c in title)
+    return len(title.split()) <= _MOST_WORDS and n_letters >= max(3, len(title) // 2)
 
 
 _WRAPPED_CHARS = 130
@@ -186,7 +179,7 @@ def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
         text: Text of the paper. Text without headings becomes one section of the body.
         may_have_title: Whether the first line may be the title of the paper.
     """
-    blocks = [list(block) for block in _blocks(text)]
+    blocks = _blocks(text)
     width = _wrapped_width(blocks)
     title = ""
     if may_have_title and len(blocks) > 1 and _is_title(blocks[0], width):
@@ -209,16 +202,9 @@ def _without_front(sections: list[PaperSection]) -> list[PaperSection]:
     return sections
 
 
-def _blocks(text: str) -> Iterator[list[str]]:
-    block: list[str] = []
-    for line in text.splitlines():
-        if line.strip():
-            block.append(line.strip())
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+def _blocks(text: str) -> list[list[str]]:
+    lines = (line.strip() for line in text.splitlines())
+    return [list(block) for has_text, block in groupby(lines, bool) if has_text]
 
 
 def _wrapped_width(blocks: list[list[str]]) -> int:
@@ -282,12 +268,12 @@ def _join_broken_words(lines: list[str], words: Counter[str]) -> str:
     """Join lines, and remove the hyphens of split words but not those of compounds."""
 
     def join_parts(match: re.Match[str]) -> str:
-        whole, hyphened = match[1] + match[2], f"{match[1]}-{match[2]}"
-        n_whole, n_hyphened = words[whole.lower()], words[hyphened.lower()]
-        is_compound = n_hyphened > n_whole or "-" in match[1] or match[1].lower() in _FIRST_PARTS
-        if n_whole == 0 and words[match[2].lower()] > 1:
+        joined, compound = match[1] + match[2], f"{match[1]}-{match[2]}"
+        n_joined, n_compound = words[joined.lower()], words[compound.lower()]
+        is_compound = n_compound > n_joined or "-" in match[1] or match[1].lower() in _FIRST_PARTS
+        if n_joined == 0 and words[match[2].lower()] > 1:
             is_compound = True
-        return hyphened if is_compound else whole
+        return compound if is_compound else joined
 
     text = _BROKEN_WORD.sub(join_parts, "\n".join(lines).replace("\u00ad\n", ""))
     return _BROKEN_RANGE.sub(r"\1", text).replace("\n", " ")

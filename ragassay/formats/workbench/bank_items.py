@@ -92,7 +92,6 @@ class BankItem:
     """A nugget or an exam question.
 
     Attributes:
-        text: Text of the nugget or question.
         id: Unique id. Empty for the default of `bank_item_id`.
         info: Origin as JSON, or an empty string.
         answers: Known correct answers, sorted and distinct.
@@ -121,7 +120,6 @@ class RubricBank:
     """Nuggets or exam questions for grading responses to a query.
 
     Attributes:
-        items: Items in file order.
         facet_id: Part of the query that the bank covers, or an empty string for the whole query.
         test_collection: Test collection of the query, or an empty string.
         info: How the items were created as JSON, or an empty string.
@@ -186,8 +184,7 @@ def without_repeats(bank: RubricBank) -> tuple[RubricBank, Problem | None]:
     repeated: list[str] = []
     for i, item in enumerate(bank.items):
         name = item_id(item, bank)
-        first = items.get(name)
-        if first is not None:
+        if (first := items.get(name)) is not None:
             repeated.append(f"items.{i}")
             if first.text.strip() != item.text.strip():
                 name = bank_item_id(bank.query_id, item.text, item.facet or bank.facet_id)

@@ -179,8 +179,7 @@ def join_banks(rows: Iterable[JsonRow]) -> list[JsonRow]:
         if row.get(VERSION) != "v3":
             written.append(row)
             continue
-        line = lines.get(row["query_id"])
-        if line is None:
+        if (line := lines.get(row["query_id"])) is None:
             line = lines[row["query_id"]] = _line(row)
             written.append(line)
         items = row["items"]

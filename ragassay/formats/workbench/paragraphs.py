@@ -75,7 +75,7 @@ class ParagraphPart(Row):
         return dict.fromkeys(self._nulls) | {k: v for k, v in fields.items() if v is not None}
 
     def __eq__(self, other: object) -> bool:
-        """Compare fields. Null is equal to an absent field."""
+        """Compare the fields. A null field is equal to an absent one."""
         if not isinstance(other, type(self)):
             return NotImplemented
         return self.__dict__ == other.__dict__ and self.model_extra == other.model_extra
@@ -169,7 +169,6 @@ class GradedParagraph(ParagraphPart):
         paragraph: Markup of the paragraph, if any.
         paragraph_data: Judgments and rankings.
         exam_grades: Grades with test banks, or None before grading.
-        grades: Direct grades, or None before grading.
     """
 
     paragraph_id: IdText
@@ -214,9 +213,6 @@ def _parts(line: RawLine) -> tuple[str, list[object]] | None:
 
 def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
     """Read graded paragraphs, optionally compressed with gzip.
-
-    Returns:
-        The queries, and the rejections of unreadable lines and paragraphs.
 
     Raises:
         InputError: The file cannot be opened, is empty, or contains no query with paragraphs.
